@@ -1,0 +1,128 @@
+"""Drift fields f(θ): where the parameters go by themselves when nobody steers them (Sec. 4, App. G)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+
+class Drift:
+    """A drift field: calling it gives f(θ); all methods accept leading batch axes."""
+
+    dim: int | None  # None: the field is defined in every dimension
+
+    def __call__(self, theta: ArrayLike) -> Array:
+        """Return f(θ), shape (..., D)."""
+        raise NotImplementedError
+
+    def jacobian(self, theta: ArrayLike) -> Array:
+        """Return ∂f_i/∂θ_j, shape (..., D, D) (Eq. 97)."""
+        raise NotImplementedError
+
+    def expression(self, symbols: Any) -> list[Any] | None:
+        """Return f in terms of the given symbols, or None when no formula is known."""
+        return None
+
+
+class Linear(Drift):
+    r"""The affine drift :math:`f(\theta) = A\theta + c` (Eq. 100).
+
+    Args:
+        jacobian: A, shape (D, D), unit 1/time; a scalar means that multiple of the identity in any dimension.
+        offset: c, shape (D,), unit u/time; None is zero.
+
+    Raises:
+        ValueError: for a wrong shape or a non-finite entry.
+    """
+
+    def __init__(self, jacobian: ArrayLike, offset: ArrayLike | None = None):
+        matrix = _checks.array("jacobian", jacobian)
+        if matrix.ndim == 0:
+            self.dim = None
+        elif matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0:
+            self.dim = matrix.shape[0]
+        else:
+            raise ValueError(f"jacobian has shape {matrix.shape}, but it must be a scalar or have shape (D, D)")
+        self._jacobian = matrix
+        self._offset: Array | None = None
+        if offset is not None:
+            self._offset = _checks.array("offset", offset, shape=(self.dim,))
+            self.dim = len(self._offset)
+
+    def matrix(self, dim: int) -> Array:
+        """Return A as a (dim, dim) array."""
+        return self._jacobian * np.eye(dim) if self._jacobian.ndim == 0 else self._jacobian
+
+    def offset(self, dim: int) -> Array:
+        """Return c as a (dim,) array."""
+        return np.zeros(dim) if self._offset is None else self._offset
+
+    def __call__(self, theta: ArrayLike) -> Array:
+        theta = np.asarray(theta, dtype=np.float64)
+        dim = theta.shape[-1]
+        return theta @ self.matrix(dim).T + self.offset(dim)
+
+    def jacobian(self, theta: ArrayLike) -> Array:
+        theta = np.asarray(theta, dtype=np.float64)
+        return np.broadcast_to(self.matrix(theta.shape[-1]), (*theta.shape, theta.shape[-1]))
+
+    def expression(self, symbols: Any) -> list[Any]:
+        dim = len(symbols)
+        matrix, offset = self.matrix(dim), self.offset(dim)
+        return [sum((float(a) * s for a, s in zip(row, symbols, strict=True) if a), 0) + float(c)
+                for row, c in zip(matrix, offset, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"Linear(jacobian={self._jacobian.tolist()}, offset={None if self._offset is None else self._offset.tolist()})"
+
+
+class Function(Drift):
+    """A drift given as a function.
+
+    Args:
+        value: maps θ, shape (D,), to f(θ), shape (D,); sympy symbols are tried too, for the symbolic equations.
+        jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D).
+        dim: D.
+
+    Raises:
+        ValueError: if ``dim`` is not a positive integer.
+    """
+
+    def __init__(self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any], *, dim: int):
+        self.dim = int(_checks.finite("dim", dim, low=1))
+        self._value = value
+        self._jacobian = jacobian
+
+    def __call__(self, theta: ArrayLike) -> Array:
+        theta = np.asarray(theta, dtype=np.float64)
+        flat = theta.reshape(-1, theta.shape[-1])
+        return np.array([np.asarray(self._value(x), dtype=np.float64) for x in flat]).reshape(theta.shape)
+
+    def jacobian(self, theta: ArrayLike) -> Array:
+        theta = np.asarray(theta, dtype=np.float64)
+        flat = theta.reshape(-1, theta.shape[-1])
+        stacked = np.array([np.asarray(self._jacobian(x), dtype=np.float64) for x in flat])
+        return stacked.reshape((*theta.shape, theta.shape[-1]))
+
+    def expression(self, symbols: Any) -> list[Any] | None:
+        try:
+            return list(self._value(symbols))
+        except (TypeError, AttributeError, ValueError):
+            return None  # numeric code that cannot take symbols
+
+
+def rotation(rate: float) -> Linear:
+    """Return the plane rotation f = Qθ with Q = rate·[[0, −1], [1, 0]]: counter-clockwise for rate > 0 (Eq. 119)."""
+    rate = _checks.finite("rate", rate)
+    return Linear(rate * np.array([[0.0, -1.0], [1.0, 0.0]]))
+
+
+def weight_decay(rate: float) -> Linear:
+    """Return the decay f = −rate·θ in any dimension, rate > 0 (Eq. 122)."""
+    return Linear(-_checks.positive("rate", rate))
