@@ -1,0 +1,41 @@
+"""Figures drawn from trajectories and records: nothing here trains or solves.
+
+``style`` holds the look that all pages share (its names are re-exported here); ``landscape``, ``quadratic``
+and ``training`` hold the figures of one chapter each and are loaded on first use. Nothing else in the package
+imports matplotlib.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from lossnav.figures.style import (
+    COLOURS,
+    LANDSCAPE,
+    LINES,
+    halo,
+    label,
+    label_end,
+    letter,
+    line,
+    mark,
+    use_style,
+)
+
+_CHAPTERS = ("landscape", "quadratic", "training")
+
+__all__ = [
+    "COLOURS", "LANDSCAPE", "LINES",
+    "halo", "label", "label_end", "letter", "line", "mark", "use_style",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _CHAPTERS:
+        return importlib.import_module(f"lossnav.figures.{name}")
+    raise AttributeError(f"module 'lossnav.figures' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_CHAPTERS])

@@ -1,0 +1,166 @@
+"""The look that all figures share: one colour, line and marker per learning rule, labels beside the lines.
+
+Colours follow Okabe and Ito, so that they stay apart for colour-blind readers; lines and markers differ too,
+so that nothing rests on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from lossnav import _checks
+
+COLOURS: Mapping[str, str] = MappingProxyType({
+    "gradient descent": "#0072B2",
+    "sgd": "#0072B2",
+    "ballistic": "#D55E00",
+    "optimal": "#CC79A7",
+    "momentum": "#CC79A7",
+    "newton": "#009E73",
+    "adam": "#E69F00",
+    "natural gradient": "#56B4E9",
+    "rmsprop": "#8C6D31",
+    "loss": "#6B7280",
+    "kinetic": "#7B5EA7",
+    "potential": "#4D7C0F",
+    "ink": "#1F2933",
+    "quiet": "#8A949E",
+    "grid": "#E5E8EB",
+    "paper": "#FFFFFF",
+})
+"""One colour per learning rule and per part of the objective, the same on every page."""
+
+LINES: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "gradient descent": ("--", "o"),
+    "sgd": ("--", "o"),
+    "ballistic": ("-", "^"),
+    "optimal": ("-", "s"),
+    "momentum": ("-", "s"),
+    "newton": ("-.", "D"),
+    "adam": ((0, (6.0, 1.4)), "v"),  # type: ignore[dict-item]  # matplotlib takes (offset, pattern) too
+    "natural gradient": ((0, (4.0, 1.4, 1.2, 1.4)), "P"),  # type: ignore[dict-item]
+    "rmsprop": (":", "X"),
+    "loss": ("-", "."),
+    "kinetic": ("-", "d"),
+    "potential": ("--", "h"),
+})
+"""Line style and marker of each rule, so that figures can be read without colour."""
+
+LANDSCAPE = LinearSegmentedColormap.from_list(
+    "lossnav_landscape", ["#3E4C5E", "#74859A", "#A9B6C4", "#D5DCE3", "#EFF2F5", "#FBFCFD"]
+)
+"""Colour map of loss landscapes: dark valleys, pale heights, no hue of its own, so that paths stand out."""
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults to the book's look; call it once at the top of a notebook."""
+    plt.style.use(Path(__file__).with_name("lossnav.mplstyle"))
+
+
+def line(rule: str, marker: bool = False, **overrides: Any) -> dict[str, Any]:
+    """Return the keyword arguments of ``ax.plot`` for one learning rule.
+
+    Args:
+        rule: a key of ``LINES``.
+        marker: whether to draw the rule's marker too.
+        **overrides: keyword arguments that win over the style.
+
+    Raises:
+        ValueError: for an unknown rule.
+
+    Example:
+        >>> line("newton", lw=1)
+        {'color': '#009E73', 'linestyle': '-.', 'lw': 1}
+    """
+    _checks.one_of("rule", rule, tuple(LINES))
+    style, symbol = LINES[rule]
+    return {"color": COLOURS[rule], "linestyle": style, **({"marker": symbol} if marker else {}), **overrides}
+
+
+def mark(rule: str, **overrides: Any) -> dict[str, Any]:
+    """Return the keyword arguments of ``ax.plot`` for points of one rule: its marker, no line."""
+    _checks.one_of("rule", rule, tuple(LINES))
+    return {
+        "color": COLOURS[rule], "linestyle": "none", "marker": LINES[rule][1],
+        "markeredgecolor": "white", "markeredgewidth": 0.8, **overrides,
+    }
+
+
+def halo(width: float = 2.5) -> list[patheffects.AbstractPathEffect]:
+    """Return path effects that draw a white rim, so that text and lines stay readable on a landscape."""
+    return [patheffects.withStroke(linewidth=width, foreground=COLOURS["paper"])]
+
+
+def label(ax: Axes, x: float, y: float, text: str, rule: str = "ink", **overrides: Any) -> Text:
+    """Write a label in a rule's colour at data coordinates (x, y): direct labels instead of a legend.
+
+    Args:
+        ax: axes to write in.
+        x: data coordinate of the anchor.
+        y: data coordinate of the anchor.
+        text: label; ``$…$`` is typeset.
+        rule: a key of ``COLOURS``; pale colours are darkened to keep the text readable on white.
+        **overrides: keyword arguments of ``ax.text`` that win over the style.
+
+    Returns:
+        The text artist.
+
+    Raises:
+        ValueError: for an unknown colour name.
+    """
+    _checks.one_of("rule", rule, tuple(COLOURS))
+    style = {"color": readable(COLOURS[rule]), "fontsize": 9, "path_effects": halo(), "zorder": 6}
+    return ax.text(x, y, text, **(style | overrides))
+
+
+def label_end(
+    ax: Axes, curve: Line2D, text: str, rule: str = "ink", dx: float = 0.015, dy: float = 0.0
+) -> Text:
+    """Write a label just right of a curve's last point.
+
+    Args:
+        ax: axes to write in; leave room on the right.
+        curve: the plotted line.
+        text: label.
+        rule: a key of ``COLOURS``.
+        dx: shift to the right, in axes widths.
+        dy: shift upwards, in axes heights.
+    """
+    x, y = np.asarray(curve.get_xdata())[-1], np.asarray(curve.get_ydata())[-1]
+    ax_x, ax_y = ax.transAxes.inverted().transform(ax.transData.transform((float(x), float(y))))
+    return label(ax, ax_x + dx, ax_y + dy, text, rule, transform=ax.transAxes, va="center", clip_on=False)
+
+
+def letter(axes: Axes | Sequence[Axes], titles: Sequence[str] = ()) -> None:
+    """Give panels their letters a, b, c … and optional titles, at the upper left."""
+    panels = [axes] if isinstance(axes, Axes) else list(np.ravel(np.asarray(axes, dtype=object)))
+    if titles and len(titles) != len(panels):
+        raise ValueError(f"titles has {len(titles)} entries, but there are {len(panels)} panels")
+    for index, ax in enumerate(panels):
+        ax.set_title(f"{chr(ord('a') + index)}   {titles[index] if titles else ''}".rstrip(), loc="left")
+
+
+def readable(colour: str, ratio: float = 4.5) -> str:
+    """Return ``colour``, darkened just enough for a contrast of ``ratio``:1 against white (WCAG AA)."""
+    rgb = mpl.colors.to_rgb(colour)
+    while 1.05 / (_luminance(rgb) + 0.05) < ratio:
+        # through hex, so that the contrast is that of the colour as it will be drawn
+        rgb = mpl.colors.to_rgb(mpl.colors.to_hex((rgb[0] * 0.97, rgb[1] * 0.97, rgb[2] * 0.97)))
+    return mpl.colors.to_hex(rgb)
+
+
+def _luminance(rgb: tuple[float, float, float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
