@@ -121,7 +121,8 @@ def label(ax: Axes, x: float, y: float, text: str, rule: str = "ink", **override
         ValueError: for an unknown colour name.
     """
     _checks.one_of("rule", rule, tuple(COLOURS))
-    style = {"color": readable(COLOURS[rule]), "fontsize": 9, "path_effects": halo(), "zorder": 6}
+    colour = readable(COLOURS[rule])
+    style: dict[str, Any] = {"color": colour, "fontsize": 9, "path_effects": halo(), "zorder": 6}
     return ax.text(x, y, text, **(style | overrides))
 
 
