@@ -59,7 +59,7 @@ LINES: Mapping[str, tuple[str, str]] = MappingProxyType({
 """Line style and marker of each rule, so that figures can be read without colour."""
 
 LANDSCAPE = LinearSegmentedColormap.from_list(
-    "lossnav_landscape", ["#3E4C5E", "#74859A", "#A9B6C4", "#D5DCE3", "#EFF2F5", "#FBFCFD"]
+    "lossnav_landscape", ["#364458", "#64768C", "#95A4B5", "#BFC9D4", "#DFE4EA", "#F3F5F7"]
 )
 """Colour map of loss landscapes: dark valleys, pale heights, no hue of its own, so that paths stand out."""
 
