@@ -1,0 +1,158 @@
+"""The closed form for quadratic losses without drift: Eqs. 53, 78–82, 51 for a deadline, any metric and curvature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from lossnav._checks import Array, NoMinimiser
+from lossnav.losses import Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory import modes
+from lossnav.trajectory.result import Trajectory, plot_times, resting_action
+
+
+def solve(objective: Objective, loss: Quadratic, theta0: Array, *, endpoint: Array | None, horizon: float) -> Trajectory:
+    """Return the exact optimum from ``theta0``; ``endpoint`` fixes θ(horizon), else the end is free.
+
+    Raises:
+        NoMinimiser: where J is unbounded below or its infimum is not attained.
+    """
+    if endpoint is not None:
+        return _fixed_end(objective, loss, theta0, endpoint, horizon)
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    metric = objective.metric_matrix(loss.dim)
+    basis = modes.decompose(loss.hessian(theta0), metric)
+    h, directions = basis.curvature, basis.directions
+    slope = directions.T @ loss.gradient(theta0)
+    modes.require_minimiser(h, slope, stiffness, gamma, horizon)
+
+    def position(t: Array) -> Array:
+        return theta0 - (modes.displacement(h, stiffness, gamma, t[:, None], horizon) * slope) @ directions.T
+
+    def rate(t: Array) -> Array:
+        return -(modes.speed(h, stiffness, gamma, t[:, None], horizon) * slope) @ directions.T
+
+    action, excess = _action(objective, loss, theta0, h, slope, horizon)
+    if math.isfinite(horizon):
+        asymptote = position(np.array([horizon]))[0]
+    else:
+        stays = (h > 0) | (np.abs(slope) <= 1e-12 * np.max(np.abs(slope), initial=0.0))
+        reach = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0)
+        asymptote = theta0 - directions @ (reach * slope) if np.all(stays) else np.full(loss.dim, np.nan)
+    slow = modes.slow_rate(h, stiffness, gamma)
+    slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
+    return Trajectory(
+        objective, loss, plot_times(min(slowest, 1e6), horizon), action, excess, asymptote, "closed_form",
+        position, rate, end=horizon,
+    )
+
+
+def _action(
+    objective: Objective, loss: Quadratic, theta0: Array, h: Array, slope: Array, horizon: float
+) -> tuple[float, float]:
+    """Return J and its excess over the cost of resting at the stationary point.
+
+    A mode with curvature contributes −x₀ẋ₀/2η = ψ(0)g²/2ηh on top of resting at its stationary point. A mode too
+    flat for that (x₀ = g/h loses its digits) contributes −(kg²/2)∫e^{−γt}φ dt on top of resting where it starts.
+    """
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    curved = np.abs(h) > 1e-6 * np.max(np.abs(h), initial=0.0)
+    if gamma == 0 and not math.isfinite(horizon):
+        curved = h > 0  # the other form does not exist; require_minimiser has seen to it that flat modes have no slope
+    safe = np.where(curved, h, 1.0)
+    start_speed = modes.speed(h, stiffness, gamma, 0.0, horizon)
+    climb = float(np.sum(np.where(curved, start_speed * slope**2 / (2 * objective.eta * safe), 0.0)))
+    level = float(loss.value(theta0)) - float(np.sum(np.where(curved, slope**2 / (2 * safe), 0.0)))
+    flat = ~curved & (slope != 0)
+    if np.any(flat):
+        climb -= objective.k / 2 * float(np.sum(slope[flat] ** 2 * _discounted(h[flat], stiffness, gamma, horizon)))
+    scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
+    rest = resting_action(objective.k * level, gamma, scale, horizon)
+    return rest + climb, math.nan if np.any(flat) else climb
+
+
+def _discounted(h: Array, stiffness: float, gamma: float, horizon: float) -> Array:
+    """Return ∫ e^{−γt}φ(t) dt over the horizon, per mode."""
+    if not math.isfinite(horizon):
+        return stiffness / (gamma * modes.fast_rate(h, stiffness, gamma) ** 2)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    t = horizon * (1 + nodes[:, None]) / 2
+    phi = modes.displacement(h, stiffness, gamma, t, horizon)
+    return horizon / 2 * np.sum(weights[:, None] * np.exp(-gamma * t) * phi, axis=0)
+
+
+def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: Array, horizon: float) -> Trajectory:
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    metric = objective.metric_matrix(loss.dim)
+    basis = modes.decompose(loss.hessian(theta0), metric)
+    h, directions = basis.curvature, basis.directions
+    slope = directions.T @ loss.gradient(theta0)
+    flat = h == 0
+    if np.any(flat & (np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))):
+        raise ValueError(
+            "method = 'closed_form' with an endpoint needs a Hessian without flat directions; use 'action' or 'bvp'"
+        )
+    rest = np.where(flat, 0.0, -slope / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
+    start, stop = -rest, directions.T @ metric @ (endpoint - theta0) - rest
+    outward, inward = _bridges(h, stiffness, gamma, horizon)
+
+    def position(t: Array) -> Array:
+        return theta0 + (rest + outward(t)[0] * start + inward(t)[0] * stop) @ directions.T
+
+    def rate(t: Array) -> Array:
+        return (outward(t)[1] * start + inward(t)[1] * stop) @ directions.T
+
+    ends = np.array([0.0, horizon])
+    pace = outward(ends)[1] * start + inward(ends)[1] * stop
+    climb = float(math.exp(-gamma * horizon) * stop @ pace[1] - start @ pace[0]) / (2 * objective.eta)
+    level = float(loss.value(theta0 + directions @ rest))
+    action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
+    return Trajectory(
+        objective, loss, plot_times(1.0, horizon), action, climb, endpoint.copy(), "closed_form", position, rate,
+        end=horizon,
+    )
+
+
+def _bridges(
+    h: Array, stiffness: float, gamma: float, horizon: float
+) -> tuple[Callable[[Array], tuple[Array, Array]], Callable[[Array], tuple[Array, Array]]]:
+    """Return the mode solutions with boundary values (1, 0) and (0, 1), each with its derivative."""
+    square = gamma**2 / 4 + stiffness * h
+    if np.any((square < 0) & (np.sqrt(np.maximum(-square, 0)) * horizon >= np.pi)):
+        worst = int(np.argmin(square))
+        raise NoMinimiser(
+            f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
+            f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
+        )
+    real, imaginary = np.sqrt(np.maximum(square, 0)), np.sqrt(np.maximum(-square, 0))
+
+    def scaled(t: Array) -> tuple[Array, Array]:  # e^{−St} sinh(St)/S and e^{−St} cosh(St), or sin, cos for ω² < 0
+        t = t[:, None]
+        sine = np.where(square < 0, t * np.sinc(imaginary * t / np.pi), t * modes.exp_mean(2 * real * t))
+        cosine = np.where(square < 0, np.cos(imaginary * t), (1 + np.exp(-2 * real * t)) / 2)
+        return sine, cosine
+
+    whole = scaled(np.array([horizon]))[0]
+
+    def outward(t: Array) -> tuple[Array, Array]:
+        sine, cosine = scaled(horizon - t)
+        decay = np.exp((gamma / 2 - real) * t[:, None]) / whole
+        return decay * sine, decay * (gamma / 2 * sine - cosine)
+
+    def inward(t: Array) -> tuple[Array, Array]:
+        sine, cosine = scaled(t)
+        growth = np.exp(-(gamma / 2 + real) * (horizon - t[:, None])) / whole
+        return growth * sine, growth * (gamma / 2 * sine + cosine)
+
+    return outward, inward
+
+
+def decay_matrix(objective: Objective, hessian: Array) -> Array:
+    """Return R of Eq. 6, shape (D, D): the optimum obeys θ̇ = −R(θ−θ*); needs γ²/4 + ηkh ≥ 0 in every mode."""
+    metric = objective.metric_matrix(len(hessian))
+    basis = modes.decompose(hessian, metric)
+    rates = modes.slow_rate(basis.curvature, objective.eta * objective.k, objective.gamma)
+    return (basis.directions * rates) @ basis.directions.T @ metric

@@ -1,0 +1,151 @@
+r"""Eigenmodes of the quadratic problem, in the forms that keep every digit (App. E).
+
+With :math:`HX = GX\,\mathrm{diag}(h)`, :math:`X^\top GX = I` the problem falls apart into scalar ones. For a mode of
+curvature h, started with gradient g, the optimum is :math:`z(t) = -\varphi(t)\,g` and :math:`\dot z = -\psi(t)\,g`;
+:math:`\varphi` is the preconditioner of Eq. 6 and stays finite where :math:`1/h` does not.
+Written :math:`S=\sqrt{\gamma^2/4+\eta kh}`, :math:`s_+=S+\gamma/2`, :math:`r=S-\gamma/2=\eta kh/s_+`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from lossnav._checks import Array, NoMinimiser
+
+_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Curvatures h, shape (D,), ascending, and G-orthonormal directions X, shape (D, D), one a column."""
+
+    curvature: Array
+    directions: Array
+
+
+def decompose(hessian: Array, metric: Array | None = None) -> Modes:
+    """Return the modes of G⁻¹H with one symmetric eigendecomposition; ``metric`` None is the identity."""
+    curvature, directions = scipy.linalg.eigh(hessian, metric)
+    # A singular Hessian comes back with eigenvalues of ±rounding; a spurious minus sign would deny a minimiser.
+    floor = len(curvature) * np.finfo(float).eps * np.max(np.abs(curvature), initial=0.0)
+    curvature[(curvature < 0) & (curvature > -floor)] = 0.0
+    return Modes(curvature, directions)
+
+
+def exp_mean(x: ArrayLike) -> Array:
+    """Return (1 − e^{−x})/x, the mean of e^{−xu} over u in [0, 1], with the value 1 at x = 0."""
+    x = np.asarray(x, dtype=np.float64)
+    safe = np.where(x == 0, 1.0, x)
+    with np.errstate(over="ignore"):
+        return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
+
+
+def fast_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
+    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk."""
+    square = gamma**2 / 4 + stiffness * curvature
+    return np.sqrt(np.where(square < 0, np.nan, square)) + gamma / 2
+
+
+def slow_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
+    """Return r = S − γ/2 per mode (Eq. 75) without cancellation: ηkh/s₊."""
+    fast = fast_rate(curvature, stiffness, gamma)
+    return np.where(fast == 0, 0.0, stiffness * curvature / np.where(fast == 0, 1.0, fast))
+
+
+def require_minimiser(
+    curvature: Array, slope: Array, stiffness: float, gamma: float, horizon: float = math.inf
+) -> None:
+    """Raise NoMinimiser unless J has one, for modes of these curvatures and gradients ``slope``, both shape (D,).
+
+    Infinite horizon: needs γ²/4 + ηkh > 0 in every mode, or (γ = 0) h = 0 with no slope. Finite horizon: needs the
+    end before the first focal point, ωT < π − atan(2ω/γ) with ω² = −γ²/4 − ηkh (theory: Jacobi's condition).
+    """
+    square = gamma**2 / 4 + stiffness * curvature
+    if math.isfinite(horizon):
+        omega = np.sqrt(np.maximum(-square, 0.0))
+        focal = np.pi - np.arctan2(2 * omega, gamma)
+        late = omega * horizon >= focal
+        if np.any(late):
+            worst = int(np.argmax(omega * horizon - focal))
+            raise NoMinimiser(
+                f"no minimiser: the Hessian has the eigenvalue {curvature[worst]:.6g}, so its focal point at "
+                f"t = {focal[worst] / omega[worst]:.6g} lies before the horizon {horizon:.6g}"
+            )
+        return
+    tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    negative = (square < 0) | ((square == 0) & ((gamma > 0) | (curvature < 0)))
+    if np.any(negative):
+        worst = int(np.argmin(curvature))
+        raise NoMinimiser(
+            f"no minimiser: the Hessian has the eigenvalue {curvature[worst]:.6g}, and gamma²/4 + eta·k·h = "
+            f"{square[worst]:.6g} must be > 0; raise gamma above {2 * math.sqrt(max(0.0, -stiffness * curvature[worst])):.6g}, "
+            "set a horizon, or use |h|"
+        )
+    if np.any((square == 0) & tilted):
+        raise NoMinimiser(
+            "no minimiser: gamma = 0 and the gradient has a component along a flat direction of the Hessian, "
+            "so J falls without bound; set gamma > 0 or a horizon"
+        )
+
+
+def displacement(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf) -> Array:
+    """Return φ(t) for t of shape (..., 1) or scalar in [0, horizon], shape (..., D); t = inf gives 1/h where h > 0."""
+    t = np.asarray(t, dtype=np.float64)
+    if math.isfinite(horizon):
+        return _displacement_finite(curvature, stiffness, gamma, t, horizon)
+    fast = fast_rate(curvature, stiffness, gamma)
+    safe_fast = np.where(fast == 0, 1.0, fast)  # γ = h = 0: only reached with zero slope, so that φ is immaterial
+    slow = stiffness * curvature / safe_fast
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = stiffness / safe_fast * np.where(np.isinf(t), 1.0, t) * exp_mean(slow * np.where(np.isinf(t), 1.0, t))
+    at_rest = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1.0), np.inf)
+    return np.where(fast == 0, 0.0, np.where(np.isinf(t), at_rest, finite))
+
+
+def speed(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf) -> Array:
+    """Return ψ(t) = dφ/dt, shapes as in ``displacement``."""
+    t = np.asarray(t, dtype=np.float64)
+    if not math.isfinite(horizon):
+        fast = fast_rate(curvature, stiffness, gamma)
+        slow = slow_rate(curvature, stiffness, gamma)
+        return np.where(fast == 0, 0.0, stiffness / np.where(fast == 0, 1.0, fast) * np.exp(-slow * t))
+    decay, left, full, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
+    return stiffness * decay * left / denominator
+
+
+def _finite_parts(
+    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return e^{−rt}-like decay, sinh(S(T−t))/S, sinh(ST)/S and the free end's denominator, jointly rescaled."""
+    square = gamma**2 / 4 + stiffness * curvature
+    real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
+    decay = np.exp((gamma / 2 - real) * t)
+    left = np.where(square < 0, (horizon - t) * np.sinc(imaginary * (horizon - t) / np.pi),
+                    (horizon - t) * exp_mean(2 * real * (horizon - t)))
+    full = np.where(square < 0, horizon * np.sinc(imaginary * horizon / np.pi), horizon * exp_mean(2 * real * horizon))
+    cosine = np.where(square < 0, np.cos(imaginary * horizon), (1 + np.exp(-2 * real * horizon)) / 2)
+    return decay, left, full, cosine + gamma / 2 * full
+
+
+def _displacement_finite(curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float) -> Array:
+    square = gamma**2 / 4 + stiffness * curvature
+    smooth = square * horizon**2 < 1e-2  # here the closed form divides by S ≈ 0, and ψ is smooth enough for Gauss
+    root = np.sqrt(np.where(smooth, 1.0, square))
+    fast, slow = root + gamma / 2, root - gamma / 2
+    *_, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
+    safe_fast = np.where(fast == 0, 1.0, fast)
+    with np.errstate(over="ignore", invalid="ignore"):
+        grown = (np.exp(fast * t - 2 * root * horizon) - np.exp(-2 * root * horizon)) / safe_fast
+        closed = stiffness * (t * exp_mean(slow * t) - grown) / (2 * root) / denominator
+    if not np.any(smooth):
+        return closed
+    nodes = t[..., None] * (1 + _GAUSS_NODES) / 2  # (..., 1, nodes)
+    parts = [speed(np.array([h]), stiffness, gamma, np.moveaxis(nodes, -1, 0), horizon) for h in curvature]
+    sums = [np.tensordot(_GAUSS_WEIGHTS, part, axes=1) for part in parts]
+    quadrature = t / 2 * np.concatenate([np.atleast_1d(s) for s in sums], axis=-1)
+    return np.where(smooth, quadrature, closed)

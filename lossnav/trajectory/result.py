@@ -1,0 +1,103 @@
+"""The result of every solver: a trajectory that can be called, with its cost and its certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.losses import Loss
+from lossnav.objective import Objective
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    r"""An optimal (or, with ``converged`` False, attempted) path θ(t).
+
+    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time.
+
+    Attributes:
+        objective, loss: the problem.
+        times: natural grid for plots and sums, shape (N+1,); the path is defined for every t in [0, ``end``].
+        action: J; ±inf where γ = 0 and the resting cost is not zero (J diverges, the path is the overtaking optimum).
+        excess: J minus the cost of resting at ``asymptote``; finite also where J is not; NaN if there is no asymptote.
+        asymptote: lim θ(t), shape (D,), or θ at the deadline of a finite horizon; NaN where the path runs away.
+        end: inf, or the deadline.
+        method: "closed_form" | "riccati" | "action" | "bvp".
+        converged: whether the solver met its tolerance; ``reason`` says why not.
+        residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
+        is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.
+        error: estimated error of ``action``.
+        candidates: all extremals that were compared, best first; a lone solution is its own candidate.
+    """
+
+    objective: Objective
+    loss: Loss
+    times: Array
+    action: float
+    excess: float
+    asymptote: Array
+    method: str
+    position: Callable[[Array], Array]
+    rate: Callable[[Array], Array]
+    end: float = math.inf
+    converged: bool = True
+    reason: str = ""
+    residual: float = 0.0
+    is_minimum: bool | None = True
+    error: float = 0.0
+    others: tuple[Trajectory, ...] = field(default=())
+
+    def __call__(self, t: ArrayLike) -> Array:
+        """Return θ(t), shape (T, D), or (D,) for a scalar t."""
+        return self._evaluate(self.position, t)
+
+    def velocity(self, t: ArrayLike) -> Array:
+        """Return θ̇(t), shape (T, D), or (D,) for a scalar t."""
+        return self._evaluate(self.rate, t)
+
+    @property
+    def candidates(self) -> tuple[Trajectory, ...]:
+        """All extremals that were compared, best first."""
+        return self.others or (self,)
+
+    def kinetic(self, t: ArrayLike) -> Array:
+        """Return |θ̇−f|²_G/2η along the path, shape (T,) (Eq. 30, with the factor 1/ηΔt² that the sources omit)."""
+        return self.objective.kinetic(self(t), self.velocity(t))
+
+    def potential(self, t: ArrayLike) -> Array:
+        """Return kL(θ) along the path, shape (T,) (Eq. 31)."""
+        return self.objective.k * np.asarray(self.loss.value(self(t)))
+
+    def _evaluate(self, function: Callable[[Array], Array], t: ArrayLike) -> Array:
+        times = _checks.array("t", t)
+        if times.ndim > 1 or np.any(times < 0) or np.any(times > self.end * (1 + 1e-12)):
+            allowed = "a number or a 1-D array of times in [0, " + (f"{self.end:g}]" if self.end < math.inf else "inf)")
+            raise ValueError(f"t = {_checks.shown(t)}, but it must be {allowed}")
+        result = function(np.atleast_1d(times))
+        return result[0] if times.ndim == 0 else result
+
+    def __repr__(self) -> str:
+        flag = "" if self.converged else f", converged=False ({self.reason})"
+        place = np.array2string(self.asymptote, precision=6)
+        return f"Trajectory(method={self.method!r}, action={self.action:.9g}, asymptote={place}{flag})"
+
+
+def plot_times(slowest: float, end: float, count: int = 201) -> Array:
+    """Return a grid over ten of the slowest time constants, or up to the deadline."""
+    stop = end if math.isfinite(end) else 10 / max(slowest, 1e-3)
+    return np.linspace(0.0, stop, count)
+
+
+def resting_action(rest: float, gamma: float, scale: float, horizon: float = math.inf) -> float:
+    """Return ∫ e^{−γt} rest dt; at γ = 0 over an infinite time this is 0 or ±inf."""
+    if math.isfinite(horizon):
+        return rest * (horizon if gamma == 0 else -math.expm1(-gamma * horizon) / gamma)
+    if gamma > 0:
+        return rest / gamma
+    return 0.0 if abs(rest) <= 1e-12 * max(scale, 1e-300) else math.copysign(math.inf, rest)

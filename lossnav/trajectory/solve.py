@@ -1,0 +1,182 @@
+"""The entry point: choose a solver, run it, return a Trajectory or say why there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.drifts import Linear
+from lossnav.losses import Loss, Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory import action, boundary_value, closed_form, riccati
+from lossnav.trajectory.result import Trajectory
+
+METHODS = ("auto", "closed_form", "riccati", "action", "bvp")
+
+
+def solve(
+    objective: Objective,
+    loss: Loss,
+    theta0: ArrayLike,
+    *,
+    method: str = "auto",
+    horizon: float | None = None,
+    endpoint: ArrayLike | None = None,
+    throw: bool = True,
+    steps: int | None = None,
+    rtol: float = 1e-8,
+) -> Trajectory:
+    r"""Return the path from ``theta0`` that minimises J.
+
+    Args:
+        objective: the assumptions. A finite ``objective.horizon`` is the problem's own deadline, with a free end.
+        loss: the landscape, of D parameters.
+        theta0: start, shape (D,).
+        method: "closed_form" (quadratic loss, no drift), "riccati" (quadratic loss, affine drift), "action" (anything
+            with a constant metric: sparse Newton on the discretised J), "bvp" (scipy's collocation, an independent
+            check), or "auto": the first of these that applies.
+        horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite horizon.
+        endpoint: fixes the end, shape (D,); needs ``horizon``.
+        throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
+        steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
+        rtol: relative accuracy of J and path that "action" aims at.
+
+    Returns:
+        The trajectory, with every extremal that was compared in ``candidates``.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+        NoMinimiser: if J has no minimiser, with the reason.
+        NotConverged: with the residual and what to try.
+
+    Example:
+        >>> import lossnav as ln
+        >>> traj = ln.solve(ln.Objective(gamma=1.0), ln.losses.Quadratic([[2.0]], minimum=[1.0]), [0.0])
+        >>> round(traj.action, 12), traj.method
+        (0.5, 'closed_form')
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 27–29, 36, 53, 81; Apps. C, D.
+    """
+    theta, stop, span = _arguments(objective, loss, theta0, method, horizon, endpoint, steps, rtol)
+    quadratic = isinstance(loss, Quadratic)
+    affine = objective.drift is None or isinstance(objective.drift, Linear)
+    if method == "auto":
+        method = "action"
+        if quadratic and objective.drift is None and not _flat_bridge(loss, stop):
+            method = "closed_form"
+        elif quadratic and affine and stop is None:
+            method = "riccati"
+    if method in ("closed_form", "riccati") and not quadratic:
+        raise ValueError(f"method = {method!r} needs a losses.Quadratic, but loss is {loss!r}; use 'action' or 'auto'")
+    if method == "closed_form":
+        if objective.drift is not None:
+            raise ValueError("method = 'closed_form' needs drift = None; use 'riccati' or 'auto'")
+        limit = span if stop is not None and span is not None else objective.horizon
+        return closed_form.solve(objective, loss, theta, endpoint=stop, horizon=limit)  # type: ignore[arg-type]
+    if method == "riccati":
+        if not affine or stop is not None:
+            raise ValueError("method = 'riccati' needs an affine drift and a free end; use 'action' or 'auto'")
+        return riccati.solve(objective, loss, theta, horizon=objective.horizon)  # type: ignore[arg-type]
+    if method == "bvp":
+        result = boundary_value.solve(objective, loss, theta, horizon=span, endpoint=stop)
+    else:
+        settings = action.Settings(steps=steps, rtol=rtol)
+        result = action.solve(objective, loss, theta, horizon=span, endpoint=stop, settings=settings)
+    return _judge(result, throw)
+
+
+def value(objective: Objective, loss: Loss, theta0: ArrayLike) -> float:
+    """Return V(θ₀) = min J, the value function; ±inf where γ = 0 and the resting cost is not zero.
+
+    Raises:
+        ValueError, NoMinimiser, NotConverged: as ``solve``.
+
+    References:
+        Hamilton–Jacobi–Bellman: γV = kL + f·∇V − (η/2)|∇V|²_{G⁻¹}.
+    """
+    return solve(objective, loss, theta0).action
+
+
+def optimal_velocity(objective: Objective, loss: Loss, theta0: ArrayLike) -> Array:
+    """Return θ̇(0) of the optimum, shape (D,): the learning rule in continuous time.
+
+    Raises:
+        ValueError, NoMinimiser, NotConverged: as ``solve``.
+    """
+    return solve(objective, loss, theta0).velocity(0.0)
+
+
+def _arguments(
+    objective: Any, loss: Any, theta0: Any, method: str, horizon: Any, endpoint: Any, steps: Any, rtol: Any
+) -> tuple[Array, Array | None, float | None]:
+    if not isinstance(objective, Objective):
+        raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
+    _checks.one_of("method", method, METHODS)
+    theta = _checks.array("theta0", np.atleast_1d(np.asarray(theta0)), shape=(loss.dim,))
+    objective.metric_matrix(loss.dim)
+    objective.check_dim(loss.dim)
+    _checks.positive("rtol", rtol)
+    if steps is not None and (isinstance(steps, bool) or int(steps) != steps or steps < 2):
+        raise ValueError(f"steps = {steps!r}, but it must be None or an integer >= 2")
+    span = None if horizon is None else _checks.positive("horizon", horizon)
+    stop = None
+    if endpoint is not None:
+        stop = _checks.array("endpoint", np.atleast_1d(np.asarray(endpoint)), shape=(loss.dim,))
+        if math.isfinite(objective.horizon):
+            if span is not None and span != objective.horizon:
+                raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
+            span = objective.horizon
+        if span is None:
+            raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
+    elif span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
+        raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
+    limit = span if span is not None else objective.horizon
+    if math.isfinite(limit) and objective.gamma * limit > 1200:
+        raise ValueError(
+            f"horizon = {limit:g} with gamma = {objective.gamma:g}: e^(−gamma·horizon) underflows; use a horizon below "
+            f"{1200 / objective.gamma:g}, beyond which nothing counts"
+        )
+    return theta, stop, span
+
+
+def _flat_bridge(loss: Loss, stop: Array | None) -> bool:
+    """Whether a fixed end meets a flat direction, which the closed form does not cover."""
+    return stop is not None and loss.stationary_points() is None
+
+
+def _judge(result: Trajectory, throw: bool) -> Trajectory:
+    if result.converged and result.is_minimum is False:
+        result = replace(result, converged=False, reason="a conjugate point: the path is stationary but not a minimum")
+    if result.converged:
+        _check_energy(result)
+    if throw and not result.converged:
+        if any("no extremal" in other.reason for other in result.candidates) and not any(
+            other.converged for other in result.candidates
+        ):
+            raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
+        raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
+    return result
+
+
+def _check_energy(result: Trajectory) -> None:
+    """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys."""
+    objective = result.objective
+    if objective.gamma == 0 or objective.drift is not None or math.isfinite(result.end):
+        return
+    start = np.zeros(1)
+    height = float(result.potential(start)[0])
+    predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
+    if abs(predicted - result.action) > 1e-3 * max(abs(predicted), abs(result.action), abs(height) / objective.gamma):
+        raise NotConverged(
+            f"the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta: J = {result.action:.9g}, expected "
+            f"{predicted:.9g}; give more steps or a longer horizon"
+        )
