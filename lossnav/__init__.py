@@ -13,7 +13,20 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("data", "drifts", "explore", "figures", "losses", "models", "optim", "records", "rules", "training", "trajectory")
+_MODULES = (  # euler_lagrange is a module that can be called
+    "data",
+    "drifts",
+    "euler_lagrange",
+    "explore",
+    "figures",
+    "losses",
+    "models",
+    "optim",
+    "records",
+    "rules",
+    "training",
+    "trajectory",
+)
 _NAMES = {
     "Objective": "lossnav.objective",
     "update": "lossnav.rules",
@@ -23,7 +36,6 @@ _NAMES = {
     "Trajectory": "lossnav.trajectory.result",
     "NotConverged": "lossnav._checks",
     "NoMinimiser": "lossnav._checks",
-    "euler_lagrange": "lossnav.euler_lagrange",
     "EulerLagrange": "lossnav.euler_lagrange",
 }
 

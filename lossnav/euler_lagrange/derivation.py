@@ -1,0 +1,244 @@
+"""From the Lagrangian to the Euler–Lagrange equations, step by step, in sympy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from lossnav import _checks
+from lossnav.euler_lagrange.latex import Printer, dotted
+
+GENERAL = "general"  # an undefined function of θ
+CONSTANT = "constant"  # undetermined constants
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    r"""The steps from :math:`\mathcal L=e^{-\gamma t}\{|\dot\theta-f|_G^2/2\eta+kL\}` to equations of motion.
+
+    Attributes:
+        theta, velocity, acceleration: plain symbols θ_i, θ̇_i, θ̈_i, each a tuple of length D.
+        t, eta, k, gamma: the other symbols, or the numbers they were given.
+        metric: G, a (D, D) sympy matrix in the symbols θ.
+        drift: f, a (D, 1) sympy matrix in the symbols θ.
+        loss: L, an expression in the symbols θ.
+    """
+
+    theta: tuple[Any, ...]
+    velocity: tuple[Any, ...]
+    acceleration: tuple[Any, ...]
+    t: Any
+    eta: Any
+    k: Any
+    gamma: Any
+    metric: Any
+    drift: Any
+    loss: Any
+
+    @property
+    def dim(self) -> int:
+        """D, the number of parameters."""
+        return len(self.theta)
+
+    @cached_property
+    def lagrangian(self) -> Any:
+        """The Lagrangian ℒ(θ, θ̇, t), Eqs. 35, 67, 89, 95."""
+        slip = sympy.Matrix(self.velocity) - self.drift
+        kinetic = (slip.T * self.metric * slip)[0] / (2 * self.eta)
+        return sympy.exp(-self.gamma * self.t) * (kinetic + self.k * self.loss)
+
+    @cached_property
+    def momenta(self) -> list[Any]:
+        """The derivatives ∂ℒ/∂θ̇_i."""
+        return [self._bare(sympy.diff(self.lagrangian, v), 1) for v in self.velocity]
+
+    @cached_property
+    def forces(self) -> list[Any]:
+        """The derivatives ∂ℒ/∂θ_i."""
+        return [self._bare(sympy.diff(self.lagrangian, x), 1) for x in self.theta]
+
+    def _bare(self, expression: Any, power: int) -> Any:
+        """Return the expression with e^{−γt} pulled out in front (power 1) or divided out (power 0)."""
+        discount = sympy.exp(-self.gamma * self.t)
+        return sympy.expand(expression / discount) * discount**power
+
+    @cached_property
+    def balance(self) -> list[Any]:
+        """ηe^{γt}{d/dt ∂ℒ/∂θ̇_i − ∂ℒ/∂θ_i}, the chain rule written out (Eq. 37); zero on an extremal."""
+        rows = []
+        for momentum, force in zip(self.momenta, self.forces, strict=True):
+            change = sympy.diff(momentum, self.t)
+            for x, v, a in zip(self.theta, self.velocity, self.acceleration, strict=True):
+                change += sympy.diff(momentum, x) * v + sympy.diff(momentum, v) * a
+            rows.append(sympy.expand(self.eta * self._bare(change - force, 0)))
+        return rows
+
+    @cached_property
+    def sides(self) -> list[tuple[Any, Any]]:
+        """Both sides of each equation in plain symbols: motion on the left, what acts at rest on the right.
+
+        A constant metric is divided out (Eqs. 68, 91, 99); one that depends on θ stays with θ̈ (Eq. 90).
+        """
+        rows = sympy.Matrix(self.balance)
+        divide = self.metric != sympy.eye(self.dim) and not _depends(self.metric, self.theta)
+        if divide:
+            rows = (self.metric.inv() * rows).applyfunc(sympy.expand)
+        motion = [*self.acceleration, *self.velocity]
+        clean = (lambda x: sympy.factor_terms(sympy.cancel(x))) if divide else (lambda x: x)
+        pairs = []
+        for row in rows:
+            left: list[Any] = []
+            right: list[Any] = []
+            for term in sympy.Add.make_args(row):
+                (left if term.free_symbols.intersection(motion) else right).append(term)
+            pairs.append((sympy.collect(sympy.Add(*left), motion, clean), clean(-sympy.Add(*right))))
+        return pairs
+
+    @cached_property
+    def equations(self) -> list[Any]:
+        """The equations as sympy ``Eq`` in the functions θ_i(t), ready for ``dsolve``."""
+        return [sympy.Eq(self.in_time(a), self.in_time(b), evaluate=False) for a, b in self.sides]
+
+    def in_time(self, expression: Any) -> Any:
+        """Return the expression with the plain symbols replaced by θ_i(t) and its derivatives."""
+        paths = [sympy.Function(x.name)(self.t) for x in self.theta]
+        swap = dict(zip(self.theta, paths, strict=True))
+        for path, v, a in zip(paths, self.velocity, self.acceleration, strict=True):
+            swap |= {v: sympy.Derivative(path, self.t), a: sympy.Derivative(path, (self.t, 2))}
+        return expression.xreplace(swap)
+
+    @property
+    def latex(self) -> str:
+        """The equations in LaTeX, one a row of an ``aligned`` environment, dots for time derivatives."""
+        rows = [f"{self.print(left)} &= {self.print(right)}" for left, right in self.sides]
+        return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """The derivation as (what, LaTeX) pairs: Lagrangian, momenta, forces, equations."""
+        shown = [("Lagrangian", r"\mathcal{L} = " + self.print(self.lagrangian))]
+        names = [self.print(x) for x in self.theta]
+        for name, momentum in zip(names, self.momenta, strict=True):
+            below = rf"\partial {dotted(name, 1)}"
+            shown.append(("momentum", rf"\frac{{\partial\mathcal L}}{{{below}}} = {self.print(momentum)}"))
+        for name, force in zip(names, self.forces, strict=True):
+            shown.append(("force", rf"\frac{{\partial\mathcal L}}{{\partial {name}}} = {self.print(force)}"))
+        return [*shown, ("Euler–Lagrange equations", self.latex)]
+
+    def print(self, expression: Any) -> str:
+        """Return LaTeX of an expression in these symbols: dots, no arguments on undefined functions."""
+        return Printer(self.theta, self.velocity, self.acceleration).doprint(expression)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex}\n$$"
+
+
+def derive(
+    dim: int = 1,
+    *,
+    metric: Any = None,
+    drift: Any = None,
+    loss: Any = None,
+    eta: Any = None,
+    k: Any = None,
+    gamma: Any = None,
+) -> Derivation:
+    """Derive the equations with free symbols, for reading.
+
+    Args:
+        dim: D.
+        metric: None (identity), "constant" (symbols G_ij), "general" (functions G_ij(θ)), a (D, D) matrix,
+            or a function of the array of symbols θ that returns one.
+        drift: None (zero), "general" (functions f_i(θ)), a sequence of D expressions, or a function
+            that returns one.
+        loss: None (a function L(θ)), an expression, or a function that returns one.
+        eta, k, gamma: numbers or symbols; None is the positive symbol of that name.
+
+    Returns:
+        A ``Derivation``.
+
+    Raises:
+        ValueError: if a size does not fit or the metric is not symmetric.
+    """
+    size = _checks.finite("dim", dim, low=1)
+    if size != int(size):
+        raise ValueError(f"dim = {dim!r}, but it must be a positive integer")
+    theta, velocity, acceleration = symbols(int(size))
+    points = np.array(theta, dtype=object)
+    scalars = [sympy.Symbol(name, positive=True) if value is None else _tidy(sympy.sympify(value))
+               for name, value in (("eta", eta), ("k", k), ("gamma", gamma))]
+    formula = loss(points) if callable(loss) else loss
+    if formula is None:
+        formula = sympy.Function("L")(*theta)
+    rate, weight, discount = scalars
+    return Derivation(theta, velocity, acceleration, sympy.Symbol("t", real=True), rate, weight, discount,
+                      _metric(metric, points), _drift(drift, points), _tidy(scalar(formula)))
+
+
+def symbols(dim: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Return the symbols θ_i, θ̇_i, θ̈_i."""
+    names = ["theta"] if dim == 1 else [f"theta_{i}" for i in range(1, dim + 1)]
+
+    def family(suffix: str) -> tuple[Any, ...]:
+        return tuple(sympy.Symbol(name + suffix, real=True) for name in names)
+
+    return family(""), family("dot"), family("ddot")
+
+
+def _metric(given: Any, theta: Any) -> Any:
+    dim = len(theta)
+    if given is None:
+        return sympy.eye(dim)
+    if isinstance(given, str):
+        _checks.one_of("metric", given, (GENERAL, CONSTANT))
+        arguments = theta if given == GENERAL else None
+        return sympy.Matrix(dim, dim, lambda i, j: _entry("G", (min(i, j), max(i, j)), dim, arguments))
+    matrix = sympy.Matrix(given(theta) if callable(given) else given)
+    if matrix.shape != (dim, dim):
+        raise ValueError(f"metric has shape {matrix.shape}, but it must have shape ({dim}, {dim})")
+    matrix = matrix.applyfunc(_tidy)
+    if not (matrix - matrix.T).applyfunc(sympy.simplify).is_zero_matrix:
+        raise ValueError(f"metric = {_checks.shown(matrix.tolist())}, but it must be symmetric")
+    return matrix
+
+
+def _drift(given: Any, theta: Any) -> Any:
+    dim = len(theta)
+    if given is None:
+        return sympy.zeros(dim, 1)
+    if isinstance(given, str):
+        _checks.one_of("drift", given, (GENERAL,))
+        return sympy.Matrix([_entry("f", (i,), dim, theta) for i in range(dim)])
+    entries = [_tidy(scalar(entry)) for entry in (given(theta) if callable(given) else given)]
+    if len(entries) != dim:
+        raise ValueError(f"drift has {len(entries)} entries, but the problem has {dim} parameters")
+    return sympy.Matrix(entries)
+
+
+def _entry(letter: str, indices: tuple[int, ...], dim: int, arguments: Sequence[Any] | None) -> Any:
+    name = letter if dim == 1 else f"{letter}_" + ("" if dim < 10 else "_").join(str(i + 1) for i in indices)
+    return sympy.Symbol(name, real=True) if arguments is None else sympy.Function(name, real=True)(*arguments)
+
+
+def scalar(formula: Any) -> Any:
+    """Return the formula, also out of a 0-d array, as a sympy expression."""
+    return sympy.sympify(formula.item() if isinstance(formula, np.ndarray) else formula)
+
+
+def _tidy(formula: Any) -> Any:
+    """Return the formula with floats that are short fractions (1.0, 0.1, 1/3) written as such."""
+    swap = {}
+    for number in formula.atoms(sympy.Float):
+        fraction = sympy.Rational(str(number)).limit_denominator(10_000)
+        if float(fraction) == float(number):
+            swap[number] = fraction
+    return formula.xreplace(swap)
+
+
+def _depends(matrix: Any, symbols: Sequence[Any]) -> bool:
+    return bool(matrix.free_symbols & set(symbols))

@@ -1,0 +1,117 @@
+"""Numbers for what has no formula, and derivatives of a path from its positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.losses import Loss
+from lossnav.objective import Objective
+
+_STENCIL = np.arange(-3, 4)
+# Central differences over seven points, orders six and four, for the first and second derivative.
+_FIRST = np.array([[-1, 9, -45, 0, 45, -9, 1], [0, 5, -40, 0, 40, -5, 0]]) / 60
+_SECOND = np.array([[2, -27, 270, -490, 270, -27, 2], [0, -15, 240, -450, 240, -15, 0]]) / 180
+
+
+class NumericTerms:
+    """Values of undefined functions L, f_i, G_ij and of their derivatives, for the compiled equations."""
+
+    def __init__(self, objective: Objective, loss: Loss):
+        self._objective, self._loss = objective, loss
+
+    def source(self, atom: Any, theta: Sequence[Any]) -> Callable[[Array], Array]:
+        """Return the function of points, (..., D) → (...), that stands for an atom such as ∂f_1/∂θ_2."""
+        partial = atom.is_Derivative
+        letter, _, digits = (atom.expr if partial else atom).func.__name__.partition("_")
+        index = _indices(digits, 2 if letter == "G" else 1)
+        axis = theta.index(atom.variables[0]) if partial else None
+        if letter == "L":
+            return lambda points: self._loss.gradient(points)[..., axis]
+        if letter == "f":
+            drift = self._objective.drift
+            assert drift is not None  # f appears only where the objective has a drift
+            if axis is None:
+                return lambda points: drift(points)[..., index[0]]
+            return lambda points: drift.jacobian(points)[..., index[0], axis]
+        if axis is None:
+            return lambda points: self._metric(points)[..., index[0], index[1]]
+        return lambda points: self._metric_slope(points, axis)[..., index[0], index[1]]
+
+    def _metric(self, points: Array) -> Array:
+        """Return G(θ) of a numeric callable, point by point, shape (..., D, D)."""
+        dim = self._loss.dim
+        flat = points.reshape(-1, dim)
+        metric = self._objective.metric
+        matrices = [_checks.symmetric("metric(theta)", metric(x.copy()), dim=dim) for x in flat]
+        return np.array(matrices).reshape(*points.shape, dim)
+
+    def _metric_slope(self, points: Array, axis: int) -> Array:
+        """Return ∂G/∂θ_axis by central differences of order six, error about 1e-12 of G."""
+        step = 2e-2 * np.maximum(1.0, np.abs(points[..., axis]))[..., None]
+        direction = np.eye(self._loss.dim)[axis]
+        total = sum(weight * self._metric(points + shift * step * direction)
+                    for weight, shift in zip(_FIRST[0], _STENCIL, strict=True) if weight)
+        return total / step[..., None]
+
+    def require_definite(self, metric: Array) -> None:
+        """Raise ValueError unless every G, shape (..., D, D), is positive definite."""
+        lowest = float(np.min(np.linalg.eigvalsh(metric), initial=np.inf))
+        if not lowest > 0:
+            raise ValueError(
+                f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite"
+            )
+
+
+def _indices(digits: str, count: int) -> tuple[int, ...]:
+    """Return zero-based indices from a component's name: '2' → (1,), '12' → (0, 1), '1_12' → (0, 11)."""
+    if not digits:
+        return (0,) * count
+    parts = digits.split("_") if "_" in digits or count == 1 else digits
+    return tuple(int(part) - 1 for part in parts)
+
+
+def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[Array, Array]:
+    """Return interior times, shape (T,), and at each the spacing of the path's grid, cut to stay inside."""
+    grid = np.asarray(traj.times, dtype=np.float64)
+    end = float(getattr(traj, "end", math.inf))
+    if times is None:
+        inner = grid[3:-3] if len(grid) > 8 else grid[1:-1]
+        chosen = inner[:: max(1, math.ceil(len(inner) / count))]
+    else:
+        chosen = np.atleast_1d(_checks.array("times", times))
+    place = np.clip(np.searchsorted(grid, chosen, side="right") - 1, 0, len(grid) - 2)
+    spacing = np.diff(grid)[place]
+    spacing = np.minimum(spacing, chosen / 3)
+    if math.isfinite(end):
+        spacing = np.minimum(spacing, (end - chosen) / 3)
+    if len(chosen) == 0 or not np.all(spacing > 0):
+        raise ValueError(f"times = {_checks.shown(times)}, but they must lie strictly inside (0, {end:g})")
+    return chosen, spacing
+
+
+def path_derivatives(traj: Any, times: Array, spacing: Array) -> tuple[Array, Array, Array]:
+    """Return θ, θ̇, θ̈ at the times, shape (T, D) each, from positions alone."""
+    on_grid = getattr(traj, "method", "") in ("action", "bvp")
+    best = _differences(traj, times, spacing)
+    for halvings in range(1, 1 if on_grid else 10):
+        other = _differences(traj, times, spacing / 2**halvings)
+        closer = (other[3] < best[3])[:, None]
+        best = (np.where(closer, other[0], best[0]), np.where(closer, other[1], best[1]),
+                np.where(closer, other[2], best[2]), np.minimum(other[3], best[3]))
+    return best[0], best[1], best[2]
+
+
+def _differences(traj: Any, times: Array, step: Array) -> tuple[Array, Array, Array, Array]:
+    """Return θ, θ̇, θ̈ by the sixth-order rule and how far θ̈ is from the fourth-order one, shape (T,)."""
+    nodes = times[:, None] + step[:, None] * _STENCIL
+    path = np.asarray(traj(nodes.ravel())).reshape(*nodes.shape, -1)
+    first = np.einsum("s,tsd->td", _FIRST[0], path) / step[:, None]
+    second, rough = (np.einsum("s,tsd->td", rule, path) / step[:, None] ** 2 for rule in _SECOND)
+    return path[:, 3], first, second, np.linalg.norm(second - rough, axis=-1)
