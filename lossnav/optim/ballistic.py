@@ -1,0 +1,132 @@
+"""The ballistic rule: what optimal learning becomes when the future is not discounted (Eqs. 32–33)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
+
+
+class Ballistic(Rule):
+    r"""The paper's ballistic optimizer, Eq. 33.
+
+    With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
+    optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
+    and the moment by a running average:
+
+        v ← β v + (1 − β) g²
+        θ ← θ − lr · g / √(v + ε)
+
+    This is RMSprop with ε inside the root and no momentum. ``weight_decay`` is decoupled: θ ← (1 − lr · wd) θ first.
+
+    v starts at zero, so **the first step has length lr / √(1 − β)** in every coordinate, 31.6 lr at β = 0.999, and
+    the steps stay long for the first 1/(1 − β) of them. That is the paper's rule and the default;
+    ``bias_correction=True`` divides v by 1 − βⁿ, and the first step has length lr.
+
+    Args:
+        params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
+        lr: √(ηk) Δt in the units of the theory, >= 0; a float or a 0-dim tensor.
+        beta: β, weight of the past in v, in [0, 1); v remembers about 1/(1 − β) steps.
+        eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). With ε = 0 a coordinate whose
+            gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST.
+        weight_decay: decoupled decay rate >= 0.
+        bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ.
+        momentum: None, or β₁ in [0, 1): the numerator is then m ← β₁ m + (1 − β₁) g instead of g.
+        maximize: go uphill.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    State: one tensor a parameter (``v``), a second with momentum (``m``), and a step counter.
+
+    Raises:
+        ValueError: an option is out of range, or a parameter is not real.
+        RuntimeError: in ``step``, for sparse gradients.
+
+    Example:
+        >>> import torch
+        >>> w = torch.nn.Parameter(torch.tensor([3.0]))
+        >>> optimizer = Ballistic([w], lr=0.01, bias_correction=True)
+        >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
+        >>> round(w.item(), 4)
+        2.99
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 7, 32, 33. Deviations from the authors' class: the same rule by default;
+        ``bias_correction`` and ``momentum`` are ours, their unused argument ``bleed`` is left out, and gradient
+        clipping belongs to the training loop.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        beta: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        bias_correction: bool = False,
+        momentum: float | None = None,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        options = {
+            "lr": lr, "beta": beta, "eps": eps, "weight_decay": weight_decay, "bias_correction": bias_correction,
+            "momentum": momentum, "maximize": maximize, "foreach": foreach,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _check(self, group: Group) -> None:
+        check_options(group)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        start_state(parameter, group, state)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        lr, beta, momentum = group["lr"], group["beta"], group["momentum"]
+        v = [s["v"] for s in states]
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        if group["weight_decay"] != 0:
+            torch._foreach_mul_(params, 1 - lr * group["weight_decay"])
+        torch._foreach_mul_(v, beta)
+        torch._foreach_addcmul_(v, grads, grads, 1 - beta)
+        numerator = grads
+        if momentum is not None:
+            numerator = [s["m"] for s in states]
+            torch._foreach_mul_(numerator, momentum)
+            torch._foreach_add_(numerator, grads, alpha=1 - momentum)
+        if group["bias_correction"]:
+            root = list(torch._foreach_div(v, [1 - beta ** count(n) for n in steps]))
+            torch._foreach_add_(root, group["eps"])
+            if momentum is not None:
+                numerator = list(torch._foreach_div(numerator, [1 - momentum ** count(n) for n in steps]))
+        else:
+            root = list(torch._foreach_add(v, group["eps"]))
+        torch._foreach_sqrt_(root)
+        sign = 1.0 if group["maximize"] else -1.0
+        if torch.is_tensor(lr):  # never read on the host: a schedule may live on the device
+            torch._foreach_div_(root, lr)
+            torch._foreach_addcdiv_(params, numerator, root, sign)
+        else:
+            torch._foreach_addcdiv_(params, numerator, root, sign * lr)
+
+
+def check_options(group: Group) -> None:
+    """Raise ``ValueError`` unless the options of a ballistic rule are in range."""
+    check_rate("lr", group["lr"])
+    check_decay("beta", group["beta"])
+    check_rate("eps", group["eps"])
+    check_rate("weight_decay", group["weight_decay"])
+    if group["momentum"] is not None:
+        check_decay("momentum", group["momentum"])
+
+
+def start_state(parameter: Tensor, group: Group, state: State) -> None:
+    """Begin with v = 0 (and m = 0, if there is momentum)."""
+    if "v" not in state:
+        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["v"] = zeros(parameter)
+    if group["momentum"] is not None and "m" not in state:
+        state["m"] = zeros(parameter)

@@ -1,0 +1,55 @@
+"""A small network with a fixed stream of batches; also the other end of the fresh-process test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def network(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
+    generator = torch.Generator().manual_seed(seed)
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3)).to(dtype)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn(p.shape, generator=generator, dtype=torch.float64))
+    return model
+
+
+def loss(model: nn.Module, step: int) -> Tensor:
+    p = next(model.parameters())
+    generator = torch.Generator().manual_seed(1000 + step)
+    x = torch.randn(11, 5, generator=generator, dtype=torch.float64).to(p.dtype)
+    y = torch.randn(11, 3, generator=generator, dtype=torch.float64).to(p.dtype)
+    return ((model(x) - y) ** 2).mean()
+
+
+def advance(model: nn.Module, optimizer: Any, steps: Iterable[int]) -> None:
+    for step in steps:
+        optimizer.zero_grad()
+        loss(model, step).backward()
+        optimizer.step()
+
+
+def vector(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def resume(checkpoint: str, result: str) -> None:
+    """Load a checkpoint made elsewhere, take steps 10 … 19, save the weights and the state."""
+    from lossnav import optim
+
+    saved = torch.load(checkpoint, weights_only=True)
+    model = network(seed=99, dtype=saved["dtype"])
+    model.load_state_dict(saved["model"])
+    optimizer = getattr(optim, saved["class"])(model.parameters())
+    optimizer.load_state_dict(saved["optimizer"])
+    advance(model, optimizer, range(10, 20))
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, result)
+
+
+if __name__ == "__main__":
+    resume(*sys.argv[1:])

@@ -1,0 +1,190 @@
+"""Ballistic against the letter of Eq. 33, numpy, closed forms and torch's own RMSprop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optim_problem import advance, network, vector
+
+import lossnav as ln
+from lossnav.optim import Ballistic, BallisticReference
+from lossnav.optim.reference import ballistic
+
+OPTIONS = [
+    {},
+    {"bias_correction": True},
+    {"momentum": 0.9},
+    {"momentum": 0.9, "bias_correction": True},
+    {"weight_decay": 0.1, "maximize": True},
+    {"weight_decay": 0.1, "momentum": 0.5, "bias_correction": True, "maximize": True},
+]
+
+
+def gradients(count, shape=(4,), seed=0):
+    return np.random.default_rng(seed).normal(size=(count, *shape)) * np.logspace(-3, 1, shape[-1])
+
+
+def drive(optimizer_class, grads, **options):
+    """Feed a fixed list of gradients to one parameter and return where it goes."""
+    parameter = torch.nn.Parameter(torch.ones(grads.shape[1:], dtype=torch.float64))
+    optimizer = optimizer_class([parameter], **options)
+    path = []
+    for g in grads:
+        parameter.grad = torch.tensor(g)
+        optimizer.step()
+        path.append(parameter.detach().clone().numpy())
+    return np.array(path)
+
+
+def recursion(grads, lr, beta, eps):
+    """Eq. 33 in numpy."""
+    theta, v, path = np.ones(grads.shape[1:]), np.zeros(grads.shape[1:]), []
+    for g in grads:
+        v = beta * v + (1 - beta) * g * g
+        theta = theta - lr * g / np.sqrt(v + eps)
+        path.append(theta)
+    return np.array(path)
+
+
+@pytest.mark.parametrize("eps", [1e-8, 0.01])
+def test_equals_the_recursion_written_in_numpy(eps):
+    grads = gradients(50)
+    expected = recursion(grads, 0.01, 0.97, eps)
+    np.testing.assert_allclose(drive(Ballistic, grads, lr=0.01, beta=0.97, eps=eps), expected, rtol=1e-12)
+
+
+def test_v_is_the_weighted_sum_of_squares():
+    """The recursion unrolled: v_n = (1 − β) Σ β^{n−j} g_j²."""
+    grads = gradients(30)
+    parameter = torch.nn.Parameter(torch.zeros(4, dtype=torch.float64))
+    optimizer = Ballistic([parameter], beta=0.8)
+    for g in grads:
+        parameter.grad = torch.tensor(g)
+        optimizer.step()
+    weights = 0.2 * 0.8 ** np.arange(29, -1, -1)
+    np.testing.assert_allclose(optimizer.state[parameter]["v"].numpy(), weights @ grads**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_fast_equals_reference_step_by_step(options):
+    fast, plain = network(), network()
+    one = Ballistic(fast.parameters(), lr=0.01, **options)
+    other = BallisticReference(plain.parameters(), lr=0.01, **options)
+    for step in range(100):
+        advance(fast, one, [step])
+        advance(plain, other, [step])
+        torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-13)
+
+
+def test_the_function_in_the_chapter_is_the_default_rule():
+    grads = gradients(40)
+    theta, v = torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
+    for n, there in enumerate(drive(Ballistic, grads, lr=0.02, beta=0.9, eps=1e-8)):
+        theta, v = ballistic(theta, v, torch.tensor(grads[n]), lr=0.02, beta=0.9, eps=1e-8)
+        np.testing.assert_allclose(theta.numpy(), there, rtol=1e-12)
+
+
+def test_without_eps_it_is_torch_rmsprop():
+    grads = gradients(200)
+    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0)
+    np.testing.assert_allclose(ours, drive(torch.optim.RMSprop, grads, lr=0.01, alpha=0.99, eps=0.0), rtol=1e-12)
+
+
+def test_eps_sits_inside_the_root():
+    """Where |g| is far below √ε the rule is gradient descent at rate lr/√ε; RMSprop's outside ε would give lr/ε."""
+    grads = np.full((1, 1), 1e-9)
+    step = 1 - drive(Ballistic, grads, lr=1e-3, beta=0.999, eps=1e-4)[0]
+    np.testing.assert_allclose(step, 1e-3 * 1e-9 / math.sqrt(1e-4), rtol=1e-6)
+
+
+def test_corrected_with_momentum_and_no_eps_it_is_adam():
+    grads = gradients(200)
+    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0, momentum=0.9, bias_correction=True)
+    theirs = drive(torch.optim.Adam, grads, lr=0.01, betas=(0.9, 0.99), eps=0.0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11)
+
+
+def test_decay_is_decoupled():
+    grads = gradients(100)
+    options = {"lr": 0.01, "eps": 0.0, "weight_decay": 0.3}
+    ours = drive(Ballistic, grads, beta=0.99, momentum=0.9, bias_correction=True, **options)
+    np.testing.assert_allclose(ours, drive(torch.optim.AdamW, grads, betas=(0.9, 0.99), **options), rtol=1e-11)
+
+
+@given(
+    g=st.floats(1e-3, 1e6), lr=st.floats(1e-6, 1.0), beta=st.floats(0.0, 0.9999), sign=st.sampled_from([-1.0, 1.0])
+)
+@settings(max_examples=60, deadline=None)
+def test_the_first_step_in_closed_form(g, lr, beta, sign):
+    """lr·g/√((1−β)g² + ε), which is lr/√(1−β) where ε does not matter, and lr with the correction."""
+    grads = np.array([[sign * g]])
+    eps = 1e-8
+    plain = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=eps)[0, 0]
+    assert plain == pytest.approx(sign * lr * g / math.sqrt((1 - beta) * g**2 + eps), rel=1e-9, abs=1e-15)
+    assert 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0)[0, 0] == pytest.approx(
+        sign * lr / math.sqrt(1 - beta), rel=1e-9, abs=1e-15
+    )
+    corrected = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0, bias_correction=True)[0, 0]
+    assert corrected == pytest.approx(sign * lr, rel=1e-9, abs=1e-15)
+
+
+def test_the_paper_rule_starts_with_steps_of_31_6_lr():
+    step = 1 - drive(Ballistic, np.ones((1, 1)), lr=5e-4, beta=0.999)[0, 0]
+    assert step / 5e-4 == pytest.approx(31.6228, abs=1e-3)
+
+
+def test_under_a_constant_gradient_the_steps_shrink_to_lr():
+    """v_n = (1 − βⁿ) g², so step n is lr/√(1 − βⁿ): the transient lasts about 1/(1 − β) steps."""
+    path = drive(Ballistic, np.full((3000, 1), 2.0), lr=1e-3, beta=0.99, eps=0.0)[:, 0]
+    steps = -np.diff(np.concatenate([[1.0], path]))
+    n = np.arange(1, 3001)
+    np.testing.assert_allclose(steps, 1e-3 / np.sqrt(1 - 0.99**n), rtol=1e-9)
+
+
+def test_it_takes_the_optimal_ballistic_step_when_its_premise_holds():
+    """If g ~ N(ḡ, D·h), the premise of Eq. 33, the step is that of ``update`` at γ = 0, small Δt."""
+    h = np.array([1e-2, 1.0, 100.0])
+    noise = np.random.default_rng(3).normal(size=(20000, 3)) * np.sqrt(h)
+    parameter = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+    optimizer = Ballistic([parameter], lr=1.0, beta=0.9995, eps=0.0)
+    for g in noise:
+        parameter.grad = torch.tensor(g)
+        optimizer.step()
+    mean = torch.tensor([1e-3, 1e-2, 0.1], dtype=torch.float64)  # small against the noise, as at the end of training
+    before = parameter.detach().clone()
+    parameter.grad = mean
+    optimizer.step()
+    direction = (parameter.detach() - before).numpy()
+    dt = 1e-4
+    optimal = ln.update(ln.Objective(gamma=0.0), mean.numpy(), np.diag(h), dt) / dt
+    np.testing.assert_allclose(direction, optimal, rtol=0.05)
+    gradient_descent = -mean.numpy()
+    assert not np.allclose(direction / direction[0], gradient_descent / gradient_descent[0], rtol=0.5)
+
+
+def test_bfloat16_weights_keep_learning():
+    """In bfloat16 a β = 0.999 average would stop at the first value it meets; in float32 it follows the gradient."""
+    parameter = torch.nn.Parameter(torch.zeros(1, dtype=torch.bfloat16))
+    optimizer = Ballistic([parameter], beta=0.999)
+    for scale in (1.0, 0.1):
+        for _ in range(3000):
+            parameter.grad = torch.full_like(parameter, scale)
+            optimizer.step()
+    v = optimizer.state[parameter]["v"].item()
+    low = torch.tensor(0.1, dtype=torch.bfloat16).item() ** 2
+    assert v == pytest.approx(low + (1 - low) * 0.999**3000 * (1 - 0.999**3000), rel=0.02)
+
+
+def test_one_state_tensor_and_two_with_momentum():
+    for momentum, tensors in ((None, {"v"}), (0.9, {"v", "m"})):
+        model = network()
+        optimizer = Ballistic(model.parameters(), momentum=momentum)
+        advance(model, optimizer, [0])
+        for p in model.parameters():
+            assert {k for k, x in optimizer.state[p].items() if x.numel() == p.numel() and x.ndim == p.ndim} == tensors
+            assert optimizer.state[p].keys() == {"step", *tensors}

@@ -1,0 +1,321 @@
+"""What users may expect of any optimizer. Each check runs for every row of the table in optim_table.py."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from optim_problem import advance, loss, network, vector
+from optim_table import ROWS
+
+STATE_DTYPE = {torch.float64: torch.float64, torch.float32: torch.float32, torch.bfloat16: torch.float32,
+               torch.float16: torch.float32}  # fmt: skip
+
+
+def assert_same_bits(a, b):
+    """Compare nested state dicts bit for bit."""
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same_bits(a[key], b[key])
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for left, right in zip(a, b, strict=True):
+            assert_same_bits(left, right)
+    elif torch.is_tensor(a):
+        assert a.dtype == b.dtype and torch.equal(a, b)
+    else:
+        assert a == b
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_a_checkpoint_continues_in_a_fresh_process_bit_for_bit(rule, dtype, tmp_path):
+    model = network(dtype=dtype)
+    optimizer = rule(model.parameters())
+    advance(model, optimizer, range(10))
+    checkpoint, result = tmp_path / "checkpoint.pt", tmp_path / "result.pt"
+    saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "class": type(optimizer).__name__,
+             "dtype": dtype}  # fmt: skip
+    torch.save(saved, checkpoint)
+    advance(model, optimizer, range(10, 20))
+    script = Path(__file__).with_name("optim_problem.py")
+    subprocess.run([sys.executable, str(script), str(checkpoint), str(result)], check=True, timeout=300)
+    fresh = torch.load(result, weights_only=True)
+    assert_same_bits(dict(fresh["model"]), dict(model.state_dict()))
+    assert_same_bits(fresh["optimizer"], optimizer.state_dict())
+
+
+def pickled(pair):
+    return pickle.loads(pickle.dumps(pair))
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
+def test_copies_continue_alike_and_apart(rule, clone):
+    model = network()
+    optimizer = rule(model.parameters())
+    advance(model, optimizer, range(5))
+    twin_model, twin_optimizer = clone((model, optimizer))
+    before = vector(model).clone()
+    advance(twin_model, twin_optimizer, range(5, 10))
+    assert torch.equal(vector(model), before)
+    advance(model, optimizer, range(5, 10))
+    assert torch.equal(vector(model), vector(twin_model))
+
+
+def test_groups_go_their_own_way(rule):
+    """Two groups with different options equal two optimizers, one for each."""
+    together, apart = network(), network()
+    options = [{"lr": 0.03, "beta": 0.5}, {"lr": 0.002, "beta": 0.9, "weight_decay": 0.3}]
+    one = rule([{"params": together[i].parameters(), **o} for i, o in zip((0, 2), options, strict=True)])
+    two = [rule(apart[i].parameters(), **o) for i, o in zip((0, 2), options, strict=True)]
+    for step in range(8):
+        advance(together, one, [step])
+        for optimizer in two:
+            optimizer.zero_grad()
+        loss(apart, step).backward()
+        for optimizer in two:
+            optimizer.step()
+    assert torch.equal(vector(together), vector(apart))
+
+
+def test_a_group_added_later_starts_fresh(rule):
+    model, expected = network(), network()
+    optimizer = rule(model[0].parameters())
+    advance(model, optimizer, range(4))
+    optimizer.add_param_group({"params": model[2].parameters(), "lr": 0.05})
+    advance(model, optimizer, range(4, 8))
+
+    first = rule(expected[0].parameters())
+    advance(expected, first, range(4))
+    second = rule(expected[2].parameters(), lr=0.05)
+    for step in range(4, 8):
+        expected.zero_grad()
+        loss(expected, step).backward()
+        first.step()
+        second.step()
+    assert torch.equal(vector(model), vector(expected))
+
+
+def test_a_closure_is_called_with_gradients_on_and_its_loss_returned(rule):
+    model, expected = network(), network()
+    optimizer = rule(model.parameters())
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss(model, 0)
+        value.backward()
+        return value
+
+    with torch.no_grad():
+        assert optimizer.step(closure).item() == loss(expected, 0).item()
+    advance(expected, rule(expected.parameters()), [0])
+    assert torch.equal(vector(model), vector(expected))
+    assert optimizer.step() is None
+
+
+def test_parameters_without_a_gradient_stay(rule):
+    model = network()
+    optimizer = rule(model.parameters())
+    frozen = model[2].weight
+    frozen.requires_grad_(False)
+    before = frozen.clone()
+    advance(model, optimizer, range(3))
+    assert torch.equal(frozen, before)
+    assert frozen not in optimizer.state
+    optimizer.zero_grad(set_to_none=True)
+    after = vector(model).clone()
+    optimizer.step()
+    assert torch.equal(vector(model), after)
+
+
+def test_zero_gradients_do_no_harm(rule):
+    model = network(dtype=torch.float16)
+    optimizer = rule(model.parameters(), weight_decay=0.0)
+    before = vector(model).clone()
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    optimizer.step()
+    assert torch.equal(vector(model), before)
+
+
+def test_sparse_gradients_are_refused_by_name(rule):
+    table = torch.nn.Embedding(4, 3, sparse=True)
+    optimizer = rule(table.parameters())
+    table(torch.tensor([1, 2])).sum().backward()
+    before = table.weight.detach().clone()
+    with pytest.raises(RuntimeError, match=r"sparse gradient .* shape \(4, 3\).* dense"):
+        optimizer.step()
+    assert torch.equal(table.weight, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+def test_complex_parameters_are_refused_by_name(rule, dtype):
+    with pytest.raises(ValueError, match=f"params .*{dtype}.*view_as_real"):
+        rule([torch.nn.Parameter(torch.ones(2, dtype=dtype))])
+
+
+def test_a_refused_group_is_not_half_added(rule):
+    model = network()
+    optimizer = rule(model[0].parameters())
+    with pytest.raises(ValueError, match="lr = -1"):
+        optimizer.add_param_group({"params": model[2].parameters(), "lr": -1})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_maximize_climbs_as_minimize_descends(rule):
+    down, up = network(), network()
+    descend, climb = rule(down.parameters()), rule(up.parameters(), maximize=True)
+    for step in range(6):
+        advance(down, descend, [step])
+        climb.zero_grad()
+        (-loss(up, step)).backward()
+        climb.step()
+    torch.testing.assert_close(vector(up), vector(down), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", list(STATE_DTYPE), ids=str)
+def test_dtypes(rule, dtype):
+    """Parameters keep their dtype; the state is float32 at least; the result is the float64 one, rounded."""
+    model, exact = network(dtype=dtype), network(dtype=torch.float64)
+    with torch.no_grad():
+        for p, q in zip(model.parameters(), exact.parameters(), strict=True):
+            q.copy_(p)
+    optimizer, oracle = rule(model.parameters()), rule(exact.parameters())
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(20):
+        for p, q in zip(model.parameters(), exact.parameters(), strict=True):
+            p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64).to(dtype)
+            q.grad = p.grad.double()
+        optimizer.step()
+        oracle.step()
+    for p, q in zip(model.parameters(), exact.parameters(), strict=True):
+        assert p.dtype == dtype
+        assert optimizer.state[p]["v"].dtype == STATE_DTYPE[dtype]
+        torch.testing.assert_close(optimizer.state[p]["v"].double(), oracle.state[q]["v"], rtol=1e-5, atol=0)
+    scale = vector(exact).abs().max()
+    # 20 roundings of the parameter to its own dtype, half a unit in the last place each, and room for a factor 2
+    assert (vector(model).double() - vector(exact)).abs().max() <= 20 * torch.finfo(dtype).eps * scale + 1e-14
+
+
+@pytest.mark.parametrize("to", [torch.float64, torch.bfloat16], ids=str)
+def test_the_state_follows_a_model_that_changes_dtype(rule, to):
+    model = network(dtype=torch.float32)
+    optimizer = rule(model.parameters())
+    advance(model, optimizer, range(5))
+    model.to(to)
+    advance(model, optimizer, range(5, 10))
+    for p in model.parameters():
+        assert p.dtype == to and optimizer.state[p]["v"].dtype == STATE_DTYPE[to]
+        assert torch.isfinite(p).all()
+        assert optimizer.state[p]["step"].item() == 10
+
+
+def test_memory_formats_are_kept(rule):
+    weight = torch.nn.Parameter(torch.randn(4, 3, 5, 5, generator=torch.Generator().manual_seed(0)))
+    plain = torch.nn.Parameter(weight.detach().clone())
+    weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+    gradient = torch.randn(4, 3, 5, 5, generator=torch.Generator().manual_seed(1))
+    for p in (weight, plain):
+        optimizer = rule([p])
+        p.grad = gradient.clone()
+        optimizer.step()
+    assert weight.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(weight, plain)
+
+
+def test_schedulers_drive_the_rate(rule):
+    model, expected = network(), network()
+    optimizer, manual = rule(model.parameters(), lr=0.1), rule(expected.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
+    for step in range(6):
+        advance(model, optimizer, [step])
+        scheduler.step()
+        manual.param_groups[0]["lr"] = 0.05 * (1 + math.cos(math.pi * step / 6))
+        advance(expected, manual, [step])
+    torch.testing.assert_close(vector(model), vector(expected), rtol=1e-12, atol=1e-14)
+
+
+def test_one_cycle_with_its_momentum_left_alone(rule):
+    model = network()
+    optimizer = rule(model.parameters())
+    momentum = optimizer.param_groups[0]["momentum"]
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=5, cycle_momentum=False)
+    for step in range(4):
+        advance(model, optimizer, [step])
+        scheduler.step()
+    assert optimizer.param_groups[0]["momentum"] == momentum
+
+
+def test_a_tensor_rate_equals_a_number(rule):
+    model, expected = network(), network()
+    rate = torch.tensor(0.01, dtype=torch.float64)
+    advance(model, rule(model.parameters(), lr=rate), range(6))
+    advance(expected, rule(expected.parameters(), lr=0.01), range(6))
+    torch.testing.assert_close(vector(model), vector(expected), rtol=1e-12, atol=1e-14)
+
+
+def test_an_older_state_dict_takes_defaults_for_what_it_does_not_know(rule):
+    model, expected = network(), network()
+    optimizer = rule(model.parameters())
+    old = optimizer.state_dict()
+    for group in old["param_groups"]:
+        del group["foreach"], group["maximize"]
+    optimizer.load_state_dict(old)
+    advance(model, optimizer, range(4))
+    advance(expected, rule(expected.parameters()), range(4))
+    assert torch.equal(vector(model), vector(expected))
+
+
+def test_loading_a_state_copies_it(rule):
+    model = network()
+    optimizer = rule(model.parameters())
+    advance(model, optimizer, range(3))
+    saved = copy.deepcopy(optimizer.state_dict())
+    other = rule(network().parameters())
+    other.load_state_dict(saved)
+    advance(network(), other, range(1))
+    other.step()
+    assert_same_bits(saved, optimizer.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("lr", -1.0), ("lr", math.nan), ("lr", math.inf), ("lr", "fast"), ("lr", torch.ones(2)),
+        ("beta", 1.0), ("beta", -0.1), ("beta", math.nan), ("eps", -1e-8), ("weight_decay", -1), ("momentum", 1.0),
+    ],
+)  # fmt: skip
+def test_bad_options_are_named_with_what_is_allowed(rule, option, value):
+    with pytest.raises(ValueError, match=rf"^{option} (= |has ).*but it must be"):
+        rule(network().parameters(), **{option: value})
+    with pytest.raises(ValueError, match=rf"^{option} "):
+        rule([{"params": network().parameters(), option: value}])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [row for row in ROWS if row.compiles], ids=lambda row: row.name)
+def test_the_step_compiles(row):
+    """A traced step (``aot_eager`` needs no C++ compiler) gives the same weights and stops recompiling."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    model, expected = network(), network()
+    optimizer, eager = row(model.parameters()), row(expected.parameters())
+    advance(model, optimizer, range(2))  # the state exists from here on
+    advance(expected, eager, range(2))
+    step = torch.compile(optimizer.step, backend="aot_eager")
+    graphs = []
+    for k in range(2, 8):
+        optimizer.zero_grad()
+        loss(model, k).backward()
+        step()
+        graphs.append(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+    advance(expected, eager, range(2, 8))
+    torch.testing.assert_close(vector(model), vector(expected), rtol=1e-12, atol=1e-14)
+    assert graphs[0] >= 1 and graphs[2] == graphs[-1], f"graphs compiled by each step: {graphs}"
