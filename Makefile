@@ -1,0 +1,93 @@
+# One command each. Only Python >= 3.11 and make must be there; everything else is installed into .venv and _build.
+#
+#   make book       install, execute the notebooks, build the HTML book     -> _build/html/index.html
+#   make test       everything that is checked                              (make check: the quick part)
+#   make notebooks  write book/*.ipynb again from book/myst/*.md, where they differ
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+VENDORED := book/_vendor/.fetched
+BUILT := _build/.book-built
+
+# MNIST lies beside the checkout on some machines; elsewhere it is downloaded, or the digits of scikit-learn stand in.
+ifndef LOSSNAV_DATA
+ifneq ($(wildcard ../shared/data/mnist),)
+export LOSSNAV_DATA := $(abspath ../shared/data)
+endif
+endif
+
+# Kernels and test workers run side by side: more threads than this each would fight for the cores.
+export OMP_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PACKAGE := $(shell find lossnav -name '*.py' -o -path 'lossnav/explore/static/*' -type f -o -name '*.mplstyle')
+BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print)
+LEDGER := $(wildcard tests/equations/ledger.yml)
+CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
+
+.PHONY: help install book notebooks check lint test browser shots clean
+
+help:
+	@sed -n '3,5s/^#  *//p' Makefile
+
+install: $(INSTALLED)
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "make: needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
+	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
+	@echo "install: requirements.txt (a few minutes the first time)"
+	@$(PY) -m pip install --quiet -r requirements.txt
+	@$(PY) -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENDORED): package.json package-lock.json .npmrc requirements.txt book/_tools/vendor.py book/_tools/widgets-config.js | $(INSTALLED)
+	@$(PY) book/_tools/vendor.py
+	@touch $@
+
+book: $(BUILT)
+
+$(BUILT): $(INSTALLED) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
+	@mkdir -p _build && rm -f $@
+	@$(PY) book/_tools/build.py
+	@touch $@
+
+notebooks: $(INSTALLED)
+	@$(PY) book/_tools/notebooks.py write --stale
+
+lint: $(INSTALLED)
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/mypy --no-error-summary
+	@$(VENV)/bin/mypy --no-error-summary book/_tools
+	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
+	@echo "lint: ruff, mypy and import-linter have nothing to say"
+
+check: lint
+	@$(PY) -m pytest -n 2 --dist loadscope -m "not browser and not slow"
+
+# The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
+# computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end.
+test: lint $(VENDORED)
+	@$(PY) book/_tools/build.py --committed
+	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
+		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
+		$(CHAPTERS) tests
+	@$(PY) book/_tools/chrome.py --if-missing
+
+browser: $(INSTALLED)
+	@$(PY) -m pytest tests/browser
+
+shots: $(INSTALLED)
+	@$(PY) book/_tools/shots.py _build/shots
+
+clean:
+	@rm -rf _build book/_vendor .pytest_cache .mypy_cache .ruff_cache
+	@find lossnav book tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,124 @@
+"""Build the HTML book, treating every warning as an error, and see that each page of _toc.yml came out.
+
+    python book/_tools/build.py              executes the notebooks          -> _build/html
+    python book/_tools/build.py --committed  shows their committed outputs   -> _build/committed/_build/html
+
+The first is what readers get. The second belongs to `make test`, where nbval proves that the committed outputs are
+what the code gives: nothing needs to be computed twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from paths import BOOK, BUILD, ROOT, config, digest, pages, sources, write_atomically
+
+CACHES_KEPT = 3
+LINES_SHOWN = 60  # on the terminal; the log has all
+SHOWN = re.compile(r"WARNING|ERROR|CRITICAL|Execut(ing|ed) notebook|[Ee]xception|build finished with problems")
+COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def output_folder(committed: bool) -> Path:
+    """Where Jupyter Book leaves _build/html."""
+    return BUILD / "committed" if committed else ROOT
+
+
+def execution_cache() -> Path:
+    """A cache of executed notebooks that lives as long as all that they import and read.
+
+    Jupyter's cache knows the cells, not the package they call: the hash in the folder's name knows the rest.
+    """
+    files = [*sources(ROOT / "lossnav"), *sources(BOOK / "results"), ROOT / "requirements.txt"]
+    salt = digest(files, sys.version, os.environ.get("LOSSNAV_DATA", ""))
+    return BUILD / ".jupyter_cache" / salt
+
+
+def forget_old_caches(current: Path) -> None:
+    """Keep the caches used last."""
+    current.mkdir(parents=True, exist_ok=True)
+    os.utime(current)
+    caches = sorted(current.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in caches[CACHES_KEPT:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def write_config(committed: bool) -> Path:
+    """_config.yml with the way of execution filled in and its paths made absolute."""
+    settings: dict[str, Any] = config()
+    if committed:
+        settings["execute"]["execute_notebooks"] = "off"
+    else:
+        cache = execution_cache()
+        forget_old_caches(cache)
+        settings["execute"]["cache"] = str(cache)
+    extensions = settings["sphinx"].get("local_extensions") or {}
+    settings["sphinx"]["local_extensions"] = {name: str(ROOT / path) for name, path in extensions.items()}
+    path = BUILD / ("config-committed.yml" if committed else "config.yml")
+    BUILD.mkdir(exist_ok=True)
+    write_atomically(path, yaml.safe_dump(settings, allow_unicode=True, sort_keys=False))
+    return path
+
+
+def run_jupyter_book(output: Path, settings: Path) -> int:
+    """Run the build; show execution and complaints, keep the whole log beside the HTML."""
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    command += ["-W", "-n", "--keep-going", "--config", str(settings), "--path-output", str(output), "."]
+    log, shown = BUILD / "build.log", 0
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert process.stdout is not None
+        for raw in process.stdout:
+            line = COLOUR_CODES.sub("", raw)
+            file.write(line)
+            if SHOWN.search(line) and (shown := shown + 1) <= LINES_SHOWN:
+                print("  " + line.rstrip(), flush=True)
+        code = process.wait()
+    if code:
+        print(f"book: the build failed; its log is {log.relative_to(ROOT)}, failing notebooks' reports lie in "
+              f"{(output / '_build/html/reports').relative_to(ROOT)}", file=sys.stderr)
+    return code
+
+
+def missing_pages(html: Path) -> list[str]:
+    """Pages of the table of contents without HTML."""
+    return [page for page in pages() if not (html / f"{page}.html").is_file()]
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--committed", action="store_true", help="show committed outputs, execute nothing")
+    committed = parser.parse_args().committed
+    output = output_folder(committed)
+    html = output / "_build" / "html"
+    # Sphinx repeats no warning of a page that it does not read again: a build that judges starts clean.
+    for stale in (html, output / "_build" / ".doctrees"):
+        shutil.rmtree(stale, ignore_errors=True)
+    output.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    print("book: building from committed outputs" if committed else "book: executing and building", flush=True)
+    code = run_jupyter_book(output, write_config(committed))
+    missing = missing_pages(html)
+    for page in missing:
+        print(f"book: {page} is in _toc.yml but not in the HTML", file=sys.stderr)
+    if code or missing:
+        return code or 1
+    seconds = time.monotonic() - start
+    print(f"book: {len(pages())} pages in {seconds:.0f} s; open {(html / 'index.html').relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""Notebooks and their paired text: the only writer of book/*.ipynb, and the check that both still agree.
+
+    python book/_tools/notebooks.py write [NAME ...]   text -> notebook, executed here, outputs kept
+    python book/_tools/notebooks.py write --stale      only those that the check complains about
+    python book/_tools/notebooks.py check              compare the pairs (no execution)
+    python book/_tools/notebooks.py list               the notebooks' paths, last chapter first
+
+People edit book/myst/NAME.md. Colab, Binder, nbval and the table of contents open book/NAME.ipynb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from jupytext.compare import NotebookDifference, compare_notebooks
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from paths import BOOK, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically
+
+Notebook = nbformat.NotebookNode
+
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SIZE_LIMIT = int(1.5 * 2**20)  # bytes; what a reviewer's browser and git still handle with ease
+CELL_TIMEOUT = 900  # seconds
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def text_path(name: str) -> Path:
+    """The text that people edit."""
+    return TEXTS / f"{name}.md"
+
+
+def notebook_path(name: str) -> Path:
+    """The notebook that is written from it."""
+    return BOOK / f"{name}.ipynb"
+
+
+def chapters() -> list[str]:
+    """Names of all chapters that are notebooks: those with a text, and those the table of contents opens as .ipynb."""
+    texts = {path.stem for path in TEXTS.glob("*.md")}
+    listed = {Path(page).name for page in pages() if (ROOT / f"{page}.ipynb").exists()}
+    return sorted(texts | listed)
+
+
+def explorables_digest() -> str:
+    """A hash of the code whose state a notebook carries: front ends are copied into it when it is executed."""
+    return digest(sources(EXPLORE))
+
+
+# ------------------------------------------------------------------------------------------------ text -> notebook
+def read_text(name: str) -> Notebook:
+    """The notebook that the text describes, without outputs, with stable cell ids."""
+    source = text_path(name)
+    if not source.is_file():
+        raise SystemExit(f"notebooks: {source.relative_to(ROOT)} does not exist; chapters are {', '.join(chapters())}")
+    notebook = jupytext.read(source, fmt={"extension": ".md", "format_name": "myst"})
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key in ("tags", "mystnb")}
+        cell.id = stable_id(cell, seen)
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def stable_id(cell: Notebook, seen: dict[str, int]) -> str:
+    """An id that depends on the cell's content only, so that writing twice changes nothing."""
+    key = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+    seen[key] = seen.get(key, 0) + 1
+    return key if seen[key] == 1 else f"{key}-{seen[key]}"
+
+
+def execute(notebook: Notebook) -> None:
+    """Run all cells in place, in the notebook's own folder."""
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        kernel_name=KERNEL["name"],
+        record_timing=False,
+        store_widget_state=True,
+        resources={"metadata": {"path": str(BOOK)}},
+    )
+    client.execute()
+
+
+def write(name: str) -> None:
+    """Write one notebook from its text."""
+    notebook = read_text(name)
+    try:
+        execute(notebook)
+    except CellExecutionError as error:
+        raise SystemExit(f"notebooks: {name} fails\n{error}") from None
+    tidy(notebook)
+    nbformat.validate(notebook)
+    write_atomically(notebook_path(name), json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    path = notebook_path(name)
+    print(f"notebooks: wrote {path.relative_to(ROOT)} ({path.stat().st_size / 2**10:.0f} KiB)")
+
+
+def tidy(notebook: Notebook) -> None:
+    """Drop what changes from run to run; keep the state of widgets that are on show."""
+    notebook.metadata["language_info"] = {"name": "python"}
+    shown = list(dict.fromkeys(view["model_id"] for view in views(notebook)))
+    for bundle in bundles(notebook):
+        bundle["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", bundle.get("text/plain", ""))
+    stored = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE)
+    if not shown:
+        return
+    state = reachable(stored["state"], shown)
+    notebook.metadata["widgets"] = {WIDGET_STATE: {**stored, "state": state}}
+    notebook.metadata["lossnav"] = {"explorables": explorables_digest()}
+    rename_models(notebook, list(state))
+
+
+def bundles(notebook: Notebook) -> Iterator[Notebook]:
+    """The outputs that show a widget, each as its dictionary of formats."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if WIDGET_VIEW in output.get("data", {}):
+                yield output["data"]
+
+
+def views(notebook: Notebook) -> Iterator[Notebook]:
+    """The widget views among the outputs."""
+    return (bundle[WIDGET_VIEW] for bundle in bundles(notebook))
+
+
+def reachable(state: dict[str, Any], roots: Iterable[str]) -> dict[str, Any]:
+    """The models that the shown ones refer to, in the order in which they are met."""
+    found: dict[str, Any] = {}
+    queue = list(roots)
+    while queue:
+        model = queue.pop(0)
+        if model in found:
+            continue
+        found[model] = state[model]
+        queue += list(references(state[model]["state"]))
+    return found
+
+
+def references(value: Any) -> Iterator[str]:
+    """Ids of models named inside a model's state."""
+    if isinstance(value, str) and value.startswith("IPY_MODEL_"):
+        yield value.removeprefix("IPY_MODEL_")
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references(item)
+
+
+def rename_models(notebook: Notebook, models: list[str]) -> None:
+    """Give models ids that count them instead of random ones, so that writing twice makes no difference."""
+    names = {old: uuid.uuid5(uuid.NAMESPACE_OID, f"model {i}").hex for i, old in enumerate(models)}
+    for view in views(notebook):
+        view["model_id"] = names[view["model_id"]]
+    stored = notebook.metadata["widgets"][WIDGET_STATE]
+    text = json.dumps(stored)
+    for old, new in names.items():
+        text = text.replace(f'"IPY_MODEL_{old}"', f'"IPY_MODEL_{new}"').replace(f'"{old}":', f'"{new}":')
+    notebook.metadata["widgets"][WIDGET_STATE] = nbformat.from_dict(json.loads(text))
+
+
+# ------------------------------------------------------------------------------------------------------- checking
+def problems(name: str) -> list[str]:
+    """What is wrong with a chapter's pair, in words; empty when nothing is."""
+    path = notebook_path(name)
+    if not text_path(name).is_file():
+        return [f"{path.name} has no text book/myst/{name}.md"]
+    if not path.is_file():
+        return [f"book/{path.name} is missing; write it: make notebooks"]
+    notebook = nbformat.read(path, as_version=4)
+    found = pair_problems(name, notebook) + output_problems(notebook)
+    if path.stat().st_size > SIZE_LIMIT:
+        found.append(f"is {path.stat().st_size / 2**20:.2f} MiB; at most {SIZE_LIMIT / 2**20:.1f} MiB are allowed")
+    return [f"book/{path.name}: {problem}" for problem in found]
+
+
+def pair_problems(name: str, notebook: Notebook) -> list[str]:
+    """Differences between the text and the notebook, outputs left aside."""
+    try:
+        compare_notebooks(notebook, read_text(name), fmt="ipynb", allow_expected_differences=False)
+    except NotebookDifference as difference:
+        return [f"differs from book/myst/{name}.md; write it again: make notebooks\n{difference}"]
+    return []
+
+
+def output_problems(notebook: Notebook) -> list[str]:
+    """Cells that were not run from top to bottom, failed, or warned; widget state that other code made."""
+    found = []
+    counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+    if counts != list(range(1, len(counts) + 1)):
+        found.append("was not executed from top to bottom in one go")
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                found.append(f"cell {cell.id} failed: {output.ename}: {output.evalue}")
+            elif output.output_type == "stream" and output.name == "stderr":
+                found.append(f"cell {cell.id} wrote to stderr: {output.text.strip()[:300]}")
+    if any(views(notebook)):
+        state = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+        if not all(view["model_id"] in state for view in views(notebook)):
+            found.append("shows a widget whose state it does not carry")
+        if notebook.metadata.get("lossnav", {}).get("explorables") != explorables_digest():
+            found.append("carries explorables of other code than lossnav/explore; write it again: make notebooks")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    writer = commands.add_parser("write", help="write notebooks from their text, executed")
+    writer.add_argument("names", nargs="*", help="chapters; default all")
+    writer.add_argument("--stale", action="store_true", help="only those that the check complains about")
+    commands.add_parser("check", help="compare the pairs")
+    commands.add_parser("list", help="print the notebooks' paths, last chapter first")
+    options = parser.parse_args(arguments)
+    if options.command == "write":
+        for name in options.names or chapters():
+            if not options.stale or problems(name):
+                write(name)
+        return 0
+    if options.command == "list":
+        # experiments stand last in the book and take longest: who runs these side by side wants them first
+        order = [Path(page).name for page in reversed(pages())]
+        print(*(f"book/{name}.ipynb" for name in sorted(chapters(), key=lambda name: order.index(name))))
+        return 0
+    found = [problem for name in chapters() for problem in problems(name)]
+    print("\n".join(found) or f"notebooks: {len(chapters())} pairs agree")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

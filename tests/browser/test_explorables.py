@@ -1,0 +1,159 @@
+"""Explorables live in the published page: no kernel, no network; by mouse, by finger, by keyboard; a picture otherwise.
+
+The contract with lossnav.explore: a root `.lossnav-explorable[data-explorable=NAME]`, a `.lossnav-readout` whose text
+follows the state, handles that are `[role=slider]` or `input[type=range]`, and beside it a `.lossnav-fallback` picture
+for pages without JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+
+import nbformat
+import pytest
+from chrome import PHONE, WIDE, Browser, BrowserError, Page
+from notebooks import chapters, notebook_path, views
+
+ROOTS = ".lossnav-explorable[data-explorable]"
+HANDLES = '[role="slider"], input[type="range"]'
+MOVES = ((60, 0), (-60, 0), (0, -60), (0, 60))  # CSS pixels: a handle at the end of its track can go one way only
+
+# Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
+GRIP = """((roots, handles, root, index) => {
+  const handle = document.querySelectorAll(roots)[root].querySelectorAll(handles)[index];
+  handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  const box = handle.getBoundingClientRect();
+  let x = box.x + box.width / 2;
+  const y = box.y + box.height / 2;
+  if (handle.type === 'range') {
+    const part = (handle.valueAsNumber - handle.min) / (handle.max - handle.min), thumb = 16;
+    x = box.x + thumb / 2 + part * (box.width - thumb);
+  }
+  const top = document.elementFromPoint(x, y);
+  return {x, y, inside: x > 0 && x < innerWidth, hit: handle.contains(top) || !!(top && top.contains(handle))};
+})"""
+
+STATE = """(() => [...document.querySelectorAll('.bd-article .lossnav-fallback')].map(twin => ({
+  shown: twin.getClientRects().length > 0, name: twin.dataset.for || '',
+  pictures: [...twin.querySelectorAll('img, svg')].concat(twin.matches('img, svg') ? [twin] : []).length,
+})))()"""
+
+
+def expected(name: str) -> int:
+    """How many widgets the notebook shows."""
+    return len(list(views(nbformat.read(notebook_path(name), as_version=4))))
+
+
+WITH_EXPLORABLES = [name for name in chapters() if notebook_path(name).exists() and expected(name)]
+
+
+def open_chapter(page: Page, base: str, name: str) -> list[int]:
+    """Open the page, wait until every widget is alive; the number of handles of each explorable."""
+    page.open(f"{base}/book/{name}.html")
+    page.wait_until(f"document.querySelectorAll({json.dumps(ROOTS)}).length === {expected(name)}")
+    return list(
+        page.evaluate(
+            f"[...document.querySelectorAll({json.dumps(ROOTS)})]"
+            f".map(root => root.querySelectorAll({json.dumps(HANDLES)}).length)"
+        )
+    )
+
+
+def readout(page: Page, root: int) -> str:
+    query = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll('.lossnav-readout')"
+    return str(page.evaluate(f"[...{query}].map(e => e.textContent).join('|')"))
+
+
+def follows(page: Page, root: int, before: str) -> bool:
+    """Whether the readout comes to differ from `before`."""
+    query = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll('.lossnav-readout')"
+    try:
+        page.wait_until(f"[...{query}].map(e => e.textContent).join('|') !== {json.dumps(before)}", patience=3)
+    except BrowserError:
+        return False
+    return True
+
+
+def moves_readout(page: Page, root: int, index: int, way: str) -> bool:
+    """Drag or swipe one handle in the four directions until the readout answers."""
+    for dx, dy in MOVES:
+        before = readout(page, root)
+        grip = page.evaluate(f"{GRIP}({json.dumps(ROOTS)}, {json.dumps(HANDLES)}, {root}, {index})")
+        assert grip["inside"] and grip["hit"], f"handle {index} of explorable {root} cannot be gripped: {grip}"
+        start, end = (grip["x"], grip["y"]), (grip["x"] + dx, grip["y"] + dy)
+        page.drag(start, end) if way == "mouse" else page.swipe(start, end)
+        if follows(page, root, before):
+            return True
+    return False
+
+
+def test_theory_chapters_have_explorables() -> None:
+    assert {"navigation", "momentum"} <= set(WITH_EXPLORABLES)
+
+
+@pytest.mark.parametrize("base", ["file", "http"], indirect=True)
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_explorable_is_alive_and_has_its_parts(browser: Browser, base: str, name: str) -> None:
+    with browser.page() as page:
+        handles = open_chapter(page, base, name)
+        assert all(handles), handles
+        assert all(readout(page, root).strip() for root in range(len(handles)))
+        assert all(not twin["shown"] for twin in page.evaluate(STATE)), "the static twin stays beside the live one"
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("way, size", [("mouse", WIDE), ("mouse", PHONE), ("finger", PHONE)])
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_every_handle_answers_the_hand(
+    browser: Browser, base: str, name: str, way: str, size: tuple[int, int]
+) -> None:
+    with browser.page(size, touch=way == "finger") as page:
+        for root, count in enumerate(open_chapter(page, base, name)):
+            for index in range(count):
+                assert moves_readout(page, root, index, way), f"handle {index} of explorable {root}: dead to the {way}"
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_every_handle_answers_the_keyboard(browser: Browser, base: str, name: str) -> None:
+    with browser.page() as page:
+        for root, count in enumerate(open_chapter(page, base, name)):
+            for index in range(count):
+                roots = f"document.querySelectorAll({json.dumps(ROOTS)})"
+                handle = f"{roots}[{root}].querySelectorAll({json.dumps(HANDLES)})[{index}]"
+                assert page.evaluate(f"{handle}.tabIndex") >= 0
+                page.evaluate(f"{handle}.focus()")
+                assert page.evaluate(f"document.activeElement === {handle}")
+                assert any(
+                    press_and_see(page, root, key) for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
+                ), f"handle {index} of explorable {root} is dead to the arrow keys"
+
+
+def press_and_see(page: Page, root: int, key: str) -> bool:
+    before = readout(page, root)
+    for _ in range(5):
+        page.key(key)
+    return follows(page, root, before)
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_handles_are_named_for_screen_readers(browser: Browser, base: str, name: str) -> None:
+    with browser.page() as page:
+        open_chapter(page, base, name)
+        names = page.evaluate(
+            f"[...document.querySelectorAll({json.dumps(ROOTS)})].flatMap(root => "
+            f"[...root.querySelectorAll({json.dumps(HANDLES)})]).map(e => e.getAttribute('aria-label') || "
+            "(e.labels && e.labels[0] ? e.labels[0].textContent : ''))"
+        )
+        assert all(name.strip() for name in names), names
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_without_scripts_the_picture_stands_in(browser: Browser, base: str, name: str) -> None:
+    with browser.page(scripts=False) as page:
+        page.open(f"{base}/book/{name}.html")
+        twins = page.evaluate(STATE)
+        assert len(twins) == expected(name)
+        assert all(twin["shown"] and twin["pictures"] for twin in twins), twins

@@ -1,0 +1,39 @@
+"""Links inside the book lead somewhere: page, file and anchor."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from paths import pages
+
+
+class Anchors(HTMLParser):
+    """Ids, and the addresses that links, images and scripts name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = {key: value or "" for key, value in attributes}
+        self.ids |= {values[key] for key in ("id", "name") if key in values}
+        self.targets += [values[key] for key in ("href", "src") if values.get(key)]
+
+
+@pytest.mark.parametrize("name", pages())
+def test_links_resolve(html: Path, name: str) -> None:
+    here = html / f"{name}.html"
+    own = Anchors(here)
+    local = [urlsplit(target) for target in own.targets if not urlsplit(target).scheme and not target.startswith("//")]
+    assert len(local) > 5
+    for link in local:
+        target = here if not link.path else (here.parent / unquote(link.path)).resolve()
+        assert target.is_file(), f"{link.geturl()} leads nowhere"
+        assert not link.path.startswith("/"), f"{link.geturl()} breaks when the book lies in a folder"
+        if link.fragment and target.suffix == ".html":
+            assert unquote(link.fragment) in Anchors(target).ids, f"no anchor for {link.geturl()}"
