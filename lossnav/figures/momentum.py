@@ -42,15 +42,28 @@ def future_average(
     ahead = t >= now
     window = np.where(ahead, np.exp(-discount * (t - now)), 0.0)
     above.fill_between(t[ahead], 0.0, (force * window)[ahead], color=COLOURS["optimal"], alpha=0.35, lw=0)
-    at = int(np.argmin(force))
-    label(above, t[at] + 0.03 * t[-1], force[at], r"$-\nabla L(\theta_s)$", "loss", va="center")
-    best = int(np.argmax(force * window))
-    label(above, t[best] + 0.05 * t[-1], 0.55 * force[best],
-          "faded by $e^{-\\gamma(s-t)}$:\nwhat $p_t$ collects", "optimal", va="center")
+    peak = int(np.argmax(force))
+    later = peak + int(np.argmax(force[peak:] < 0.7 * force[peak]))
+    label(above, t[later] + 0.02 * t[-1], force[later], r"$-\nabla L(\theta_s)$", "loss", va="center")
+    label(
+        above,
+        t[later] + 0.10 * t[-1],
+        0.35 * force[peak],
+        "shaded: faded by $e^{-\\gamma(s-t)}$,\nwhat $p_t$ adds up",
+        "optimal",
+        va="center",
+    )
     below.plot(t, trajectory.velocity(t)[:, 0], **line("optimal", lw=3.5, alpha=0.55))
-    below.plot(t[::12], np.asarray(momentum)[::12], **mark("optimal", ms=5))
-    label(below, 0.35 * t[-1], 0.72 * float(np.max(momentum)),
-          "line: $\\dot\\theta$ of the path\nmarkers: the integral", "optimal", va="center")
+    sparse = slice(None, None, max(1, len(t) // 24))
+    below.plot(t[sparse], np.asarray(momentum)[sparse], **mark("optimal", ms=5.5))
+    label(
+        below,
+        0.35 * t[-1],
+        0.72 * float(np.max(momentum)),
+        "line: $\\dot\\theta$ of the path\nmarkers: the integral",
+        "optimal",
+        va="center",
+    )
     for ax in (above, below):
         ax.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
         ax.axvline(now, color=COLOURS["ink"], lw=0.8, ls=":")
@@ -77,12 +90,13 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
     x, p = np.meshgrid(grid, grid)
     for ax, (rule, matrix), path in zip(axes, panels.values(), paths, strict=True):
         flow = np.einsum("ij,jab->iab", np.asarray(matrix, dtype=np.float64), np.stack([x, p]))
-        ax.streamplot(x, p, *flow, color="#B8C1CA", density=0.55, linewidth=0.8, arrowsize=0.8)
+        ax.streamplot(x, p, *flow, color="#B8C1CA", density=0.55, linewidth=0.8, arrowsize=0.8, zorder=1)
         path = np.asarray(path, dtype=np.float64)
         ax.plot(*path.T, **line(rule, lw=2.6), path_effects=halo(4))
         ax.plot(*path[0], "o", color=COLOURS["ink"], ms=6, zorder=5)
         ax.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=12, mec="white", zorder=5)
-        ax.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xlabel=r"$\theta-\theta^*$", xticks=[-2, 0, 2], yticks=[-2, 0, 2])
+        ax.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[-2, 0, 2], yticks=[-2, 0, 2])
+        ax.set_xlabel(r"$\theta-\theta^*$")
     axes[0].plot(grid, -rate * grid, **line("optimal", lw=1.0))
     label(axes[0], 0.25, -rate * 1.85, "$p=-r(\\theta-\\theta^*)$", "optimal", va="top")
     axes[0].set_ylabel("momentum $p$")
@@ -90,9 +104,7 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
     return figure
 
 
-def blow_up(
-    times: ArrayLike, optimal: ArrayLike, forward: Sequence[tuple[str, ArrayLike]], rate: float
-) -> Figure:
+def blow_up(times: ArrayLike, optimal: ArrayLike, forward: Sequence[tuple[str, ArrayLike]], rate: float) -> Figure:
     """Draw forward integrations of the Euler–Lagrange equation beside the path they should follow, and their error.
 
     Args:
@@ -135,12 +147,15 @@ def blow_up(
     return figure
 
 
-def walks(loss: Loss, paths: Mapping[str, tuple[str, ArrayLike]], extent: tuple[float, float, float, float]) -> Figure:
+def walks(
+    loss: Loss, paths: Mapping[str, tuple[str, str, ArrayLike]], extent: tuple[float, float, float, float]
+) -> Figure:
     """Draw walks of learning rules over a curved landscape, one small panel a rule.
 
     Args:
         loss: the landscape, D = 2.
-        paths: rule → (title, points of shape (N, 2)); markers show the single steps of walks of up to 60 points.
+        paths: rule → (title, note inside the panel, points of shape (N, 2)); markers show the single steps of walks
+            of up to 60 points.
         extent: (left, right, bottom, top).
 
     Returns:
@@ -151,19 +166,22 @@ def walks(loss: Loss, paths: Mapping[str, tuple[str, ArrayLike]], extent: tuple[
     left, right, bottom, top = extent
     x, y = np.linspace(left, right, 220), np.linspace(bottom, top, 220)
     heights = np.log10(loss.value(np.stack(np.meshgrid(x, y), axis=-1)) + 0.02)
-    for ax, (rule, (_, points)) in zip(np.ravel(axes), paths.items(), strict=False):
+    for ax, (rule, (_, note, points)) in zip(np.ravel(axes), paths.items(), strict=False):
         points = np.asarray(points, dtype=np.float64)
-        ax.contourf(x, y, heights, levels=14, cmap=LANDSCAPE, alpha=0.75)
+        ax.contourf(x, y, heights, levels=14, cmap=LANDSCAPE)
         ax.plot(*points.T, **line(rule, lw=1.8), path_effects=halo(3.4))
         if len(points) <= 60:
             ax.plot(*points.T, **mark(rule, ms=4.5, markeredgewidth=0.5))
         _ends(ax, points[0], loss)
+        label(ax, left + 0.04 * (right - left), bottom + 0.05 * (top - bottom), note, "ink")
         ax.set(xlim=(left, right), ylim=(bottom, top))
-    for ax in np.ravel(axes)[len(paths):]:
+    for ax in np.ravel(axes)[len(paths) :]:
         ax.set_visible(False)
-    letter(list(np.ravel(axes)[: len(paths)]), [title for title, _ in paths.values()])
-    figure.supxlabel(r"$\theta_1$", fontsize=10)
-    figure.supylabel(r"$\theta_2$", fontsize=10)
+    letter(list(np.ravel(axes)[: len(paths)]), [title for title, _, _ in paths.values()])
+    for ax in axes[-1]:
+        ax.set_xlabel(r"$\theta_1$")
+    for ax in axes[:, 0]:
+        ax.set_ylabel(r"$\theta_2$")
     return figure
 
 
@@ -189,17 +207,29 @@ def cost_of_steps(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], 
     figure, ax = plt.subplots(figsize=(5.8, 4.0))
     finite = np.concatenate([np.asarray(c, dtype=np.float64)[np.isfinite(c)] for _, c in costs.values()])
     ceiling = min(3.0 * float(finite.max()), 1e3 * least)
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(0.85 * dt[0], 1.18 * dt[-1]),
+        ylim=(0.5 * least, ceiling),
+        xlabel=r"step  $\Delta t$",
+        ylabel="cost  $J$",
+    )
     for rule, (text, values) in costs.items():
         cost = np.asarray(values, dtype=np.float64)
-        alive = np.isfinite(cost) & (cost < ceiling)
+        alive = np.isfinite(cost)
         drawn = ax.plot(dt[alive], cost[alive], **line(rule, marker=True, ms=5))[0]
         if alive[-1]:
             label_end(ax, drawn, text, rule)
             continue
         end = np.flatnonzero(alive)[-1]
-        ax.plot([dt[end], dt[end]], [cost[end], ceiling], color=COLOURS[rule], lw=0.9, ls=":")
-        label(ax, dt[end] * 1.12, ceiling * 0.9, f"{text}\ndiverges", rule, va="top")
+        ax.annotate(
+            "",
+            (dt[end], 4.0 * cost[end]),
+            (dt[end], cost[end]),
+            arrowprops={"arrowstyle": "->", "color": COLOURS[rule], "lw": 1.2},
+        )
+        label(ax, dt[end] * 1.15, 1.9 * cost[end], f"{text}\ndiverges", rule, va="center")
     ax.axhline(least, color=COLOURS["ink"], lw=1.0)
-    label(ax, dt[0], least * 0.96, "least possible", "ink", va="top")
-    ax.set(xscale="log", yscale="log", ylim=(0.7 * least, ceiling), xlabel=r"step  $\Delta t$", ylabel="cost  $J$")
+    label(ax, dt[0], least * 0.93, "least possible", "ink", va="top")
     return figure

@@ -40,14 +40,18 @@ def traces(curves: Curves, times: ArrayLike, loss: Loss) -> Figure:
     points = loss.stationary_points()
     if points is not None:
         above.axhline(float(points[0, 0]), color=COLOURS["quiet"], lw=0.8, ls=":")
-        label(above, 0.01 * times[-1], float(points[0, 0]) + 0.02, "minimum", "quiet", va="bottom")
-    for rule, (text, path) in curves.items():
+        label(above, times[-1], float(points[0, 0]), "minimum", "quiet", va="bottom", ha="right")
+    above.set(ylabel=r"$\theta(t)$", xlim=(times[0], times[-1]))
+    below.set(ylabel=r"$L(\theta(t))$", xlabel="time $t$")
+    for at, (rule, (text, path)) in enumerate(curves.items()):
         theta = path(times)
-        drawn = above.plot(times, theta[:, 0], **line(rule))[0]
-        label_end(above, drawn, text, rule)
+        above.plot(times, theta[:, 0], **line(rule))
         below.plot(times, loss.value(theta), **line(rule))
-    above.set(ylabel=r"$\theta(t)$", xlim=(times[0], times[-1]), ylim=(-0.04, 1.16))
-    below.set(ylabel=r"$L(\theta(t))$", xlabel="time $t$", ylim=(0.0, None))
+        place = int((0.12, 0.22, 0.36)[at % 3] * len(times))
+        # the first curve is the fastest: its own side is the left, the others' the right
+        shift, ha, va = (-0.015, "right", "bottom") if at == 0 else (0.02, "left", "top")
+        label(above, times[place] + shift * times[-1], theta[place, 0], text, rule, ha=ha, va=va)
+    below.set_ylim(0.0, None)
     letter((above, below), ("the parameter", "the loss"))
     return figure
 
@@ -73,7 +77,8 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
     y = np.linspace(low[1] - margin[1], high[1] + margin[1], 160)
     heights = loss.value(np.stack(np.meshgrid(x, y), axis=-1))
     levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 15) ** 2
-    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, alpha=0.75)
+    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
+    ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
     for place, (rule, (text, path)) in enumerate(curves.items()):
         theta = drawn[rule]
         ax.plot(*theta.T, **line(rule, lw=2.4), path_effects=halo(4))
@@ -81,7 +86,7 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
             ax.plot(*path(np.asarray(marks, dtype=np.float64)).T, **mark(rule))
         _along(ax, theta, text, rule, place)
     ax.plot(*everything[0], "o", color=COLOURS["ink"], ms=7)
-    label(ax, *(everything[0] + 0.3 * margin * np.array([1.0, -1.6])), "start", "ink")
+    label(ax, everything[0, 0] + 0.3 * margin[0], everything[0, 1] - 0.48 * margin[1], "start", "ink")
     points = loss.stationary_points()
     if points is not None:
         ax.plot(*points[0], "*", color=COLOURS["ink"], ms=13, mec="white")
@@ -90,10 +95,11 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
 
 
 def _along(ax: Axes, theta: np.ndarray, text: str, rule: str, place: int) -> None:
-    """Label a path at its own point of the way, so that labels of neighbouring paths keep apart."""
+    """Label a path beside its own part of the way: the first on its left, the others on their right."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(theta, axis=0), axis=1))])
-    at = theta[int(np.searchsorted(way, (0.42 - 0.02 * place) * way[-1]))]
-    label(ax, at[0] + 0.08, at[1] - 0.08, text, rule, va="top", ha="left")
+    at = theta[int(np.searchsorted(way, (0.42, 0.47, 0.45)[place % 3] * way[-1]))]
+    side = -1 if place == 0 else 1
+    label(ax, at[0] + 0.13 * side, at[1] - 0.02, text, rule, va="center", ha="right" if side < 0 else "left")
 
 
 def rates(ratio: ArrayLike, curves: Lines) -> Figure:
@@ -108,12 +114,15 @@ def rates(ratio: ArrayLike, curves: Lines) -> Figure:
     """
     x = np.asarray(ratio, dtype=np.float64)
     figure, ax = plt.subplots(figsize=(5.8, 3.5))
-    for rule, (text, values) in curves.items():
-        label_end(ax, ax.plot(x, np.asarray(values), **line(rule))[0], text, rule)
+    drawn = {rule: ax.plot(x, np.asarray(values), **line(rule))[0] for rule, (_, values) in curves.items()}
     ax.set(
-        xlabel="ratio of curvatures  $h_2/h_1$", ylabel="ratio of rates  $r_2/r_1$",
-        xlim=(x[0], x[-1]), ylim=(0.8, None),
+        xlabel="ratio of curvatures  $h_2/h_1$",
+        ylabel="ratio of rates  $r_2/r_1$",
+        xlim=(x[0], x[-1]),
+        ylim=(0.8, None),
     )
+    for rule, (text, _) in curves.items():
+        label_end(ax, drawn[rule], text, rule)
     ax.grid(True)
     return figure
 
@@ -121,7 +130,7 @@ def rates(ratio: ArrayLike, curves: Lines) -> Figure:
 def preconditioner(
     curvature: ArrayLike, values: ArrayLike, rules: Mapping[str, tuple[str, ArrayLike]], breaks: Sequence[float]
 ) -> Figure:
-    """Draw one preconditioner φ(h) with the three rules that it turns into.
+    """Draw one preconditioner φ(h) with the rules that it turns into, from small curvature to large.
 
     Args:
         curvature: h, shape (N,), ascending, > 0.
@@ -135,16 +144,23 @@ def preconditioner(
     h, phi = np.asarray(curvature, dtype=np.float64), np.asarray(values, dtype=np.float64)
     figure, ax = plt.subplots(figsize=(5.8, 4.2))
     edges = [h[0], *breaks, h[-1]]
-    for (rule, (text, own)), left, right in zip(rules.items(), edges[:-1], edges[1:], strict=True):
+    for place, (rule, (text, own)) in enumerate(rules.items()):
+        left, right = edges[place], edges[place + 1]
         ax.axvspan(left, right, color=to_rgba(COLOURS[rule], 0.10), lw=0)
         ax.plot(h, np.asarray(own), **line(rule, lw=1.6))
         middle = float(np.sqrt(left * right))
-        height = float(np.interp(np.log(middle), np.log(h), np.log(phi)))
-        label(ax, middle, float(np.exp(height)) * 2.6, text, rule, ha="center", va="bottom", fontsize=9.5)
+        height = float(np.exp(np.interp(np.log(middle), np.log(h), np.log(phi))))
+        # below the curve in the middle, above it elsewhere: there no other rule's line runs
+        shift, side = ((2.0, "bottom"), (0.08, "top"), (30.0, "bottom"))[place % 3]
+        label(ax, middle, height * shift, text, rule, ha="center", va=side, fontsize=9.5)
     ax.plot(h, phi, color=COLOURS["ink"], lw=3.2, zorder=4, path_effects=halo(5))
     ax.set(
-        xscale="log", yscale="log", xlim=(h[0], h[-1]), ylim=(phi.min() * 0.5, phi.max() * 30),
-        xlabel="curvature $h$", ylabel=r"preconditioner  $\varphi(h)$",
+        xscale="log",
+        yscale="log",
+        xlim=(h[0], h[-1]),
+        ylim=(phi.min() * 0.5, phi.max() * 30),
+        xlabel="curvature $h$",
+        ylabel=r"preconditioner  $\varphi(h)$",
     )
     return figure
 
@@ -165,13 +181,13 @@ def preconditioner_families(curvature: ArrayLike, panels: Mapping[str, Sequence[
     for ax, family in zip(axes[:, 0], panels.values(), strict=True):
         for place, (text, values) in enumerate(family):
             shade = LANDSCAPE(0.62 * (1 - (place + 1) / len(family)))
-            drawn = ax.plot(h, np.asarray(values), color=shade, ls=dashes[place % len(dashes)])[0]
+            ax.plot(h, np.asarray(values), color=shade, ls=dashes[place % len(dashes)])
             x = h[0] * 1.6
-            y = float(np.interp(x, h, np.asarray(values)))
-            label(ax, x, y, text, "ink", va="center", color=drawn.get_color())
+            label(ax, x, 1.25 * float(np.interp(x, h, np.asarray(values))), text, "ink", va="bottom")
         ax.set(xscale="log", yscale="log", ylabel=r"$\varphi(h)$", xlim=(h[0], h[-1]))
+        ax.set_ylim(None, ax.get_ylim()[1] * 4)
     axes[-1, 0].set_xlabel("curvature $h$")
-    letter(axes[:, 0], list(panels))
+    letter(list(axes[:, 0]), list(panels))
     return figure
 
 
@@ -197,12 +213,15 @@ def regime_map(
         ax.contour(x, y, error, levels=[tolerance], colors=[COLOURS[rule]], linewidths=1.8)
         ax.contour(x, y, error, levels=[tolerance / 10], colors=[COLOURS[rule]], linewidths=1.0, linestyles=":")
         rows, columns = np.nonzero(error < tolerance)
-        centre = np.exp([np.log(x[columns]).mean(), np.log(y[rows]).mean()])
-        label(ax, *centre, text, rule, ha="center", va="center", fontsize=10)
+        across, up = np.exp(np.log(x[columns]).mean()), np.exp(np.log(y[rows]).mean())
+        label(ax, float(across), float(up), text, rule, ha="center", va="center", fontsize=10)
     ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     ax.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     ax.set(
-        xscale="log", yscale="log", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]),
+        xscale="log",
+        yscale="log",
+        xlim=(x[0], x[-1]),
+        ylim=(y[0], y[-1]),
         xlabel=r"discounting against curvature  $\gamma^2/(4\eta k h)$",
         ylabel=r"step against relaxation  $r\,\Delta t$",
     )
@@ -225,10 +244,8 @@ def orders(gammas: ArrayLike, errors: Sequence[tuple[str, str, ArrayLike, int]])
         y = np.asarray(values, dtype=np.float64)
         guide = y[-1] * (x / x[-1]) ** power
         ax.plot(x, guide, color=COLOURS["quiet"], lw=4.5, alpha=0.35, solid_capstyle="butt")
-        drawn = ax.plot(x, y, **line(rule, marker=True))[0]
-        label_end(ax, drawn, text, rule)
-        middle = len(x) // 2
-        label(ax, x[middle] * 1.08, guide[middle] * 1.25, f"slope $-{abs(power)}$", "quiet", va="bottom")
+        ax.plot(x, y, **line(rule, marker=True))
+        label(ax, x[1] * 1.25, y[1] * 1.3, f"{text}: slope $-{abs(power)}$", rule, va="bottom", ha="left")
     ax.set(xscale="log", yscale="log", xlabel=r"discount rate $\gamma$", ylabel=r"error of $\dot\theta$")
     ax.set_xticks(x, [f"{g:g}" for g in x])
     ax.minorticks_off()
@@ -250,8 +267,8 @@ def digits(curvature: ArrayLike, counts: Sequence[tuple[str, str, ArrayLike]]) -
     for text, rule, values in counts:
         y = np.asarray(values, dtype=np.float64)
         ax.plot(h, y, **line(rule))
-        at = len(h) // 4
-        label(ax, h[at], y[at] + 1.0, text, rule, va="bottom")
+        at = len(h) // 10
+        label(ax, h[at], float(np.max(y[at : 4 * at])) + 0.6, text, rule, va="bottom")
     ax.set(xscale="log", xlabel="curvature $h$", ylabel="correct digits", xlim=(h[0], h[-1]), ylim=(-0.5, 18.5))
     ax.set_yticks([0, 4, 8, 12, 16])
     ax.grid(True, axis="y")
@@ -285,11 +302,15 @@ def curvature_sign(curvature: ArrayLike, values: ArrayLike, newton: ArrayLike, e
     ax.plot(h, phi, **line("optimal", lw=2.6))
     ax.plot(0.0, float(np.interp(0.0, h, phi)), **mark("gradient descent", zorder=5))
     ax.annotate(
-        "gradient descent,\nexactly", (0.0, float(np.interp(0.0, h, phi))), xytext=(0.04 * span, 0.80 * top),
-        color=COLOURS["gradient descent"], fontsize=9, va="center",
+        "at $h=0$: gradient\ndescent, exactly",
+        (0.0, float(np.interp(0.0, h, phi))),
+        xytext=(0.16 * span, -0.45 * top),
+        color=COLOURS["gradient descent"],
+        fontsize=9,
+        va="center",
         arrowprops={"arrowstyle": "-", "color": COLOURS["gradient descent"], "lw": 0.8, "shrinkB": 5},
     )
     label(ax, h[-1] * 0.98, float(phi[-1]) - 0.05 * top, "optimal", "optimal", ha="right", va="top")
-    label(ax, edge * 0.95, -0.45 * top, "Newton,\n$1/h$", "newton", ha="left", va="center")
+    label(ax, 0.18 * span, 0.62 * top, "Newton, $1/h$", "newton", ha="left", va="center")
     ax.set(xlim=(left, h[-1]), ylim=(-top, top), xlabel="curvature $h$", ylabel=r"preconditioner  $\varphi(h)$")
     return figure
