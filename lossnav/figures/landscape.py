@@ -1,31 +1,21 @@
-"""Figures of the chapter "Learning as navigation": paths on a landscape, what they cost, and when to cross."""
+"""Figures of the chapter "Learning as navigation": paths on a landscape, what they cost, how steps become a path."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line, mark
 from lossnav.losses import Loss
-from lossnav.objective import Objective
 
 Span = tuple[float, float]
-
-
-class Branch(Protocol):
-    """An optimal speed in feedback form, as ``lossnav.trajectory.phase_plane.feedback`` returns it."""
-
-    reach: Any
-
-    def speed(self, theta: ArrayLike) -> Any: ...
 
 
 def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = None) -> None:
@@ -90,8 +80,9 @@ def surface(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.4, 1.4), y
     Returns:
         The figure.
     """
-    fig = plt.figure(figsize=(5.8, 3.5), layout="none")
-    ax: Any = fig.add_axes((-0.16, -0.36, 1.32, 1.68), projection="3d", computed_zorder=False)
+    fig = plt.figure(figsize=(5.8, 3.6))
+    fig.set_layout_engine("none")
+    ax: Any = fig.add_axes((-0.155, -0.39, 1.31, 1.7), projection="3d", computed_zorder=False)
     grid_x, grid_y, height = _grid(loss, x, y, points=161)
     ax.plot_surface(grid_x, grid_y, height, cmap=LANDSCAPE, rcount=161, ccount=161, linewidth=0, alpha=1.0,
                     antialiased=False, vmin=height.min(), vmax=1.25 * height.max(), zorder=1)
@@ -107,6 +98,8 @@ def surface(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.4, 1.4), y
     ax.view_init(elev=46, azim=-72)
     ax.set_box_aspect((2.0, 1.0, 0.75))
     ax.set_axis_off()
+    # 3-D axes are a square with wide empty margins, here beyond the figure; a notebook's tight crop must not follow it.
+    ax.get_tightbbox = lambda *_, **__: fig.bbox
     return fig
 
 
@@ -210,186 +203,6 @@ def extremals(
     axes[1].set(xlabel="$c_+$", ylabel="$J_T$", ylim=(0, 1.6))
     letter(axes, ["one start, many extremals", "the cost picks"])
     return fig
-
-
-def well(loss: Loss, marks: Mapping[str, float], span: Span = (-1.5, 1.5)) -> Figure:
-    """Draw a one-parameter landscape with named points on it.
-
-    Args:
-        loss: landscape with D = 1.
-        marks: label → θ.
-        span: range of θ.
-    """
-    fig, ax = plt.subplots(figsize=(5.8, 2.5))
-    theta = np.linspace(*span, 400)
-    ax.plot(theta, loss.value(theta[:, None]), **line("loss", lw=2.4))
-    for text, point in marks.items():
-        value = loss.value(np.array([point]))
-        ax.plot(point, value, "o", color=COLOURS["ink"], ms=6, mec="white", zorder=4)
-        label(ax, point, value + 0.12, text, ha="center", va="bottom")
-    ax.set(xlabel=r"$\theta_1$", ylabel="$L$", xlim=span, ylim=(None, 2.2))
-    return fig
-
-
-def energy_portrait(
-    objective: Objective, loss: Loss, span: Span, speeds: Span, chosen: Mapping[str, Array], points: Mapping[str, float]
-) -> Figure:
-    """Draw the phase plane without discounting: curves of constant energy, and those that come to rest.
-
-    Args:
-        objective: supplies η and k (γ = 0).
-        loss: landscape with D = 1 and minimum value 0.
-        span: range of θ.
-        speeds: range of θ̇.
-        chosen: name → (2, M) array of θ and θ̇ on a branch with energy zero.
-        points: label → θ of resting points.
-
-    Returns:
-        The figure.
-    """
-    fig, ax = plt.subplots(figsize=(5.8, 3.2))
-    theta, speed = np.meshgrid(np.linspace(*span, 300), np.linspace(*speeds, 300))
-    energy = speed**2 / (2 * objective.eta) - objective.k * loss.value(theta[..., None])
-    ax.contour(theta, speed, energy, levels=[-1.35, -1.1, -0.7, -0.35, -0.12, 0.2, 0.6, 1.2], linewidths=0.9,
-               colors="#B9C1C9", linestyles="-")
-    ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
-    for text, (place, values) in chosen.items():
-        ax.plot(place, values, **line("optimal", lw=3, zorder=4))
-        middle = len(place) // 2
-        label(ax, place[middle] + 0.07, values[middle] + 0.09, text, "optimal", weight="bold", va="bottom")
-    _rest(ax, points)
-    ax.set(xlabel=r"$\theta$", ylabel=r"speed $\dot\theta$", xlim=span, ylim=speeds)
-    return fig
-
-
-def portraits(
-    objectives: Sequence[Objective], loss: Loss, branches: Sequence[Mapping[str, tuple[Branch, Span]]],
-    points: Mapping[str, float], span: Span = (-1.45, 1.3), speeds: Span = (-0.9, 1.75),
-) -> Figure:
-    """Draw one phase portrait per discount rate: the flow, all branches that come to rest, the optimal ones bold.
-
-    Args:
-        objectives: one per panel.
-        loss: landscape with D = 1.
-        branches: per panel, name → (feedback branch, interval of θ where it is the optimal one); an interval whose
-            right end is not right of its left end marks a branch that never wins.
-        points: label → θ of the resting points.
-        span: range of θ.
-        speeds: range of θ̇.
-
-    Returns:
-        The figure.
-    """
-    fig, axes = plt.subplots(len(objectives), 1, figsize=(5.8, 1.95 * len(objectives) + 0.3), sharex=True, sharey=True)
-    axes = np.atleast_1d(axes)
-    for ax, objective, panel in zip(axes, objectives, branches, strict=True):
-        _flow(ax, objective, loss, span, speeds)
-        ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
-        for text, (branch, wins) in panel.items():
-            _branch(ax, branch, wins, text, span)
-        _rest(ax, points)
-        ax.set(xlim=span, ylim=speeds, ylabel=r"$\dot\theta_1$")
-    axes[-1].set_xlabel(r"$\theta_1$")
-    letter(list(axes), [rf"$\gamma={objective.gamma:.3g}$" for objective in objectives])
-    return fig
-
-
-def stay_or_cross(
-    discounts: Array, indifference: Array, threshold: float, points: Mapping[str, float],
-    checks: Sequence[tuple[float, float, bool]] = (), span: Span = (-1.25, 0.25),
-) -> Figure:
-    """Draw where it is optimal to stay in the local minimum and where to cross, by discount rate and start.
-
-    Args:
-        discounts: γ ≥ threshold, ascending, shape (M,).
-        indifference: θ_s(γ), the start at which both are equally good, shape (M,).
-        threshold: γ_het, below which crossing is optimal from everywhere.
-        points: label → θ of resting points to mark on the left.
-        checks: (γ, θ, crossed) of independent solutions.
-        span: range of the start.
-
-    Returns:
-        The figure.
-    """
-    fig, ax = plt.subplots(figsize=(5.8, 3.8))
-    low, high = 0.08, float(discounts[-1])
-    edge_x = np.concatenate([[threshold], discounts])
-    edge_y = np.concatenate([[min(points.values())], indifference])
-    ax.fill_between([low, high], span[0], span[1], color=COLOURS["optimal"], alpha=0.16, lw=0)
-    ax.fill_between(edge_x, span[0], edge_y, color="white", lw=0)
-    ax.fill_between(edge_x, span[0], edge_y, color=COLOURS["loss"], alpha=0.22, lw=0)
-    ax.plot(edge_x, edge_y, color=COLOURS["ink"], lw=2)
-    ax.plot([threshold, threshold], [span[0], edge_y[0]], color=COLOURS["ink"], lw=2)
-    for text, point in points.items():
-        ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
-        label(ax, low * 1.06, point + 0.015, text, va="bottom", fontsize=8.5)
-    for gamma, start, crossed in checks:
-        style = mark("optimal", ms=6) if crossed else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
-        ax.plot(gamma, start, **{"linestyle": "none", **style})
-    label(ax, 0.2, (span[0] + span[1]) / 2 + 0.06, "cross", "optimal", fontsize=13, weight="bold", ha="center")
-    label(ax, 1.7, span[0] + 0.36, "stay", "loss", fontsize=13, weight="bold", ha="center")
-    label(ax, threshold * 0.94, span[0] + 0.03, rf"$\gamma_\mathrm{{het}}={threshold:.4f}$", ha="right", va="bottom")
-    ax.set(xscale="log", xlim=(low, high), ylim=span, xlabel=r"discount rate $\gamma$", ylabel=r"start $\theta_1$")
-    ax.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 4]))
-    ax.xaxis.set_major_formatter(ScalarFormatter())
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    return fig
-
-
-def horizons(
-    deadlines: Array, staying: Array, crossing: Array, threshold: float
-) -> Figure:
-    """Draw the cost of the best staying and the best crossing plan against the deadline.
-
-    Args:
-        deadlines: T, shape (M,).
-        staying: J of the staying plan, shape (M,), NaN where there is none.
-        crossing: J of the crossing plan, shape (M,), NaN where there is none.
-        threshold: the deadline at which both cost the same.
-    """
-    fig, ax = plt.subplots(figsize=(5.8, 2.9))
-    ax.plot(deadlines, crossing, **line("optimal", lw=2.4))
-    ax.plot(deadlines, staying, color=COLOURS["loss"], ls="--", lw=2.4)
-    ax.axvline(threshold, color=COLOURS["ink"], lw=0.9, ls=(0, (1, 2)))
-    label(ax, threshold, ax.get_ylim()[0], f" $T={threshold:.4f}$", ha="left", va="bottom")
-    for values, text, rule, side in ((crossing, "cross", "optimal", "top"), (staying, "stay", "loss", "bottom")):
-        last = np.flatnonzero(np.isfinite(values))[-1]
-        label(ax, deadlines[last], values[last], text, rule, ha="right", va=side, weight="bold", fontsize=10)
-    ax.set(xlabel="deadline $T$", ylabel="$J$")
-    return fig
-
-
-def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None:
-    low, high = np.clip(branch.reach, *span)
-    theta = np.linspace(low, high, 600)
-    ax.plot(theta, np.ravel(branch.speed(theta)), color=COLOURS["ink"], lw=1.1, ls=(0, (3, 2)), zorder=3)
-    inside = np.linspace(max(wins[0], low), min(wins[1], high), 600)
-    if inside[-1] > inside[0]:
-        ax.plot(inside, np.ravel(branch.speed(inside)), **line("optimal", lw=3, zorder=4))
-        for edge in inside[[0, -1]]:
-            if low < edge < high:
-                ax.axvline(edge, color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)), zorder=2)
-    wins_somewhere = inside[-1] > inside[0]
-    place = inside if wins_somewhere else theta
-    central = (place > -0.8) & (place < 0.3)
-    place = place[central] if central.any() else place[len(place) // 2 :][:1]
-    shown = place[np.argmax(np.abs(np.ravel(branch.speed(place))))]
-    height = float(np.ravel(branch.speed(np.array([shown])))[0])
-    rule, weight = ("optimal", "bold") if wins_somewhere else ("ink", "normal")
-    label(ax, shown, height + 0.1, text, rule, ha="center", va="bottom", weight=weight)
-
-
-def _rest(ax: Axes, points: Mapping[str, float]) -> None:
-    for text, point in points.items():
-        ax.plot(point, 0, "o", color="white", mec=COLOURS["ink"], mew=1.2, ms=5.5, zorder=5)
-        label(ax, point, 0.14, text, ha="center", va="bottom", fontsize=8.5)
-
-
-def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:
-    theta, speed = np.meshgrid(np.linspace(*span, 60), np.linspace(*speeds, 40))
-    force = objective.gamma * speed + objective.eta * objective.k * loss.gradient(theta[..., None])[..., 0]
-    ax.streamplot(theta, speed, speed, force, color="#D3D9DF", linewidth=0.6, arrowsize=0.6, density=(1.1, 0.55),
-                  zorder=1)
 
 
 def _grid(loss: Loss, x: Span, y: Span, points: int = 301) -> tuple[Array, Array, Array]:

@@ -144,8 +144,8 @@ def label_end(
     return label(ax, ax_x + dx, ax_y + dy, text, rule, transform=ax.transAxes, va="center", clip_on=False)
 
 
-def letter(axes: Axes | Sequence[Axes], titles: Sequence[str] = ()) -> None:
-    """Give panels their letters a, b, c … and optional titles, at the upper left."""
+def letter(axes: Any, titles: Sequence[str] = ()) -> None:
+    """Give panels (one Axes, or an array or sequence of them) letters a, b, c … and titles, at the upper left."""
     panels = [axes] if isinstance(axes, Axes) else list(np.ravel(np.asarray(axes, dtype=object)))
     if titles and len(titles) != len(panels):
         raise ValueError(f"titles has {len(titles)} entries, but there are {len(panels)} panels")

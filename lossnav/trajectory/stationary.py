@@ -18,7 +18,7 @@ _PER_SCALE = 16
 
 
 def rest_force(objective: Objective, loss: Loss, theta: Array) -> Array:
-    """Return θ̈ of a path at rest, shape (..., D): ηkG⁻¹∇L + (G⁻¹JᵀG − γ)f, the force of Eq. 99 for a constant metric."""
+    """Return θ̈ of a path at rest, shape (..., D): ηkG⁻¹∇L + (G⁻¹JᵀG − γ)f (Eq. 99 with a constant metric)."""
     metric = objective.metric_matrix(loss.dim)
     pull = objective.eta * objective.k * loss.gradient(theta)
     if objective.drift is not None:
@@ -52,7 +52,7 @@ def targets(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -
     """Return the local value function at each point in which an optimal path can end, for the linearised problem.
 
     At γ = 0 only the places of lowest resting cost count: J diverges unless that cost is zero, and they overtake the
-    others. If a path can rest nowhere but a quadratic model has an optimum that runs away (γ > 0), that model is returned.
+    others. A quadratic loss whose optimum runs away (γ > 0) gives the model about ``theta0``.
 
     Raises:
         NoMinimiser: if there is none.
@@ -86,13 +86,20 @@ def _starts(theta0: Array, seed: int) -> Array:
 
 def _descend(loss: Loss, start: Array) -> list[Array]:
     limit = 1e6 * max(1.0, float(np.max(np.abs(start))))
-    with np.errstate(all="ignore"):
-        result = scipy.optimize.minimize(
-            loss.value, start, jac=loss.gradient, hess=loss.hessian, method="trust-exact",
-            options={"gtol": 1e-9, "maxiter": 500},
-        )
+    try:
+        result = _minimise(loss, start, "trust-exact")
+    except ValueError:  # where the curvature is negative, scipy's trust-exact can produce a NaN and choke on it
+        result = _minimise(loss, start, "trust-ncg")
     good = np.all(np.isfinite(result.x)) and np.max(np.abs(result.x)) < limit
     return [result.x] if good and _flat(loss.gradient(result.x), loss, result.x) else []
+
+
+def _minimise(loss: Loss, start: Array, method: str) -> scipy.optimize.OptimizeResult:
+    options = {"gtol": 1e-9, "maxiter": 500}
+    with np.errstate(all="ignore"):
+        return scipy.optimize.minimize(
+            loss.value, start, jac=loss.gradient, hess=loss.hessian, method=method, options=options
+        )
 
 
 def _root(objective: Objective, loss: Loss, start: Array) -> list[Array]:

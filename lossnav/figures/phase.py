@@ -1,0 +1,197 @@
+"""Figures of the phase plane: where extremals come to rest, and when it is optimal to stay or to cross."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
+from numpy.typing import ArrayLike
+
+from lossnav._checks import Array
+from lossnav.figures.style import COLOURS, label, letter, line, mark
+from lossnav.losses import Loss
+from lossnav.objective import Objective
+
+Span = tuple[float, float]
+
+
+class Branch(Protocol):
+    """An optimal speed in feedback form, as ``lossnav.trajectory.phase_plane.feedback`` returns it."""
+
+    reach: Any
+
+    def speed(self, theta: ArrayLike) -> Any:
+        """Return θ̇ at θ on this branch."""
+
+
+def energy_portrait(
+    objective: Objective, loss: Loss, span: Span, speeds: Span, chosen: Mapping[str, Array], points: Mapping[str, float]
+) -> Figure:
+    """Draw the phase plane without discounting: curves of constant energy, and those that come to rest.
+
+    Args:
+        objective: supplies η and k (γ = 0).
+        loss: landscape with D = 1 and minimum value 0.
+        span: range of θ.
+        speeds: range of θ̇.
+        chosen: name → (2, M) array of θ and θ̇ on a branch with energy zero.
+        points: label → θ of resting points.
+
+    Returns:
+        The figure.
+    """
+    fig, ax = plt.subplots(figsize=(5.8, 3.2))
+    theta, speed = np.meshgrid(np.linspace(*span, 300), np.linspace(*speeds, 300))
+    energy = speed**2 / (2 * objective.eta) - objective.k * loss.value(theta[..., None])
+    ax.contour(theta, speed, energy, levels=[-1.35, -1.1, -0.7, -0.35, -0.12, 0.2, 0.6, 1.2], linewidths=0.9,
+               colors="#B9C1C9", linestyles="-")
+    ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
+    for text, (place, values) in chosen.items():
+        ax.plot(place, values, **line("optimal", lw=3, zorder=4))
+        middle = len(place) // 2
+        right = values[middle] > 0  # a label goes outside the curve
+        label(ax, place[middle] + (0.07 if right else -0.07), values[middle] + (0.09 if right else -0.05), text,
+              "optimal", weight="bold", ha="left" if right else "right", va="bottom" if right else "top")
+    _rest(ax, points)
+    ax.set(xlabel=r"$\theta$", ylabel=r"speed $\dot\theta$", xlim=span, ylim=speeds)
+    return fig
+
+
+def portraits(
+    objectives: Sequence[Objective], loss: Loss, branches: Sequence[Mapping[str, tuple[Branch, Span]]],
+    points: Mapping[str, float], span: Span = (-1.45, 1.3), speeds: Span = (-0.9, 1.75),
+) -> Figure:
+    """Draw one phase portrait per discount rate: the flow, all branches that come to rest, the optimal ones bold.
+
+    Args:
+        objectives: one per panel.
+        loss: landscape with D = 1.
+        branches: per panel, name → (feedback branch, interval of θ where it is the optimal one); an interval whose
+            right end is not right of its left end marks a branch that never wins.
+        points: label → θ of the resting points.
+        span: range of θ.
+        speeds: range of θ̇.
+
+    Returns:
+        The figure.
+    """
+    fig, axes = plt.subplots(len(objectives), 1, figsize=(5.8, 1.95 * len(objectives) + 0.3), sharex=True, sharey=True)
+    axes = np.atleast_1d(axes)
+    for ax, objective, panel in zip(axes, objectives, branches, strict=True):
+        _flow(ax, objective, loss, span, speeds)
+        ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
+        for text, (branch, wins) in panel.items():
+            _branch(ax, branch, wins, text, span)
+        _rest(ax, points)
+        ax.set(xlim=span, ylim=speeds, ylabel=r"$\dot\theta_1$")
+    axes[-1].set_xlabel(r"$\theta_1$")
+    letter(list(axes), [rf"$\gamma={objective.gamma:.3g}$" for objective in objectives])
+    return fig
+
+
+def stay_or_cross(
+    discounts: Array, indifference: Array, threshold: float, points: Mapping[str, float],
+    checks: Sequence[tuple[float, float, bool]] = (), span: Span = (-1.25, 0.25),
+) -> Figure:
+    """Draw where it is optimal to stay in the local minimum and where to cross, by discount rate and start.
+
+    Args:
+        discounts: γ ≥ threshold, ascending, shape (M,).
+        indifference: θ_s(γ), the start at which both are equally good, shape (M,).
+        threshold: γ_het, below which crossing is optimal from everywhere.
+        points: label → θ of resting points to mark on the left.
+        checks: (γ, θ, crossed) of independent solutions.
+        span: range of the start.
+
+    Returns:
+        The figure.
+    """
+    fig, ax = plt.subplots(figsize=(5.8, 3.8))
+    low, high = 0.08, float(discounts[-1])
+    edge_x = np.concatenate([[threshold], discounts])
+    edge_y = np.concatenate([[min(points.values())], indifference])
+    ax.fill_between([low, high], span[0], span[1], color=COLOURS["optimal"], alpha=0.16, lw=0)
+    ax.fill_between(edge_x, span[0], edge_y, color="white", lw=0)
+    ax.fill_between(edge_x, span[0], edge_y, color=COLOURS["loss"], alpha=0.22, lw=0)
+    ax.plot(edge_x, edge_y, color=COLOURS["ink"], lw=2)
+    ax.plot([threshold, threshold], [span[0], edge_y[0]], color=COLOURS["ink"], lw=2)
+    for text, point in points.items():
+        if not span[0] < point < span[1]:
+            continue
+        ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
+        label(ax, low * 1.06, point + 0.015, text, va="bottom", fontsize=8.5)
+    for gamma, start, crossed in checks:
+        style = mark("optimal", ms=6) if crossed else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
+        ax.plot(gamma, start, **{"linestyle": "none", **style})
+    label(ax, 0.2, (span[0] + span[1]) / 2 + 0.06, "cross", "optimal", fontsize=13, weight="bold", ha="center")
+    label(ax, 1.7, span[0] + 0.36, "stay", "loss", fontsize=13, weight="bold", ha="center")
+    label(ax, threshold * 0.94, span[0] + 0.03, rf"$\gamma_\mathrm{{het}}={threshold:.4f}$", ha="right", va="bottom")
+    ax.set(xscale="log", xlim=(low, high), ylim=span, xlabel=r"discount rate $\gamma$", ylabel=r"start $\theta_1$")
+    ax.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 4]))
+    ax.xaxis.set_major_formatter(ScalarFormatter())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    return fig
+
+
+def horizons(
+    deadlines: Array, staying: Array, crossing: Array, threshold: float
+) -> Figure:
+    """Draw the cost of the best staying and the best crossing plan against the deadline.
+
+    Args:
+        deadlines: T, shape (M,).
+        staying: J of the staying plan, shape (M,), NaN where there is none.
+        crossing: J of the crossing plan, shape (M,), NaN where there is none.
+        threshold: the deadline at which both cost the same.
+    """
+    fig, ax = plt.subplots(figsize=(5.8, 2.9))
+    ax.plot(deadlines, crossing, **line("optimal", lw=2.4))
+    ax.plot(deadlines, staying, color=COLOURS["loss"], ls="--", lw=2.4)
+    ax.axvline(threshold, color=COLOURS["ink"], lw=0.9, ls=(0, (1, 2)))
+    ax.margins(y=0.14)
+    label(ax, threshold, ax.get_ylim()[0], f" $T={threshold:.4f}$", ha="left", va="bottom")
+    for values, text, rule, shift in ((crossing, "cross", "optimal", 0.03), (staying, "stay", "loss", -0.03)):
+        place = deadlines[-1] - 0.12 * (deadlines[-1] - deadlines[0])
+        height = np.interp(place, deadlines, values) + shift
+        side = "bottom" if shift > 0 else "top"
+        label(ax, place, height, text, rule, ha="left", va=side, weight="bold", fontsize=11)
+    ax.set(xlabel="deadline $T$", ylabel="$J$")
+    return fig
+
+
+def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None:
+    low, high = np.clip(branch.reach, *span)
+    theta = np.linspace(low, high, 600)
+    ax.plot(theta, np.ravel(branch.speed(theta)), color=COLOURS["ink"], lw=1.1, ls=(0, (3, 2)), zorder=3)
+    first, last = max(wins[0], low), min(wins[1], high)
+    wins_somewhere = last > first
+    place = np.linspace(first, last, 600) if wins_somewhere else theta
+    if wins_somewhere:
+        ax.plot(place, np.ravel(branch.speed(place)), **line("optimal", lw=3, zorder=4))
+        for edge in (first, last):
+            if low < edge < high:
+                ax.axvline(edge, color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)), zorder=2)
+    central = (place > -0.8) & (place < 0.3)
+    place = place[central] if central.any() else place[len(place) // 2 :][:1]
+    shown = place[np.nanargmax(np.abs(np.ravel(branch.speed(place))))]
+    height = float(np.ravel(branch.speed(np.array([shown])))[0])
+    rule, weight = ("optimal", "bold") if wins_somewhere else ("ink", "normal")
+    label(ax, shown, height + 0.1, text, rule, ha="center", va="bottom", weight=weight)
+
+
+def _rest(ax: Axes, points: Mapping[str, float]) -> None:
+    for text, point in points.items():
+        ax.plot(point, 0, "o", color="white", mec=COLOURS["ink"], mew=1.2, ms=5.5, zorder=5)
+        label(ax, point, 0.14, text, ha="center", va="bottom", fontsize=8.5)
+
+
+def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:
+    theta, speed = np.meshgrid(np.linspace(*span, 60), np.linspace(*speeds, 40))
+    force = objective.gamma * speed + objective.eta * objective.k * loss.gradient(theta[..., None])[..., 0]
+    ax.streamplot(theta, speed, speed, force, color="#D3D9DF", linewidth=0.6, arrowsize=0.6, density=(1.1, 0.55),
+                  zorder=1)
