@@ -1,0 +1,7 @@
+"""Data that has been verified, as tensors on the device that trains on it."""
+
+from ._files import DataCorrupted, DataUnavailable
+from .dataset import Dataset, Provenance, Split
+from .loading import load
+
+__all__ = ["DataCorrupted", "DataUnavailable", "Dataset", "Provenance", "Split", "load"]

@@ -1,0 +1,207 @@
+"""Verified bytes of named files: from a local folder, from the cache, or from a mirror. Nothing unverified gets out."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_TIMEOUT = (4.0, 20.0)  # seconds to connect, and between two packets: an offline machine should hear so at once
+_LEFTOVER = 24 * 3600.0  # seconds after which a part file must be of a download that was killed
+
+
+class DataUnavailable(RuntimeError):
+    """The data are not on this machine and could not be downloaded; the message lists what was tried."""
+
+
+class DataCorrupted(RuntimeError):
+    """A file is truncated, damaged or another file; the message names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A set of gzip files that a user can download.
+
+    Attributes:
+        name: name of the data set, of its folder in the cache, and of the folder looked for below a root.
+        sha256: digest of the *decompressed* bytes by file name (without ``.gz``): mirrors may compress differently.
+        mirrors: folders on the web, tried in this order.
+        largest: no decompressed file is larger, in bytes; stops a decompression bomb.
+    """
+
+    name: str
+    sha256: dict[str, str]
+    mirrors: tuple[str, ...]
+    largest: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """Verified contents by file name, and where they came from."""
+
+    contents: dict[str, bytes]
+    origin: str
+    location: str | None
+
+
+def obtain(
+    source: Source, root: str | os.PathLike[str] | None, download: bool, mirrors: Sequence[str] | None,
+    cache: str | os.PathLike[str] | None,
+) -> Found:  # fmt: skip
+    """Return the verified files of ``source``.
+
+    ``root`` is binding: if the files are not there, that is an error. Then come the folder named by the environment
+    variable LOSSNAV_DATA, if it has this data set, the cache, and the mirrors.
+
+    Raises:
+        DataCorrupted: a file that is there is not the right one.
+        DataUnavailable: there is no such file, and none could be downloaded.
+    """
+    if root is not None:
+        folder = _folder_with(source, Path(root).expanduser())
+        if folder is None:
+            wanted = ", ".join(f"{name}[.gz]" for name in source.sha256)
+            raise DataUnavailable(
+                f"root = {str(root)!r} has no {source.name} files, neither in it nor in its folder {source.name}/. "
+                f"Expected: {wanted}. Leave root out to download them"
+            )
+        return _read_folder(source, folder, "local folder")
+    environment = os.environ.get("LOSSNAV_DATA")
+    if environment and (folder := _folder_with(source, Path(environment).expanduser())) is not None:
+        return _read_folder(source, folder, "local folder")
+    return _from_cache(source, Path(cache) / source.name if cache else _default_cache(source), download, mirrors)
+
+
+def _default_cache(source: Source) -> Path:
+    import pooch
+
+    return Path(pooch.os_cache("lossnav")) / source.name
+
+
+def _folder_with(source: Source, root: Path) -> Path | None:
+    for folder in (root, root / source.name, root / source.name.upper() / "raw"):
+        if any(_path_of(folder, name) for name in source.sha256):
+            return folder
+    return None
+
+
+def _path_of(folder: Path, name: str) -> Path | None:
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    return None
+
+
+def _read_folder(source: Source, folder: Path, origin: str) -> Found:
+    contents = {}
+    for name, digest in source.sha256.items():
+        path = _path_of(folder, name)
+        if path is None:
+            raise DataUnavailable(f"{folder} has some {source.name} files but neither {name} nor {name}.gz; add it")
+        contents[name] = _read_verified(path, digest, source.largest, f"replace it by the official {name}.gz")
+    return Found(contents, origin, str(folder))
+
+
+def _from_cache(source: Source, folder: Path, download: bool, mirrors: Sequence[str] | None) -> Found:
+    missing = [name for name in source.sha256 if not (folder / f"{name}.gz").is_file()]
+    origin = "cache"
+    if missing:
+        if not download:
+            raise DataUnavailable(
+                f"{source.name} is not on this machine (looked in {folder}) and download = False: "
+                "allow the download, or name a folder with the files by root= or LOSSNAV_DATA"
+            )
+        origin = _download(source, folder, missing, source.mirrors if mirrors is None else tuple(mirrors))
+    contents = {}
+    for name, digest in source.sha256.items():
+        path = folder / f"{name}.gz"
+        contents[name] = _read_verified(path, digest, source.largest, "delete it, and it will be downloaded again")
+    return Found(contents, origin, str(folder))
+
+
+def _read_verified(path: Path, digest: str, largest: int, remedy: str) -> bytes:
+    try:
+        content = _decompress(path, largest)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataCorrupted(f"{path} is truncated or damaged ({error}): {remedy}") from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        what = f"its content has the SHA-256 {found[:16]}…, but the official file has {digest[:16]}…"
+        raise DataCorrupted(f"{path} is not the right file, or is damaged: {what}: {remedy}")
+    return content
+
+
+def _decompress(path: Path, largest: int) -> bytes:
+    if path.suffix != ".gz":
+        return path.read_bytes()
+    with gzip.open(path) as stream:
+        content = stream.read(largest + 1)
+        if len(content) > largest:
+            raise EOFError(f"it unpacks to more than {largest} bytes")
+    return content
+
+
+def _download(source: Source, folder: Path, names: list[str], mirrors: tuple[str, ...]) -> str:
+    """Fetch ``names`` into ``folder``, each from the first mirror that has the right bytes; return the mirrors used."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    used: dict[str, None] = {}
+    alive = list(mirrors)
+    failures: list[str] = []
+    for name in names:
+        for mirror in list(alive):
+            address = f"{mirror.rstrip('/')}/{name}.gz"
+            try:
+                _download_one(address, folder / f"{name}.gz", source.sha256[name], source.largest)
+            except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
+                failures.append(f"{address}: {_reason(error)}")
+                alive.remove(mirror)
+                continue
+            used[mirror] = None
+            break
+        else:
+            tried = "\n  ".join(failures) or "no mirror was given"
+            raise DataUnavailable(
+                f"{name}.gz of {source.name} could not be downloaded; name a folder that has the files by root= or "
+                f"LOSSNAV_DATA, or try again with a network:\n  {tried}"
+            )
+    return ", ".join(used)
+
+
+def _download_one(address: str, target: Path, digest: str, largest: int) -> None:
+    """Download to a file of this call's own, verify, then rename: a reader sees the whole file or none."""
+    import pooch
+
+    handle, part = tempfile.mkstemp(prefix=target.stem + ".", suffix=".part.gz", dir=target.parent)
+    os.close(handle)
+    try:
+        fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=_TIMEOUT)
+        fetch(address, part, None)
+        _read_verified(Path(part), digest, largest, "the mirror serves something else")
+        Path(part).replace(target)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed downloads left behind; younger part files may belong to a download in progress."""
+    for part in folder.glob("*.part.gz"):
+        try:
+            if time.time() - part.stat().st_mtime > _LEFTOVER:
+                part.unlink()
+        except FileNotFoundError:  # another process swept it first
+            continue
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, DataCorrupted):  # the part file's name helps nobody
+        text = text.split(".part.gz ", 1)[-1]
+    return f"{type(error).__name__}: {text if len(text) <= 200 else text[:197] + '...'}"

@@ -1,0 +1,151 @@
+"""What a data set is here: two splits of tensors, how to normalise them, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._checks import finite
+
+
+@dataclass(frozen=True)
+class Split:
+    """Images and labels on one device.
+
+    ``x`` holds raw pixels, uint8 of shape (N, C, H, W): a quarter of the memory and of the traffic of float32.
+    ``batch`` turns the few that a step needs into floats:
+
+        input = (pixel / scale − mean) / std
+
+    with one mean and one standard deviation per channel, those of the training split.
+    """
+
+    x: Tensor
+    y: Tensor
+    scale: float
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
+        """Return normalised float32 images (B, C, H, W) and int64 labels (B,) for an index tensor or a slice."""
+        slope, shift = self._affine
+        return self.x[index].to(torch.float32).mul_(slope).sub_(shift), self.y[index]
+
+    @cached_property
+    def _affine(self) -> tuple[Tensor, Tensor]:
+        """Slope and shift (C, 1, 1) of the normalisation, sent to the device once and not with every batch."""
+        slope = [1 / (self.scale * s) for s in self.std]
+        shift = [m / s for m, s in zip(self.mean, self.std, strict=True)]
+        columns = torch.tensor([slope, shift], dtype=torch.float32, device=self.x.device).view(2, -1, 1, 1)
+        return columns[0], columns[1]
+
+    def to(self, device: Any) -> Split:
+        """Return the split on ``device``."""
+        return replace(self, x=self.x.to(device), y=self.y.to(device))
+
+    def head(self, count: int) -> Split:
+        """Return the first ``count`` examples."""
+        finite("count", count, low=1, high=len(self))
+        return replace(self, x=self.x[:count], y=self.y[:count])
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where data came from. ``str`` names no path, so that a notebook or a record can be shared as it is.
+
+    Attributes:
+        label: the name to print in figures and records, e.g. "MNIST (official files)".
+        origin: "local folder", "cache", the address of the mirror, or the library that ships the data.
+        licence: licence and authors.
+        sha256: digest of each (decompressed) file, by name.
+        location: folder the files were read from, if any; never written to a record.
+    """
+
+    label: str
+    origin: str
+    licence: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        verified = f"; {len(self.sha256)} files verified by SHA-256" if self.sha256 else ""
+        return f"{self.label}, from {self.origin}{verified}; {self.licence}"
+
+    def record(self) -> dict[str, Any]:
+        """Return what a record of a run keeps."""
+        return {"label": self.label, "licence": self.licence, "sha256": dict(self.sha256)}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A classification data set.
+
+    Attributes:
+        name: the name it was loaded by.
+        train, test: the two splits.
+        classes: number of classes.
+        provenance: where the data came from.
+    """
+
+    name: str
+    train: Split
+    test: Split
+    classes: int
+    provenance: Provenance
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one image, (C, H, W)."""
+        return tuple(self.train.x.shape[1:])
+
+    @property
+    def inputs(self) -> int:
+        """Number of pixel values of one image."""
+        return self.train.x[0].numel()
+
+    @property
+    def device(self) -> torch.device:
+        """Device that holds the tensors."""
+        return self.train.x.device
+
+    def to(self, device: Any) -> Dataset:
+        """Return the data set with both splits on ``device``."""
+        return replace(self, train=self.train.to(device), test=self.test.to(device))
+
+    def head(self, train: int, test: int) -> Dataset:
+        """Return a smaller data set: the first ``train`` and ``test`` examples of the splits."""
+        return replace(self, train=self.train.head(train), test=self.test.head(test))
+
+
+def from_pixels(
+    name: str,
+    pixels: tuple[Tensor, Tensor, Tensor, Tensor],
+    *,
+    scale: float,
+    classes: int,
+    provenance: Provenance,
+) -> Dataset:
+    """Return the data set of uint8 images (N, C, H, W) and labels, x_train, y_train, x_test, y_test.
+
+    Mean and standard deviation are computed from all pixels of the training images, exactly (integer sums).
+    """
+    x_train, y_train, x_test, y_test = pixels
+    mean, std = [], []
+    for channel in range(x_train.shape[1]):
+        counts = torch.bincount(x_train[:, channel].reshape(-1), minlength=256).double()
+        values = torch.arange(len(counts), dtype=torch.float64) / scale
+        centre = (counts @ values / counts.sum()).item()
+        mean.append(centre)
+        std.append((counts @ (values - centre) ** 2 / counts.sum()).sqrt().item())
+    rest = (scale, tuple(mean), tuple(std))
+    train = Split(x_train.contiguous(), y_train.to(torch.int64), *rest)
+    test = Split(x_test.contiguous(), y_test.to(torch.int64), *rest)
+    return Dataset(name, train, test, classes, provenance)

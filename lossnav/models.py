@@ -1,0 +1,89 @@
+"""The paper's two networks, with weights that depend on an explicit seed and on nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from ._checks import finite
+
+
+def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10, *, seed: int) -> nn.Sequential:
+    """Return a multilayer perceptron with ReLU, by default the paper's 784-512-256-10 for MNIST.
+
+    Args:
+        inputs: number of input values; images are flattened.
+        hidden: widths of the hidden layers.
+        outputs: number of classes.
+        seed: of the initial weights. torch's global generator is neither read nor moved.
+
+    Returns:
+        A module from (B, …) with ``inputs`` values each to logits (B, outputs), on the CPU in float32.
+
+    References:
+        Vastola, Gershman, Rajan (2025), App. B.
+    """
+    widths = [inputs, *hidden, outputs]
+    for width in widths:
+        finite("inputs, hidden, outputs", width, low=1)
+
+    def build() -> nn.Sequential:
+        layers: list[nn.Module] = [nn.Flatten()]
+        for before, after in pairwise(widths):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+        return nn.Sequential(*layers[:-1])
+
+    return _seeded(build, seed)
+
+
+def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> nn.Sequential:
+    """Return the paper's small convolutional network for CIFAR-10.
+
+    Four 3×3 convolutions with ReLU (64, 64, pool, 128, 128, pool), one hidden layer of 256, logits.
+
+    Args:
+        channels: of the images, (B, channels, size, size).
+        size: side of the images in pixels, a multiple of 4.
+        outputs: number of classes.
+        seed: of the initial weights. torch's global generator is neither read nor moved.
+
+    Returns:
+        A module from images to logits (B, outputs), on the CPU in float32.
+
+    References:
+        Vastola, Gershman, Rajan (2025), App. B.
+    """
+    if size < 4 or size % 4:
+        raise ValueError(f"size = {size}, but it must be a positive multiple of 4 (two poolings halve it)")
+
+    def build() -> nn.Sequential:
+        layers: list[nn.Module] = []
+        before = channels
+        for width in (64, 128):
+            layers += [nn.Conv2d(before, width, 3, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(width, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+            before = width
+        layers += [nn.Flatten(), nn.Linear(128 * (size // 4) ** 2, 256), nn.ReLU(), nn.Linear(256, outputs)]
+        return nn.Sequential(*layers)
+
+    return _seeded(build, seed)
+
+
+def _seeded(build: Callable[[], nn.Sequential], seed: int) -> nn.Sequential:
+    """Build a model and draw weights and biases from U(−1/√n, 1/√n), n inputs of a unit: torch's default rule."""
+    with torch.device("meta"):  # the constructors would draw from the global generator
+        model = build()
+    model.to_empty(device="cpu")
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for layer in model.modules():
+            if isinstance(layer, nn.Linear | nn.Conv2d):
+                bound = 1 / math.sqrt(layer.weight[0].numel())
+                layer.weight.uniform_(-bound, bound, generator=generator)
+                if layer.bias is not None:
+                    layer.bias.uniform_(-bound, bound, generator=generator)
+    return model

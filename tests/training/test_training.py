@@ -1,0 +1,196 @@
+"""The loop, against a plain one written here, and what it does when a run goes wrong."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import pytest
+import torch
+from torch import nn
+
+from lossnav import data, models, optim, training
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return data.load("digits")
+
+
+def small(seed=0):
+    return models.mlp(64, (32,), 10, seed=seed)
+
+
+def weights(model):
+    return nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+
+
+def run(model, digits, *, lr=0.1, **options):
+    options = {"epochs": 2, "batch_size": 50, "seed": 0, "progress": False, **options}
+    return training.train(model, digits, torch.optim.SGD(model.parameters(), lr=lr), **options)
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+def test_equals_a_plain_loop(digits, clip):
+    model, plain = small(), small()
+    history = run(model, digits, clip=clip)
+    x, y = digits.train.batch(slice(None))
+    generator = torch.Generator().manual_seed(0)
+    step_loss, epoch_loss, accuracy = [], [], []
+    for _ in range(2):
+        total = 0.0
+        for index in torch.randperm(1437, generator=generator).split(50):
+            value = nn.functional.cross_entropy(plain(x[index]), y[index])
+            gradient = torch.autograd.grad(value, list(plain.parameters()))
+            norm = math.sqrt(sum(float((g.double() ** 2).sum()) for g in gradient))
+            scale = 1.0 if clip is None or norm <= clip else clip / norm
+            with torch.no_grad():
+                for p, g in zip(plain.parameters(), gradient, strict=True):
+                    p -= 0.1 * scale * g
+            step_loss.append(value.item())
+            total += value.item() * len(index)
+        epoch_loss.append(total / 1437)
+        with torch.no_grad():
+            tx, ty = digits.test.batch(slice(None))
+            accuracy.append((plain(tx).argmax(1) == ty).double().mean().item())
+    torch.testing.assert_close(weights(model), weights(plain), rtol=1e-4, atol=1e-5)
+    assert history.step_loss == pytest.approx(step_loss, rel=1e-4)
+    assert history.train_loss == pytest.approx(epoch_loss, rel=1e-4)
+    assert history.test_accuracy == pytest.approx(accuracy, abs=1.5 / 360)
+    assert len(history.seconds) == 2 and min(history.seconds) > 0
+
+
+def test_a_seed_fixes_the_run_whatever_torch_s_global_generator_does(digits):
+    results = []
+    for seed, disturbance in ((0, 1), (0, 2), (1, 1)):
+        torch.manual_seed(disturbance)
+        model = small()
+        results.append((run(model, digits, seed=seed).step_loss, weights(model)))
+    assert results[0][0] == results[1][0] and torch.equal(results[0][1], results[1][1])
+    assert results[0][0] != results[2][0]
+
+
+def test_workers_do_not_change_results(digits):
+    def job(seed):
+        model = small(seed)
+        rule = optim.Ballistic(model.parameters(), lr=1e-3)
+        history = training.train(model, digits, rule, epochs=2, seed=seed, progress=False)
+        return history.step_loss, weights(model)
+
+    threads = torch.get_num_threads()
+    alone = training.in_parallel(job, range(4), workers=1)
+    together = training.in_parallel(job, range(4), workers=4)
+    assert torch.get_num_threads() == threads
+    for (a, v), (b, w) in zip(alone, together, strict=True):
+        assert a == b and torch.equal(v, w)
+
+
+def test_workers_run_at_the_same_time_in_order_and_raise():
+    meet = threading.Barrier(3, timeout=30)
+
+    def job(k):
+        meet.wait()
+        return k * k
+
+    assert training.in_parallel(job, range(3), workers=3) == [0, 1, 4]
+    with pytest.raises(ZeroDivisionError):
+        training.in_parallel(lambda k: 1 / k, [1, 0, 2], workers=2)
+    with pytest.raises(ValueError, match="workers = 0"):
+        training.in_parallel(abs, [1], workers=0)
+
+
+def test_a_run_that_diverges_stops_with_its_history_and_its_last_good_weights(digits):
+    model, twin = small(), small()
+    with pytest.raises(training.Diverged, match=r"SGD with lr = 1e\+30 diverged: after step \d+ the loss is") as caught:
+        run(model, digits, lr=1e30, clip=None)
+    error = caught.value
+    assert error.good_step == 0 and torch.equal(weights(model), weights(twin))
+    assert len(error.history.step_loss) == error.step + 1
+    assert math.isfinite(error.history.step_loss[0]) and not math.isfinite(error.history.step_loss[-1])
+    assert error.history.train_loss == []
+
+
+def test_a_late_divergence_goes_back_to_the_last_check(digits):
+    """The loss turns NaN in step 180 of 288 a pass (batches of 5): the state is that of step 100, bit for bit."""
+    calls = 0
+
+    def poisoned(logits, labels):
+        nonlocal calls
+        calls += 1
+        value = nn.functional.cross_entropy(logits, labels)
+        return value * math.nan if calls == 181 else value
+
+    def momentum(model):
+        return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+    model, twin = small(), small()
+    optimizer = momentum(model)
+    with pytest.raises(training.Diverged) as caught:
+        training.train(model, digits, optimizer, epochs=1, batch_size=5, seed=0, progress=False, loss=poisoned)
+    assert (caught.value.step, caught.value.good_step) == (180, 100)
+    assert len(caught.value.history.step_loss) == 181
+
+    index = torch.randperm(1437, generator=torch.Generator().manual_seed(0))[:500]
+    other = momentum(twin)
+    for batch in index.split(5):
+        x, y = digits.train.batch(batch)
+        other.zero_grad()
+        nn.functional.cross_entropy(twin(x), y).backward()
+        nn.utils.clip_grad_norm_(twin.parameters(), 5.0)
+        other.step()
+    assert torch.equal(weights(model), weights(twin))
+    for p, q in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(optimizer.state[p]["momentum_buffer"], other.state[q]["momentum_buffer"])
+
+
+def test_weights_that_overflow_in_the_last_step_are_noticed(digits):
+    """All losses are finite, but the step after the last one is not."""
+    model = small()
+    with pytest.raises(training.Diverged, match="after step 1 a weight is not finite"):
+        run(model, digits, lr=math.inf, clip=None, batch_size=2000)
+    assert torch.isfinite(weights(model)).all()
+
+
+def test_dropout_is_on_in_training_and_off_in_evaluation(digits):
+    model = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(64, 10))
+    run(model, digits)
+    assert model.training
+    assert training.evaluate(model, digits.test) == training.evaluate(model, digits.test)
+    model.eval()
+    training.evaluate(model, digits.test)
+    assert not model.training
+
+
+def test_evaluation_in_pieces_equals_evaluation_at_once(digits):
+    model = small()
+    x, y = digits.test.batch(slice(None))
+    loss, accuracy = training.evaluate(model, digits.test, batch_size=7)
+    assert loss == pytest.approx(nn.functional.cross_entropy(model(x), y).item(), rel=1e-5)
+    assert accuracy == (model(x).argmax(1) == y).double().mean().item()
+
+
+def test_the_bar_goes_to_stderr_and_can_be_off(digits, capfd):
+    run(small(), digits)
+    assert capfd.readouterr() == ("", "")
+    run(small(), digits, progress=True)
+    out, err = capfd.readouterr()
+    assert out == "" and "58/58" in err and "test_accuracy" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("epochs", 0), ("batch_size", 0), ("clip", 0.0), ("clip", -1.0), ("clip", math.nan)]
+)
+def test_bad_options_are_named(digits, option, value):
+    with pytest.raises(ValueError, match=f"^{option} = "):
+        run(small(), digits, **{option: value})
+
+
+def test_settings_and_record(digits):
+    history = run(small(), digits, seed=7)
+    assert history.settings == {
+        "epochs": 2, "batch_size": 50, "seed": 7, "clip": 5.0, "device": training.pick_device().type,
+        "data": "scikit-learn digits (8×8)",
+    }  # fmt: skip
+    record = history.record()
+    assert record["test_accuracy"] == [round(a, 6) for a in history.test_accuracy] and "step_loss" not in record
+    assert len(history.record(steps=True)["step_loss"]) == 58
