@@ -1,0 +1,30 @@
+"""Explorables: small interactive figures that work in Jupyter and in the published page, where no kernel runs.
+
+Their mathematics and drawing live in JavaScript (``static/``); Python holds their state as traits, checks it and draws
+the static twin that stands where no JavaScript runs. Nothing heavy is imported until one is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_NAMES = {
+    "Explorable": "lossnav.explore.base",
+    "DoubleWell": "lossnav.explore.double_well",
+    "Horizon": "lossnav.explore.horizon",
+}
+
+__all__ = ["DoubleWell", "Explorable", "Horizon"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'lossnav.explore' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_NAMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

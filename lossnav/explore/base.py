@@ -1,0 +1,85 @@
+"""What all explorables share: one self-contained script each, and a static twin where no script runs."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from pathlib import Path
+
+import anywidget
+from IPython.display import display
+
+STATIC = Path(__file__).with_name("static")
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
+
+
+def bundle(*files: str) -> str:
+    """Return the scripts ``files`` as one module: a published page carries each widget's script, and no other files.
+
+    The files are joined in the order given, and their imports of each other dropped, so a file may import only
+    from those before it.
+
+    Args:
+        *files: names in ``static/``; the last has the default export.
+
+    Raises:
+        ValueError: if a file imports one that does not come before it.
+    """
+    parts: list[str] = []
+    for position, name in enumerate(files):
+        text = (STATIC / name).read_text(encoding="utf-8")
+        for wanted in _IMPORT.finditer(text):
+            if wanted["file"] not in files[:position]:
+                raise ValueError(f"{name} imports {wanted['file']}, which must come before it in {files}")
+        parts.append(_IMPORT.sub("", text))
+    return "\n".join(parts)
+
+
+def stylesheet() -> str:
+    """Return the style sheet of the explorables."""
+    return (STATIC / "explorable.css").read_text(encoding="utf-8")
+
+
+class Explorable(anywidget.AnyWidget):
+    """An interactive figure with a static twin.
+
+    A subclass sets ``_esm`` to a ``bundle`` whose default export is ``explorable(name, build)`` with its own class
+    name, holds its state in traits tagged ``sync=True``, and draws its twin from the same state. Displayed, the twin
+    comes first; the script hides it once the widget lives, so that it stays where scripts do not run (GitHub, print).
+    """
+
+    _css = stylesheet()
+
+    def picture(self) -> str:
+        """Return the static twin at the present state, as an SVG document."""
+        raise TypeError(f"{type(self).__name__} does not define picture()")
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words, at the present state."""
+        raise TypeError(f"{type(self).__name__} does not define description()")
+
+    def fallback(self) -> str:
+        """Return the static twin as an HTML figure with alternative text."""
+        source = base64.b64encode(self.picture().encode()).decode("ascii")
+        name, words = type(self).__name__, html.escape(self.description())
+        return (
+            f'<figure class="lossnav-fallback" data-for="{name}" style="margin:0.5rem 0;max-width:46rem">'
+            f'<img alt="{words}" src="data:image/svg+xml;base64,{source}" '
+            'style="width:100%;height:auto;background:#fff"></figure>'
+        )
+
+    def _ipython_display_(self) -> None:
+        display({"text/html": self.fallback(), "text/plain": self.description()}, raw=True)
+        data = self._repr_mimebundle_()
+        if data is not None:
+            display(data[0], metadata=data[1], raw=True)
+
+    def __repr__(self) -> str:
+        state = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._state_names())
+        return f"explore.{type(self).__name__}({state})"
+
+    def _state_names(self) -> list[str]:
+        machinery = anywidget.AnyWidget.class_trait_names()
+        return [name for name in self.trait_names(sync=True) if name[0] != "_" and name not in machinery]

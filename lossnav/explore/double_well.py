@@ -1,0 +1,124 @@
+"""The explorable of the chapter *Learning as navigation*: stay in the shallow well, or cross into the deep one?"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.integrate
+import traitlets
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore.base import Explorable, bundle
+from lossnav.losses import DoubleWell as Landscape
+from lossnav.losses import Section
+from lossnav.objective import Objective
+from lossnav.trajectory import phase_plane
+
+STARTS = (-1.5, 1.5)
+DISCOUNTS = (0.05, 5.0)
+_UNTIL = 4.0
+
+
+class DoubleWell(Explorable):
+    """Both optimal paths of the tilted double well, their costs and the verdict, live (Fig. 1, theory §7.5).
+
+    L = (θ₁²−1)² − θ₁/2 with η = k = 1; θ₂ separates. Drag the start, move γ. γ = 0 is outside the range: there J is
+    infinite from every start, because min L is not 0.
+
+    Args:
+        start: θ₁(0), in [−1.5, 1.5].
+        gamma: γ, in [0.05, 5].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> DoubleWell(start=-0.6, gamma=0.7).verdict()
+        'stay'
+    """
+
+    _esm = bundle("kit.js", "double_well_model.js", "double_well.js")
+
+    start = traitlets.Float(-0.6, min=STARTS[0], max=STARTS[1]).tag(sync=True)
+    gamma = traitlets.Float(0.3, min=DISCOUNTS[0], max=DISCOUNTS[1]).tag(sync=True)
+
+    def __init__(self, start: float = -0.6, gamma: float = 0.3):
+        super().__init__(
+            start=_checks.finite("start", start, low=STARTS[0], high=STARTS[1]),
+            gamma=_checks.finite("gamma", gamma, low=DISCOUNTS[0], high=DISCOUNTS[1]),
+        )
+
+    def actions(self) -> dict[str, float]:
+        """Return J of the path that stays and of the path that crosses, NaN for one that does not exist."""
+        return {name: float(law.action(self.start)) for name, law in self._laws().items()}
+
+    def verdict(self) -> str:
+        """Return which path is optimal, ``"stay"`` or ``"cross"``."""
+        actions = self.actions()
+        return min(actions, key=lambda name: np.inf if np.isnan(actions[name]) else actions[name])
+
+    def _laws(self) -> dict[str, phase_plane.Feedback]:
+        loss = Section(Landscape(), 0)
+        left, _, right = Landscape().stationary_points()[:, 0]
+        objective = Objective(gamma=self.gamma)
+        wells = {"stay": float(left), "cross": float(right)}
+        return {name: phase_plane.feedback(objective, loss, well, (-1.75, 1.75)) for name, well in wells.items()}
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        actions, best = self.actions(), self.verdict()
+        costs = [
+            f"{name}ing costs J = {signed(actions[name], 4)}" if np.isfinite(actions[name]) else f"no path can {name}"
+            for name in ("cross", "stay")
+        ]
+        return (
+            "A loss with a shallow well on the left and a deep one on the right, and below it the paths from "
+            f"θ₁ = {signed(self.start, 2)} against time, for γ = {self.gamma:.2f}: {costs[0]}, {costs[1]}. "
+            f"The optimal path {'crosses into the deep well' if best == 'cross' else 'stays in the shallow well'}."
+        )
+
+    def picture(self) -> str:
+        """Return the landscape with both paths, and θ₁ against time, as an SVG document."""
+        loss, laws, actions, best = Section(Landscape(), 0), self._laws(), self.actions(), self.verdict()
+        image = Picture(720, 470)
+        hill = Panel((56, 50, 700, 232), (-1.6, 1.6), (-0.75, 2.45))
+        time = Panel((56, 272, 700, 420), (-1.6, 1.6), (_UNTIL, 0.0))
+        grey, pink = colour("neutral"), colour("optimal")
+        image.text(56, 20, "Stay, or cross?", font_size=17, font_weight="bold")
+        image.frame(hill, "loss L(θ₁)", (), (0, 1, 2), "")
+        image.frame(time, "θ₁ against time t (downwards)", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), (0, 2, 4), "θ₁")
+        terrain = np.linspace(-1.522, 1.6, 161)
+        image.line(hill, zip(terrain, loss.value(terrain[:, None]), strict=True), grey)
+        for name in sorted(laws, key=lambda key: key == best):
+            if np.isnan(actions[name]):
+                continue
+            style = (pink, 3.4, "none") if name == best else (grey, 2.2, "2 4")
+            t, x = course(laws[name], self.start)
+            image.line(hill, zip(x, loss.value(x[:, None]) + 0.09, strict=True), *style)
+            image.line(time, zip(x, t, strict=True), *style)
+            px, py = time.at(laws[name].target, _UNTIL)
+            words = f"{name}: J = {signed(actions[name], 4)}{' (optimal)' if name == best else ''}"
+            anchor = "start" if name == "stay" else "end"
+            image.text(px + (10 if name == "stay" else -10), py - 10, words, font_weight="bold", text_anchor=anchor)
+        image.dot(hill, self.start, float(loss.value([self.start])), colour("ink"), 8.0)
+        image.text(700, 20, f"γ = {self.gamma:.2f}", text_anchor="end")
+        return image.svg()
+
+
+def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL) -> tuple[Array, Array]:
+    """Return times and places of the path from ``start``, shapes (T,), up to ``until``.
+
+    With θ − c = (θ₀ − c)e^{−s}, c the target, the time is a smooth integral over s even as the path slows down:
+    dt = (θ − c)/(−p) ds.
+    """
+    away = start - law.target
+    if abs(away) < 1e-9:
+        return np.array([0.0, until]), np.array([start, start])
+    s = np.linspace(0.0, 16.0, 1601)
+    x = law.target + away * np.exp(-s)
+    pace = (law.target - x) / law.speed(x)
+    t = scipy.integrate.cumulative_simpson(pace, x=s, initial=0.0)
+    shown = t <= until
+    every = np.flatnonzero(shown)[:: max(1, int(shown.sum() / 120))]
+    return np.append(t[every], until), np.append(x[every], np.interp(until, t, x))

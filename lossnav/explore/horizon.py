@@ -1,0 +1,149 @@
+"""The explorable of the chapter *Momentum and the ballistic rule*: one optimal step and its three limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from lossnav import _checks, rules
+from lossnav._checks import Array
+from lossnav.explore._picture import Panel, Picture, Style, colour, signed
+from lossnav.explore.base import Explorable, bundle
+from lossnav.objective import Objective
+
+CURVATURES = (1 / 9, 1.0)
+EDGE = 3.8
+_HESSIAN = np.diag(CURVATURES)
+_LIMITS = {"newton": ("Newton", "9 3 2 3"), "descent": ("gradient descent", "7 4"), "ballistic": ("ballistic", "none")}
+
+
+def _to_json(value: float, _: Any) -> float | None:
+    return None if math.isinf(value) else value  # JSON has no ∞
+
+
+def _from_json(value: float | None, _: Any) -> float:
+    return math.inf if value is None else float(value)
+
+
+class Horizon(Explorable):
+    """The optimal step on a quadratic bowl beside Newton's, gradient descent's and the ballistic one (Eqs. 6, 7).
+
+    h = (1/9, 1), minimum at the origin, η = k = 1 (Fig. 2c, d). Drag the start or the step; move γ and Δt. A map of the
+    two groups γ²/(4ηkh) and rΔt shows for each eigendirection which limit holds to 10 %.
+
+    Args:
+        start: θ(0), two numbers in [−3.8, 3.8].
+        gamma: γ, in [0, 10].
+        dt: Δt, in [0.01, inf].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> Horizon(gamma=0.0, dt=0.05).nearest()
+        'ballistic'
+    """
+
+    _esm = bundle("kit.js", "horizon_model.js", "regime_plane.js", "horizon.js")
+
+    start = traitlets.Tuple(
+        traitlets.Float(min=-EDGE, max=EDGE), traitlets.Float(min=-EDGE, max=EDGE), default_value=(-3.0, -3.0)
+    ).tag(sync=True)
+    gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
+    dt = traitlets.Float(1.0, min=0.01).tag(sync=True, to_json=_to_json, from_json=_from_json)
+
+    def __init__(self, start: Sequence[float] = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0):
+        point = _checks.array("start", start, shape=(2,))
+        if np.max(np.abs(point)) > EDGE:
+            raise ValueError(f"start = {_checks.shown(start)}, but both its entries must be in [{-EDGE}, {EDGE}]")
+        time = _checks.duration("dt", dt)
+        if time < 0.01:
+            raise ValueError(f"dt = {dt!r}, but it must be in [0.01, inf]")
+        super().__init__(
+            start=(float(point[0]), float(point[1])),
+            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+            dt=time,
+        )
+
+    def steps(self) -> dict[str, Array]:
+        """Return the optimal step and its three limits, shape (2,) each, infinite where a limit diverges."""
+        objective, slope = Objective(gamma=self.gamma), _HESSIAN @ np.array(self.start)
+        steps = {
+            "optimal": rules.update(objective, slope, _HESSIAN, self.dt),
+            "newton": rules.newton(objective, slope, _HESSIAN, self.dt),
+        }
+        # Where a limit's factor is infinite (Δt = ∞, or γ = 0 for gradient descent), so is its step, along −g.
+        far = np.where(slope == 0, 0.0, -np.copysign(np.inf, slope))
+        finite = math.isfinite(self.dt)
+        descent = finite and self.gamma > 0
+        steps["descent"] = rules.gradient_descent(objective, slope, _HESSIAN, self.dt) if descent else far
+        steps["ballistic"] = rules.ballistic(objective, slope, _HESSIAN, self.dt) if finite else far
+        return steps
+
+    def nearest(self) -> str:
+        """Return the limit nearest to the optimal step: ``"newton"``, ``"descent"`` or ``"ballistic"``."""
+        steps = self.steps()
+        optimal = steps.pop("optimal")
+        return min(steps, key=lambda name: float(np.linalg.norm(steps[name] - optimal)))
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        optimal = self.steps()["optimal"]
+        name = {"newton": "Newton's", "descent": "gradient descent's", "ballistic": "the ballistic"}[self.nearest()]
+        dt = "∞" if math.isinf(self.dt) else f"{self.dt:.3g}"
+        return (
+            "Contours of a bowl, long in θ₁ and narrow in θ₂, with the optimal path from "
+            f"({signed(self.start[0], 2)}, {signed(self.start[1], 2)}) to its bottom and arrows for Newton's, gradient "
+            f"descent's and the ballistic step. For γ = {self.gamma:.2f}, Δt = {dt} the optimal step is "
+            f"({signed(optimal[0], 2)}, {signed(optimal[1], 2)}); {name} step is the nearest."
+        )
+
+    def picture(self) -> str:
+        """Return the contours with the path, the optimal step and its limits, as an SVG document."""
+        image = Picture(720, 500)
+        panel = Panel((46, 56, 446, 456), (-4.0, 4.0), (-4.0, 4.0))
+        image.text(46, 22, "One optimal step, three famous limits", font_size=17, font_weight="bold")
+        image.frame(panel, "θ₂ (h = 1)", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), "θ₁ (h = 1/9)")
+        for level in np.arange(0.5, 5.0, 0.5):
+            for ring in _ring(level):
+                image.line(panel, ring, "#a7acb5", 1.0)
+        r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
+        times = 9 / r[0] * np.linspace(0, 1, 121) ** 3
+        image.line(panel, np.array(self.start) * np.exp(-np.outer(times, r)), colour("optimal"), 3.2)
+        steps, start = self.steps(), np.array(self.start)
+        slope = _HESSIAN @ start
+        ways = {"newton": -start, "descent": -slope, "ballistic": -slope / np.sqrt(CURVATURES)}
+        for name, (_, dash) in _LIMITS.items():
+            step = steps[name] if np.all(np.isfinite(steps[name])) else 1e4 * ways[name]
+            image.arrow(panel, start, start + step, colour(name), dash)
+        image.dot(panel, float(start[0]), float(start[1]), colour("ink"), 8.0)
+        end = start + steps["optimal"]
+        image.dot(panel, float(end[0]), float(end[1]), colour("optimal"), 8.0)
+        dt = "∞" if math.isinf(self.dt) else f"{self.dt:.3g}"
+        image.text(474, 76, f"γ = {self.gamma:.2f}, Δt = {dt}", font_weight="bold")
+        rows = {"optimal": ("optimal, Eq. 6", "none"), **_LIMITS}
+        for i, (name, (words, dash)) in enumerate(rows.items()):
+            y = 112 + 34 * i
+            style: Style = {"stroke": colour(name), "stroke_width": 2.6, "stroke_dasharray": dash}
+            image.add("line", x1=474, x2=502, y1=y - 4, y2=y - 4, **style)
+            image.text(510, y, words)
+            image.text(706, y, _pair(steps[name]), text_anchor="end", fill=colour("soft"))
+        return image.svg()
+
+
+def _ring(level: float) -> list[Array]:
+    """Return the parts of the contour L = level²/2 that lie in the frame."""
+    angle = np.linspace(0, 2 * np.pi, 361)
+    points = level * np.stack([np.cos(angle), np.sin(angle)], axis=-1) / np.sqrt(CURVATURES)
+    inside = np.all(np.abs(points) <= 4.0, axis=-1)
+    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
+    return [part for part in np.split(points, edges) if len(part) > 1 and np.all(np.abs(part) <= 4.0)]
+
+
+def _pair(step: Array) -> str:
+    words = ["∞" if v == np.inf else "−∞" if v == -np.inf else signed(float(v), 2) for v in step]
+    return f"({words[0]}, {words[1]})"
