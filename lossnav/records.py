@@ -1,0 +1,145 @@
+"""Recorded runs: one small JSON file with the numbers and all that is needed to make them again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from ._checks import shown
+
+_FORMAT = 1
+_PACKAGES = ("torch", "numpy")
+
+
+@dataclass(frozen=True)
+class Record:
+    """An experiment that has been run.
+
+    Attributes:
+        command: what to type to run it again, from the root of the repository.
+        config: every setting of the experiment.
+        seeds: the seeds of its runs.
+        data: provenance of the data (``Provenance.record()``).
+        results: the numbers.
+        duration: wall time of the experiment in seconds.
+        device: what it ran on.
+        revision: git revision of the code, with "+changes" if the package differed from it.
+        versions: of Python and the packages that matter.
+    """
+
+    command: str
+    config: dict[str, Any]
+    seeds: list[int]
+    data: dict[str, Any]
+    results: Any
+    duration: float
+    device: str
+    revision: str
+    versions: dict[str, str]
+
+    def __str__(self) -> str:
+        """Return the provenance, one fact a line, as a figure's reader needs it."""
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return (
+            f"recorded run   {self.command}\n"
+            f"data           {self.data['label']}\n"
+            f"seeds          {', '.join(map(str, self.seeds))}\n"
+            f"device         {self.device}, {self.duration:.0f} s\n"
+            f"code           {self.revision[:12]}{'+changes' if self.revision.endswith('+changes') else ''}; {versions}"
+        )
+
+
+def new(
+    *,
+    command: str,
+    config: dict[str, Any],
+    seeds: list[int],
+    data: dict[str, Any],
+    results: Any,
+    duration: float,
+    device: str,
+) -> Record:
+    """Return a record of an experiment that has just run, with the revision and the versions it ran with."""
+    return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
+
+
+def save(path: str | os.PathLike[str], record: Record) -> None:
+    """Write a record, whole or not at all: to a temporary file beside ``path``, which is then renamed.
+
+    Raises:
+        ValueError: a number is NaN or infinite, which JSON cannot hold.
+    """
+    target = Path(path)
+    text = json.dumps({"format": _FORMAT, **asdict(record)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(part).chmod(0o644)  # a temporary file is private, a record is not
+        Path(part).replace(target)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Record:
+    """Read a record.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: the file is not a record, or was written in a format that this version does not know.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = content.pop("format")
+        if found != _FORMAT:
+            raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
+        return Record(**content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not a record that can be read: {error}; run its command again") from None
+
+
+def revision() -> str:
+    """Return the git revision of the package's checkout, "+changes" if tracked code differs; else "unknown"."""
+    package = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=package, capture_output=True, text=True, check=True, timeout=30)
+        return done.stdout.strip()
+
+    try:
+        if not git("ls-files", "--", "records.py"):  # an installed copy inside somebody else's repository
+            return "unknown"
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "-uno", "--", ".") else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of those whose numerics matter."""
+    found = {"python": platform.python_version(), "lossnav": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str:
+    """Return the name of this machine's processor and its number of cores, e.g. "AMD EPYC, 2 cores"."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores"
