@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 class NotConverged(RuntimeError):
@@ -23,7 +23,7 @@ def shown(value: Any) -> str:
     """Return a short picture of ``value`` for an error message."""
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape}"
-    text = repr(value)
+    text = " ".join(repr(value).split())  # arrays print over several lines
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -75,11 +75,14 @@ class Linear(Drift):
     def expression(self, symbols: Any) -> list[Any]:
         dim = len(symbols)
         matrix, offset = self.matrix(dim), self.offset(dim)
-        return [sum((float(a) * s for a, s in zip(row, symbols, strict=True) if a), 0) + float(c)
-                for row, c in zip(matrix, offset, strict=True)]
+        return [
+            sum((float(a) * s for a, s in zip(row, symbols, strict=True) if a), 0) + float(c)
+            for row, c in zip(matrix, offset, strict=True)
+        ]
 
     def __repr__(self) -> str:
-        return f"Linear(jacobian={self._jacobian.tolist()}, offset={None if self._offset is None else self._offset.tolist()})"
+        offset = None if self._offset is None else self._offset.tolist()
+        return f"Linear(jacobian={self._jacobian.tolist()}, offset={offset})"
 
 
 class Function(Drift):

@@ -63,7 +63,7 @@ class Quadratic(Loss):
         offset: L(θ*) with ``minimum``, L(0) with ``gradient``.
 
     Raises:
-        ValueError: if H is not symmetric, a shape is wrong, or not exactly one of ``minimum`` and ``gradient`` is given.
+        ValueError: if H is not symmetric, a shape is wrong, or not exactly one of ``minimum``, ``gradient`` is given.
 
     Example:
         >>> Quadratic([[2.0]], minimum=[1.0]).value([3.0])
@@ -92,8 +92,8 @@ class Quadratic(Loss):
         else:
             self._gradient = _checks.array(name, point, shape=(self.dim,))
             if np.linalg.matrix_rank(self._hessian, hermitian=True) == self.dim:
-                self.minimum = -np.linalg.solve(self._hessian, self._gradient)
-                self.offset += float(self._gradient @ self.minimum) / 2
+                centre = -np.linalg.solve(self._hessian, self._gradient)
+                self.minimum, self.offset = centre, self.offset + float(self._gradient @ centre) / 2
 
     def value(self, theta: ArrayLike) -> Any:
         theta = self._points(theta)

@@ -19,7 +19,7 @@ from lossnav.losses import Loss
 class Objective:
     r"""The assumptions of the control problem
 
-    .. math:: J[\theta] = \int_0^{T} e^{-\gamma t}\Big\{\tfrac1{2\eta}|\dot\theta-f(\theta)|_G^2 + kL(\theta)\Big\}\,dt .
+    .. math:: J[\theta] = \int_0^T e^{-\gamma t}\{\tfrac1{2\eta}|\dot\theta-f(\theta)|_G^2 + kL(\theta)\}\,dt .
 
     Units: θ in u, loss in ℓ, time in T. γ/√(ηk·curvature) alone decides the regime.
 
@@ -68,7 +68,9 @@ class Objective:
         if self.metric is None:
             return np.eye(dim)
         if callable(self.metric):
-            raise ValueError("metric is a function of theta, but this needs a constant metric: see lossnav.euler_lagrange")
+            raise ValueError(
+                "metric is a function of theta, but this needs a constant metric: see lossnav.euler_lagrange"
+            )
         if len(self.metric) != dim:
             raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
         return self.metric
@@ -91,5 +93,3 @@ class Objective:
         if self.drift is not None:
             slip = slip - self.drift(theta)
         return np.einsum("...i,ij,...j->...", slip, self.metric_matrix(slip.shape[-1]), slip) / (2 * self.eta)
-
-

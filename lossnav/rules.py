@@ -2,8 +2,8 @@ r"""Learning rules: the step that the optimal path takes in a time Δt, and the 
 
 .. math:: \Delta\theta = -\{I-e^{-R\Delta t}\}H^{-1}g,\qquad R = (\tfrac{\gamma^2}4I+\eta kG^{-1}H)^{1/2}-\tfrac\gamma2I
 
-(Eq. 6, with a metric Eq. 10). Computed as :math:`-X\varphi(h)X^\top g` with one eigendecomposition HX = GX diag(h) and a
-form of φ that neither inverts H nor cancels. All functions share one signature.
+(Eq. 6, with a metric Eq. 10). Computed as :math:`-X\varphi(h)X^\top g` with one eigendecomposition
+HX = GX diag(h) and a form of φ that neither inverts H nor cancels. All functions share one signature.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
     phi = modes.displacement(curvature, stiffness, gamma, step, objective.horizon)
     moving = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
     if np.any(np.isinf(phi) & moving):
-        raise NoMinimiser(f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf")
+        raise NoMinimiser(
+            f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf"
+        )
     return -directions @ (np.where(np.isinf(phi), 0.0, phi) * slope)
 
 

@@ -42,8 +42,8 @@ def solve(
 ) -> Trajectory:
     """Return the best extremal from ``theta0``, with all that were compared as ``candidates``.
 
-    ``endpoint`` with ``horizon`` fixes θ(horizon). A finite ``objective.horizon`` leaves the end free. Otherwise the time
-    is infinite and ``horizon``, if given, is where the numerics hand over to the quadratic model of the end.
+    ``endpoint`` with ``horizon`` fixes θ(horizon). A finite ``objective.horizon`` leaves the end free. Otherwise the
+    time is infinite and ``horizon``, if given, is where the numerics hand over to the quadratic model of the end.
     """
     if endpoint is not None:
         assert horizon is not None
@@ -60,7 +60,7 @@ def _best(found: list[Trajectory]) -> Trajectory:
     def rank(traj: Trajectory) -> tuple[bool, float, float]:
         return (not (traj.converged and traj.is_minimum is not False), traj.action, traj.excess)
 
-    ordered = sorted(_distinct(found), key=rank)
+    ordered = _distinct(sorted(found, key=rank))  # sorted first: of two equal paths the one that arrived stays
     return replace(ordered[0], others=tuple(ordered))
 
 
@@ -89,18 +89,20 @@ def _towards(
         span = 10 / objective.gamma  # the model is exact: any handover will do
     span = cut if cut is not None else span
     span = min(span, 1200 / objective.gamma) if objective.gamma > 0 else span
+    lengthened = False
     while True:
         steps = settings.steps or _FIRST_STEPS
         problem = Problem(objective, loss, span, steps, terminal=end, level=float(loss.value(place)))
         start = end.follow(theta0, problem.times) if steps <= 4096 else _relaxing(end, theta0, problem.times)
         traj = _refine(problem, start, settings)
-        gap = float(np.max(np.abs(traj(span) - place)))
-        if cut is not None or end.growth >= 0 or gap <= arrived or not traj.converged:
+        arrives = float(np.max(np.abs(traj(span) - place))) <= arrived
+        if cut is not None or end.growth >= 0 or (arrives and (traj.converged or not lengthened)):
             return traj
-        if span * -end.growth > 200:
+        if arrives or span * -end.growth > 200:
+            # A path that only arrives because the grid ends, however long the grid, follows no extremal.
             reason = f"no extremal from theta0 comes to rest at {np.array2string(place, precision=6)}"
             return replace(traj, converged=False, reason=reason, is_minimum=False)
-        span *= 2
+        span, lengthened = 2 * span, True
 
 
 def _relaxing(end: LocalValue, theta0: Array, times: Array) -> Array:
@@ -120,7 +122,7 @@ def _from_starts(problem: Problem, theta0: Array, settings: Settings) -> list[Tr
     via = list(stationary.points(free, loss, theta0))
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:
-        starts = [theta0 + u * (problem.endpoint - theta0)]
+        starts: list[Array] = [theta0 + u * (problem.endpoint - theta0)]
         starts += [_through(theta0, point, problem.endpoint, u) for point in via]
     else:
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
@@ -158,7 +160,9 @@ def _refine(problem: Problem, path: Array, settings: Settings) -> Trajectory:
             )
         good = previous.converged and current.converged
         if change <= settings.rtol or finer.steps >= _MOST_STEPS or (extrapolated is not None and not good):
-            return _wrap(finer, current, previous, change, settings.rtol, abs(richardson[0] - (extrapolated or richardson)[0]))
+            return _wrap(
+                finer, current, previous, change, settings.rtol, abs(richardson[0] - (extrapolated or richardson)[0])
+            )
         problem, previous, extrapolated = finer, current, richardson
 
 
@@ -220,10 +224,21 @@ def _wrap(
     converged = fine.converged and change <= rtol
     action, excess, asymptote = _account(problem, climb, path)
     return Trajectory(
-        objective, loss, times, action, excess, asymptote, "action", position, rate,
-        end=horizon if end is None else math.inf, converged=converged,
-        reason="" if converged else _why(problem, fine, change), residual=fine.gradient * objective.eta / problem.dt,
-        is_minimum=fine.definite, error=math.nan if error is None else error,
+        objective,
+        loss,
+        times,
+        action,
+        excess,
+        asymptote,
+        "action",
+        position,
+        rate,
+        end=horizon if end is None else math.inf,
+        converged=converged,
+        reason="" if converged else _why(problem, fine, change),
+        residual=fine.gradient * objective.eta / problem.dt,
+        is_minimum=fine.definite,
+        error=math.nan if error is None else error,
     )
 
 
@@ -247,10 +262,14 @@ def _account(problem: Problem, climb: float, path: Array) -> tuple[float, float,
 
 def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
     if not fine.converged:
-        return (f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
-                "try another horizon, more steps, or method='bvp'")
-    return (f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
-            "give steps= or a larger rtol=")
+        return (
+            f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
+            "try another horizon, more steps, or method='bvp'"
+        )
+    return (
+        f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
+        "give steps= or a larger rtol="
+    )
 
 
 def _acceleration(objective: Objective, loss: Loss, path: Array, velocity: Array) -> Array:

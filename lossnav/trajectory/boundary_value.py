@@ -60,19 +60,24 @@ def _collocate(
 
     def boundary(left: Array, right: Array) -> Array:
         theta, velocity = right[:dim], right[dim : 2 * dim]
+        last: Array
         if endpoint is not None:
             last = theta - endpoint
         elif end is not None:
             last = velocity - end.velocity(theta)
         else:  # transversality: the conjugate momentum vanishes
-            last = velocity - (0.0 if objective.drift is None else objective.drift(theta))
+            last = velocity if objective.drift is None else velocity - objective.drift(theta)
         return np.concatenate([left[:dim] - theta0, last, left[2 * dim :]])
 
-    t = np.linspace(0.0, span, 201)
-    goal = endpoint if endpoint is not None else place
-    shape = t / span if endpoint is not None else -np.expm1(-6 * t / span)
-    slope = np.full_like(t, 1 / span) if endpoint is not None else 6 / span * np.exp(-6 * t / span)
-    guess = np.vstack([theta0[:, None] + np.outer(goal - theta0, shape), np.outer(goal - theta0, slope), 0 * t[None, :]])
+    t = span * np.linspace(0.0, 1.0, 401) ** 2  # finer where the path is fast
+    if end is not None:
+        path: Array = end.follow(theta0, t)
+        pace: Array = end.velocity(path)
+    else:
+        goal = theta0 if endpoint is None else endpoint
+        path = theta0 + np.outer(t / span, goal - theta0)
+        pace = np.broadcast_to((goal - theta0) / span, path.shape)
+    guess = np.vstack([path.T, pace.T, 0 * t[None, :]])
     with np.errstate(over="ignore", invalid="ignore"):
         found = scipy.integrate.solve_bvp(equations, boundary, t, guess, tol=tol, max_nodes=200_000)
 
@@ -89,9 +94,20 @@ def _collocate(
     running = float(found.y[-1, -1])
     if end is None:
         return Trajectory(
-            objective, loss, found.x, running, math.nan, found.y[:dim, -1].copy(), "bvp", position, rate, end=span,
-            converged=bool(found.success), reason="" if found.success else found.message,
-            residual=float(np.max(found.rms_residuals)), is_minimum=None,
+            objective,
+            loss,
+            found.x,
+            running,
+            math.nan,
+            found.y[:dim, -1].copy(),
+            "bvp",
+            position,
+            rate,
+            end=span,
+            converged=bool(found.success),
+            reason="" if found.success else found.message,
+            residual=float(np.max(found.rms_residuals)),
+            is_minimum=None,
         )
     running += math.exp(-objective.gamma * span) * end.climb(found.y[:dim, -1])
     excess = math.nan
@@ -104,8 +120,19 @@ def _collocate(
         beyond = math.exp(-objective.gamma * span) * end.rest / objective.gamma
         total = running + resting_action(objective.k * level, objective.gamma, 1.0, span) + beyond
     return Trajectory(
-        objective, loss, found.x, total, excess, end.fixed, "bvp", position, rate, converged=bool(found.success),
-        reason="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
+        objective,
+        loss,
+        found.x,
+        total,
+        excess,
+        end.fixed,
+        "bvp",
+        position,
+        rate,
+        converged=bool(found.success),
+        reason="" if found.success else found.message,
+        residual=float(np.max(found.rms_residuals)),
+        is_minimum=None,
     )
 
 

@@ -14,7 +14,9 @@ from lossnav.trajectory import modes
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 
 
-def solve(objective: Objective, loss: Quadratic, theta0: Array, *, endpoint: Array | None, horizon: float) -> Trajectory:
+def solve(
+    objective: Objective, loss: Quadratic, theta0: Array, *, endpoint: Array | None, horizon: float
+) -> Trajectory:
     """Return the exact optimum from ``theta0``; ``endpoint`` fixes θ(horizon), else the end is free.
 
     Raises:
@@ -45,8 +47,16 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, endpoint: Arr
     slow = modes.slow_rate(h, stiffness, gamma)
     slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     return Trajectory(
-        objective, loss, plot_times(min(slowest, 1e6), horizon), action, excess, asymptote, "closed_form",
-        position, rate, end=horizon,
+        objective,
+        loss,
+        plot_times(min(slowest, 1e6), horizon),
+        action,
+        excess,
+        asymptote,
+        "closed_form",
+        position,
+        rate,
+        end=horizon,
     )
 
 
@@ -111,7 +121,15 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     level = float(loss.value(theta0 + directions @ rest))
     action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, climb, endpoint.copy(), "closed_form", position, rate,
+        objective,
+        loss,
+        plot_times(1.0, horizon),
+        action,
+        climb,
+        endpoint.copy(),
+        "closed_form",
+        position,
+        rate,
         end=horizon,
     )
 

@@ -1,7 +1,9 @@
 r"""The discretised objective: midpoint velocities, trapezoid loss, and its gradient and Hessian in θ₀ … θ_N.
 
-.. math:: J_N = \sum_n w_{n+1/2}\,\Delta t\,\frac{|s_n|_G^2}{2\eta} + k\,\Delta t\sum_n c_n w_n L(\theta_n) + \text{terminal},
-   \qquad s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t} - \frac{f(\theta_n)+f(\theta_{n+1})}2,\quad w = e^{-\gamma t},
+.. math:: J_N = \sum_n w_{n+1/2}\,\Delta t\,\frac{|s_n|_G^2}{2\eta}
+   + k\,\Delta t\sum_n c_n w_n L(\theta_n) + \text{terminal},
+
+.. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t} - \frac{f(\theta_n)+f(\theta_{n+1})}2,\quad w = e^{-\gamma t},
 
 with :math:`c = (\tfrac12, 1, …, 1, \tfrac12)`; error O(Δt²) in J and path. The rule ``"left"``,
 :math:`c = (1, …, 1, 0)` and weights :math:`w_n` for the kinetic term, is the paper's Eq. 29, error O(Δt). Derivatives

@@ -38,8 +38,8 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
 
 
 def exp_mean(x: ArrayLike) -> Array:
-    """Return (1 − e^{−x})/x, the mean of e^{−xu} over u in [0, 1], with the value 1 at x = 0."""
-    x = np.asarray(x, dtype=np.float64)
+    """Return (1 − e^{−x})/x, the mean of e^{−xu} over u in [0, 1], with the value 1 at x = 0; real or complex."""
+    x = np.asarray(x)
     safe = np.where(x == 0, 1.0, x)
     with np.errstate(over="ignore"):
         return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
@@ -81,9 +81,10 @@ def require_minimiser(
     negative = (square < 0) | ((square == 0) & ((gamma > 0) | (curvature < 0)))
     if np.any(negative):
         worst = int(np.argmin(curvature))
+        needed = 2 * math.sqrt(max(0.0, -stiffness * curvature[worst]))
         raise NoMinimiser(
             f"no minimiser: the Hessian has the eigenvalue {curvature[worst]:.6g}, and gamma²/4 + eta·k·h = "
-            f"{square[worst]:.6g} must be > 0; raise gamma above {2 * math.sqrt(max(0.0, -stiffness * curvature[worst])):.6g}, "
+            f"{square[worst]:.6g} must be > 0; raise gamma above {needed:.6g}, "
             "set a horizon, or use |h|"
         )
     if np.any((square == 0) & tilted):
@@ -94,7 +95,7 @@ def require_minimiser(
 
 
 def displacement(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf) -> Array:
-    """Return φ(t) for t of shape (..., 1) or scalar in [0, horizon], shape (..., D); t = inf gives 1/h where h > 0."""
+    """Return φ(t), shape (..., D), for t of shape (..., 1) or scalar; t = inf gives 1/h where h > 0."""
     t = np.asarray(t, dtype=np.float64)
     if math.isfinite(horizon):
         return _displacement_finite(curvature, stiffness, gamma, t, horizon)
@@ -114,22 +115,25 @@ def speed(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizo
         fast = fast_rate(curvature, stiffness, gamma)
         slow = slow_rate(curvature, stiffness, gamma)
         return np.where(fast == 0, 0.0, stiffness / np.where(fast == 0, 1.0, fast) * np.exp(-slow * t))
-    decay, left, full, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
+    decay, left, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
     return stiffness * decay * left / denominator
 
 
 def _finite_parts(
     curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float
-) -> tuple[Array, Array, Array, Array]:
-    """Return e^{−rt}-like decay, sinh(S(T−t))/S, sinh(ST)/S and the free end's denominator, jointly rescaled."""
+) -> tuple[Array, Array, Array]:
+    """Return e^{−rt}-like decay, sinh(S(T−t))/S and the free end's denominator, jointly rescaled."""
     square = gamma**2 / 4 + stiffness * curvature
     real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
     decay = np.exp((gamma / 2 - real) * t)
-    left = np.where(square < 0, (horizon - t) * np.sinc(imaginary * (horizon - t) / np.pi),
-                    (horizon - t) * exp_mean(2 * real * (horizon - t)))
+    left = np.where(
+        square < 0,
+        (horizon - t) * np.sinc(imaginary * (horizon - t) / np.pi),
+        (horizon - t) * exp_mean(2 * real * (horizon - t)),
+    )
     full = np.where(square < 0, horizon * np.sinc(imaginary * horizon / np.pi), horizon * exp_mean(2 * real * horizon))
     cosine = np.where(square < 0, np.cos(imaginary * horizon), (1 + np.exp(-2 * real * horizon)) / 2)
-    return decay, left, full, cosine + gamma / 2 * full
+    return decay, left, cosine + gamma / 2 * full
 
 
 def _displacement_finite(curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float) -> Array:

@@ -49,9 +49,11 @@ def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: 
         return Minimum(path, problem.action(path), 0.0, True, True, 0)
     # Damping is measured against what can make the Hessian indefinite: the loss's own curvature on the path.
     curvature = max(1e-12, float(np.max(np.abs(problem.loss.hessian(path)))))
+    far = 1e8 * (1 + float(np.max(np.abs(path))))  # beyond this J is falling without bound
     damping, action = 0.0, problem.action(path)
     converged, definite, count = False, False, 0
-    for count in range(1, limit + 1):
+    while count < limit:
+        count += 1
         gradient = problem.gradient(path)[free]
         diagonal, below = problem.hessian(path)
         diagonal, below = diagonal[free], below[1 : free.stop - 1]
@@ -74,7 +76,7 @@ def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: 
                 trial, new_action = path, action
                 break
             damping = max(4 * damping, 1e-3)
-        stuck = trial is path
+        stuck = trial is path or float(np.max(np.abs(trial))) > far
         path, action = trial, new_action
         if (damping == 0.0 and length < tolerance) or stuck:
             converged, definite = damping == 0.0 and length < tolerance, damping == 0.0

@@ -80,7 +80,10 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
     # The mass of a one-dimensional metric G rescales η: V′ = −Gp/η.
     mass = float(objective.metric_matrix(1)[0, 0]) / objective.eta
     return Feedback(
-        target, (left.stop, right.stop), lambda theta: evaluate(theta, 0), lambda theta: mass * evaluate(theta, 1),
+        target,
+        (left.stop, right.stop),
+        lambda theta: evaluate(theta, 0),
+        lambda theta: mass * evaluate(theta, 1),
         resting_action(level, objective.gamma, abs(level) + objective.k * abs(float(loss.value([low])))),
     )
 
@@ -189,8 +192,14 @@ def _branch(
 
     stopped.terminal = True  # type: ignore[attr-defined]
     result = scipy.integrate.solve_ivp(
-        slope, (target + offset, edge), [start**2 / 2, area], method="DOP853", rtol=1e-12, atol=1e-18,
-        events=stopped, dense_output=True,
+        slope,
+        (target + offset, edge),
+        [start**2 / 2, area],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-18,
+        events=stopped,
+        dense_output=True,
     )
     complete = result.status == 0
     stop = edge if complete else float(result.t[-1])
@@ -202,8 +211,10 @@ def _wells(objective: Objective, loss: Loss) -> tuple[float, float, float]:
     found = np.sort(stationary.points(objective, loss, np.zeros(1))[:, 0])
     minima = [x for x in found if loss.hessian([x])[0, 0] > 0]
     if len(minima) != 2 or loss.value([minima[0]]) == loss.value([minima[1]]):
-        raise ValueError(f"loss = {loss!r} has minima at {[round(float(x), 6) for x in minima]}, but it must have "
-                         "exactly two, of different depth")
+        raise ValueError(
+            f"loss = {loss!r} has minima at {[round(float(x), 6) for x in minima]}, but it must have "
+            "exactly two, of different depth"
+        )
     barriers = [x for x in found if minima[0] < x < minima[1]]
     deep, shallow = sorted(minima, key=lambda x: float(loss.value([x])))
     return float(shallow), float(barriers[0]), float(deep)

@@ -47,9 +47,14 @@ class LocalValue:
 
     def follow(self, start: Array, t: Array) -> Array:
         """Return where the law leads from ``start``, shape (D,), in times t, shape (T,): shape (T, D)."""
+        pace = self.velocity(start)
+        rates, vectors = np.linalg.eig(self.closed)
+        if np.linalg.cond(vectors) < 1e6:  # always so without drift: the law is similar to a symmetric one
+            growth = t[:, None] * modes.exp_mean(-rates * t[:, None])
+            return start + ((growth * np.linalg.solve(vectors, pace)) @ vectors.T).real
         dim = len(start)
         generator = np.zeros((dim + 1, dim + 1))  # θ̇ = Ax + b as one linear system needs no inverse of A
-        generator[:dim, :dim], generator[:dim, dim] = self.closed, self.velocity(start)
+        generator[:dim, :dim], generator[:dim, dim] = self.closed, pace
         return start + scipy.linalg.expm(t[:, None, None] * generator)[:, :dim, dim]
 
     def velocity(self, theta: Array) -> Array:
@@ -72,11 +77,12 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     metric = objective.metric_matrix(dim)
     gradient, hessian = loss.gradient(centre), loss.hessian(centre)
     if objective.drift is None:
-        jacobian, drift = np.zeros((dim, dim)), np.zeros(dim)
+        jacobian: Array = np.zeros((dim, dim))
+        drift: Array = np.zeros(dim)
         basis = modes.decompose(hessian, metric)
         modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
-        matrix = metric @ closed_form.decay_matrix(objective, hessian) / eta
-        matrix = (matrix + matrix.T) / 2
+        stiffness_matrix = metric @ closed_form.decay_matrix(objective, hessian) / eta
+        matrix: Array = (stiffness_matrix + stiffness_matrix.T) / 2
     else:
         jacobian, drift = np.array(objective.drift.jacobian(centre)), objective.drift(centre)
         matrix = _are(jacobian, k * hessian, metric / eta, gamma)
@@ -100,7 +106,9 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     offset = -np.linalg.solve(closed, shift)
     excess = -float(offset @ matrix @ offset / 2 + linear @ offset)
     slip = drift + jacobian @ offset
-    rest = float(slip @ metric @ slip) / (2 * eta) + level + k * float(gradient @ offset + offset @ hessian @ offset / 2)
+    rest = (
+        float(slip @ metric @ slip) / (2 * eta) + level + k * float(gradient @ offset + offset @ hessian @ offset / 2)
+    )
     return LocalValue(centre, matrix, linear, excess, rest, closed, shift, centre + offset)
 
 
@@ -127,8 +135,15 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: floa
     action = climb + resting_action(local.rest, objective.gamma, scale)
     slowest = abs(local.growth) if local.growth != 0 else 1.0
     return Trajectory(
-        objective, loss, plot_times(slowest, math.inf), action, excess, local.fixed, "riccati",
-        lambda t: local.follow(theta0, t), lambda t: local.velocity(local.follow(theta0, t)),
+        objective,
+        loss,
+        plot_times(slowest, math.inf),
+        action,
+        excess,
+        local.fixed,
+        "riccati",
+        lambda t: local.follow(theta0, t),
+        lambda t: local.velocity(local.follow(theta0, t)),
     )
 
 
@@ -146,8 +161,9 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
         d_matrix = k * hessian + jacobian.T @ matrix + matrix @ jacobian - eta * matrix @ inverse @ matrix
         d_linear = k * gradient + jacobian.T @ linear + matrix @ (offset - eta * inverse @ linear)
         d_level = k * level + offset @ linear - eta / 2 * linear @ inverse @ linear
-        return np.concatenate([(d_matrix - gamma * matrix).ravel(), d_linear - gamma * linear,
-                               [d_level - gamma * state[-1]]])
+        return np.concatenate(
+            [(d_matrix - gamma * matrix).ravel(), d_linear - gamma * linear, [d_level - gamma * state[-1]]]
+        )
 
     options = {"rtol": 1e-11, "atol": 1e-12, "method": "DOP853", "dense_output": True}
     value = scipy.integrate.solve_ivp(backwards, (0.0, horizon), np.zeros(dim * dim + dim + 1), **options)
@@ -171,6 +187,14 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
 
     stop = position(np.array([horizon]))[0]
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), float(value.y[-1, -1]), math.nan, stop, "riccati", position, rate,
+        objective,
+        loss,
+        plot_times(1.0, horizon),
+        float(value.y[-1, -1]),
+        math.nan,
+        stop,
+        "riccati",
+        position,
+        rate,
         end=horizon,
     )

@@ -41,7 +41,7 @@ def solve(
         method: "closed_form" (quadratic loss, no drift), "riccati" (quadratic loss, affine drift), "action" (anything
             with a constant metric: sparse Newton on the discretised J), "bvp" (scipy's collocation, an independent
             check), or "auto": the first of these that applies.
-        horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite horizon.
+        horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
         steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.optimize
@@ -86,19 +87,24 @@ def _starts(theta0: Array, seed: int) -> Array:
 
 def _descend(loss: Loss, start: Array) -> list[Array]:
     limit = 1e6 * max(1.0, float(np.max(np.abs(start))))
+
+    def watch(x: Array) -> None:
+        if np.max(np.abs(x)) > limit:  # downhill without end: nothing to find here
+            raise StopIteration
+
     try:
-        result = _minimise(loss, start, "trust-exact")
+        result = _minimise(loss, start, "trust-exact", watch)
     except ValueError:  # where the curvature is negative, scipy's trust-exact can produce a NaN and choke on it
-        result = _minimise(loss, start, "trust-ncg")
+        result = _minimise(loss, start, "trust-ncg", watch)
     good = np.all(np.isfinite(result.x)) and np.max(np.abs(result.x)) < limit
     return [result.x] if good and _flat(loss.gradient(result.x), loss, result.x) else []
 
 
-def _minimise(loss: Loss, start: Array, method: str) -> scipy.optimize.OptimizeResult:
-    options = {"gtol": 1e-9, "maxiter": 500}
+def _minimise(loss: Loss, start: Array, method: str, watch: Callable[[Array], None]) -> scipy.optimize.OptimizeResult:
+    options = {"gtol": 1e-9, "maxiter": 500, "max_trust_radius": 1e7}
     with np.errstate(all="ignore"):
         return scipy.optimize.minimize(
-            loss.value, start, jac=loss.gradient, hess=loss.hessian, method=method, options=options
+            loss.value, start, jac=loss.gradient, hess=loss.hessian, method=method, options=options, callback=watch
         )
 
 

@@ -1,0 +1,212 @@
+"""The optimal step: against arbitrary precision, matrix functions, the minimised sum, and its own limits."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lossnav as ln
+from lossnav import rules
+
+
+def exact_step(h, g, eta_k, gamma, dt):
+    """Eq. 6 for one mode with 60 digits, in the naive form that loses them in float64."""
+    with mpmath.workdps(60):
+        h, g, eta_k, gamma, dt = map(mpmath.mpf, (h, g, eta_k, gamma, dt))
+        rate = mpmath.sqrt(gamma**2 / 4 + eta_k * h) - gamma / 2
+        return float(-(1 - mpmath.exp(-rate * dt)) / h * g)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    h=st.floats(-14, 6).map(lambda e: 10.0**e),
+    gamma=st.floats(-8, 8).map(lambda e: 10.0**e),
+    dt=st.floats(-6, 6).map(lambda e: 10.0**e),
+)
+def test_machine_precision_over_twenty_decades(h, gamma, dt):
+    step = ln.update(ln.Objective(eta=0.7, k=1.3, gamma=gamma), [2.0], [[h]], dt)[0]
+    assert step == pytest.approx(exact_step(h, 2.0, 0.7 * 1.3, gamma, dt), rel=3e-14)
+
+
+def random_problem(seed, dim):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, dim, dim))
+    return rng, rng.normal(size=dim), a @ a.T + 0.2 * np.eye(dim), b @ b.T + 0.2 * np.eye(dim)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("gamma", [0.0, 0.4, 9.0])
+def test_is_the_matrix_function_of_the_nonsymmetric_product(dim, gamma):
+    _, g, hessian, metric = random_problem(dim, dim)
+    product = np.linalg.solve(metric, hessian)
+    root = scipy.linalg.sqrtm(gamma**2 / 4 * np.eye(dim) + 0.6 * product)
+    shift = scipy.linalg.expm(-(root - gamma / 2 * np.eye(dim)) * 0.8)
+    expected = -(np.eye(dim) - shift) @ np.linalg.solve(hessian, g)
+    step = ln.update(ln.Objective(eta=0.3, k=2.0, gamma=gamma, metric=metric), g, hessian, 0.8)
+    assert np.allclose(step, expected.real, rtol=1e-9, atol=1e-11)
+
+
+def test_minimises_the_discrete_sum():
+    """The exact minimiser of Σρⁿ{|Δθ|²_G/2ηΔt + kΔt·L} tends to update() with first order in Δt (theory §1)."""
+    _, g, hessian, metric = random_problem(7, 3)
+    objective = ln.Objective(eta=0.5, k=1.5, gamma=0.6, metric=metric)
+    target = ln.update(objective, g, hessian, 0.5)
+    errors = []
+    for per_unit in (40, 80, 160):
+        dt, count = 1 / per_unit, 30 * per_unit
+        weights = np.exp(-0.6 * dt * np.arange(count + 1))
+        bands = np.zeros((6, 3 * count))  # normal equations of the sum, unknowns θ₁ … θ_N, free end
+        right = np.zeros((count, 3))
+        for n in range(count):
+            block = (weights[n] + (weights[n + 1] if n + 1 < count else 0)) * metric / (0.5 * dt)
+            block = block + weights[n + 1] * 1.5 * dt * hessian
+            right[n] = -weights[n + 1] * 1.5 * dt * g
+            for j in range(3):
+                bands[: 3 - j, 3 * n + j] += block[j:, j]
+                if n + 1 < count:
+                    bands[3 - j : 6 - j, 3 * n + j] += -weights[n + 1] * metric[:, j] / (0.5 * dt)
+        path = scipy.linalg.solveh_banded(bands, right.ravel(), lower=True).reshape(count, 3)
+        errors.append(np.max(np.abs(path[per_unit // 2 - 1] - target)))
+    assert errors[-1] < 5e-3
+    assert np.allclose(np.log2(np.divide(errors[:-1], errors[1:])), 1.0, atol=0.1)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0, 10.0])
+def test_semigroup_two_steps_are_one(gamma):
+    """On one quadratic, half a step, a new gradient, and half a step more is the whole step (theory §2)."""
+    _, _, hessian, metric = random_problem(3, 4)
+    loss = ln.losses.Quadratic(hessian, minimum=np.arange(4.0))
+    objective = ln.Objective(gamma=gamma, metric=metric)
+    start = np.ones(4)
+    middle = start + ln.update(objective, loss.gradient(start), hessian, 0.3)
+    end = middle + ln.update(objective, loss.gradient(middle), hessian, 0.9)
+    whole = start + ln.update(objective, loss.gradient(start), hessian, 1.2)
+    assert np.allclose(end, whole, rtol=1e-12, atol=1e-12)
+
+
+def orders(errors, factor):
+    return np.log(np.divide(errors[:-1], errors[1:])) / np.log(factor)
+
+
+def test_limits_with_their_orders():
+    _, g, hessian, metric = random_problem(11, 3)
+    make = lambda gamma: ln.Objective(eta=0.5, k=2.0, gamma=gamma, metric=metric)
+
+    def gap(rule, gamma, dt):
+        exact = ln.update(make(gamma), g, hessian, dt)
+        return np.linalg.norm(exact - rule(make(gamma), g, hessian, dt)) / np.linalg.norm(exact)
+
+    newton = gap(rules.newton, 0.1, 1e4)
+    descent = [gap(rules.gradient_descent, gamma, 1e-6) for gamma in (1e2, 2e2, 4e2)]
+    ballistic = [gap(rules.ballistic, gamma, 1e-9) for gamma in (4e-3, 2e-3, 1e-3)]
+    assert newton < 1e-12
+    assert np.allclose(orders(descent, 2), 2, atol=0.02)  # relative error ηkh/γ²
+    assert np.allclose(orders(ballistic, 2), 1, atol=0.02)  # relative error O(γ)
+
+
+def test_literal_shortcuts_of_the_metric_rule_are_wrong():
+    """Negative control: (GH)^{−1/2} and G^{−1/2}H^{−1/2} are the ballistic preconditioner only if G and H commute."""
+    g, hessian, metric = np.array([1.0, -2.0]), np.array([[5.0, 4.0], [4.0, 5.0]]), np.diag([0.2, 8.0])
+    right = rules.ballistic(ln.Objective(metric=metric), g, hessian, 1.0)
+    power = lambda m, p: scipy.linalg.fractional_matrix_power(m, p)
+    for wrong in (power(metric @ hessian, -0.5), power(metric, -0.5) @ power(hessian, -0.5)):
+        assert np.linalg.norm(-wrong @ g - right) > 0.05 * np.linalg.norm(right)
+    commuting = metric @ metric + np.eye(2)
+    right = rules.ballistic(ln.Objective(metric=metric), g, commuting, 1.0)
+    assert np.allclose(-power(metric @ commuting, -0.5) @ g, right)
+
+
+def test_geometric_mean_is_the_inverse_preconditioner():
+    _, g, hessian, metric = random_problem(6, 4)
+    root = scipy.linalg.sqrtm(metric)
+    inner = scipy.linalg.sqrtm(np.linalg.inv(root) @ hessian @ np.linalg.inv(root))
+    mean = root @ inner @ root
+    assert np.allclose(rules.ballistic(ln.Objective(metric=metric), g, hessian, 1.0), -np.linalg.solve(mean, g))
+
+
+def test_edges_of_dt():
+    _, g, hessian, _ = random_problem(9, 3)
+    objective = ln.Objective(gamma=0.5)
+    assert np.all(ln.update(objective, g, hessian, 0.0) == 0.0)
+    assert np.allclose(ln.update(objective, g, hessian, math.inf), -np.linalg.solve(hessian, g), rtol=1e-12)
+    flat = ln.update(objective, [1.0, 2.0], np.diag([0.0, 1.0]), 0.7)
+    assert flat[0] == pytest.approx(-1.0 * 0.7 / 0.5, rel=1e-15)  # h = 0: plain gradient descent, ηkΔt/γ
+    still = ln.update(ln.Objective(gamma=0.0), [0.0, 2.0], np.diag([0.0, 1.0]), math.inf)
+    assert np.allclose(still, [0.0, -2.0])
+
+
+def test_negative_curvature_runs_away_but_is_optimal():
+    step = ln.update(ln.Objective(gamma=1.1), [0.25], [[-0.25]], 2.0)[0]
+    assert step == pytest.approx(exact_step(-0.25, 0.25, 1.0, 1.1, 2.0), rel=1e-13)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    h=st.floats(-3, 3),
+    gamma=st.sampled_from([0.0, 0.3, 2.0]),
+    horizon=st.floats(0.05, 8.0),
+    part=st.floats(0.0, 1.0),
+)
+def test_finite_horizon_against_an_integrated_equation(h, gamma, horizon, part):
+    """Eq. 51's free end: integrate z̈ = γż + g + hz from the optimal speed; at the deadline ż must vanish."""
+    objective = ln.Objective(gamma=gamma, horizon=horizon)
+    try:
+        step = ln.update(objective, [1.0], [[h]], part * horizon)[0]
+    except ln.NoMinimiser:
+        omega = math.sqrt(-(gamma**2) / 4 - h)
+        assert omega * horizon >= math.pi - math.atan2(2 * omega, gamma) - 1e-12
+        return
+    with mpmath.workdps(30):
+        root = mpmath.sqrt(mpmath.mpc(gamma) ** 2 / 4 + h)
+        plus, minus = mpmath.mpf(gamma) / 2 + root, mpmath.mpf(gamma) / 2 - root
+        if abs(h) < 1e-3 or abs(root) < 1e-3:
+            return  # the two-exponential reference is singular there; the library's form is not
+        start = mpmath.mpf(1) / h  # distance to the stationary point, at −1/h
+        ratio = plus * mpmath.exp(plus * horizon) / (minus * mpmath.exp(minus * horizon))
+        c_plus = start / (1 - ratio)
+        c_minus = start - c_plus
+        t = part * horizon
+        reference = float(mpmath.re(c_plus * mpmath.exp(plus * t) + c_minus * mpmath.exp(minus * t)) - start)
+    assert step == pytest.approx(reference, rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ln.update(ln.Objective(), [1.0], [[-1.0]], 1.0), ln.NoMinimiser, "gamma above 2"),
+        (lambda: ln.update(ln.Objective(gamma=1.0), [1.0], [[-0.25]], 1.0), ln.NoMinimiser, "eigenvalue -0.25"),
+        (lambda: ln.update(ln.Objective(), [1.0, 0.0], np.diag([0.0, 1.0]), 1.0), ln.NoMinimiser, "flat direction"),
+        (lambda: ln.update(ln.Objective(gamma=1.1), [1.0], [[-0.25]], math.inf), ln.NoMinimiser, "runs away"),
+        (lambda: ln.update(ln.Objective(), [1.0], [[1.0]], -1.0), ValueError, "dt = -1.0"),
+        (lambda: ln.update(ln.Objective(), [1.0], [[1.0]], math.nan), ValueError, "dt = nan"),
+        (lambda: ln.update(ln.Objective(horizon=1.0), [1.0], [[1.0]], 2.0), ValueError, "dt = 2.*horizon = 1"),
+        (lambda: ln.update(ln.Objective(), [1.0], np.eye(2), 1.0), ValueError, "hessian has shape"),
+        (lambda: ln.update(ln.Objective(), [[1.0]], np.eye(1), 1.0), ValueError, "gradient has shape"),
+        (lambda: ln.update(ln.Objective(), [np.inf], np.eye(1), 1.0), ValueError, "gradient.*finite"),
+        (lambda: ln.update(ln.Objective(metric=np.eye(2)), [1.0], np.eye(1), 1.0), ValueError, "metric has shape"),
+        (
+            lambda: ln.update(ln.Objective(drift=ln.drifts.weight_decay(1.0)), [1.0], np.eye(1), 1.0),
+            ValueError,
+            "drift is set.*lossnav.solve",
+        ),
+        (lambda: rules.gradient_descent(ln.Objective(), [1.0], [[1.0]], 1.0), ValueError, "gamma = 0"),
+        (lambda: rules.ballistic(ln.Objective(), [1.0], [[-1.0]], 1.0), ln.NoMinimiser, "eigenvalue -1"),
+        (lambda: rules.newton(ln.Objective(), [1.0], [[0.0]]), ln.NoMinimiser, "eigenvalue 0"),
+    ],
+)
+def test_what_does_not_exist_is_said(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_rates_are_the_roots_of_the_characteristic_polynomial():
+    _, _, hessian, metric = random_problem(13, 4)
+    objective = ln.Objective(eta=0.4, k=1.7, gamma=0.9, metric=metric)
+    curvature = np.sort(np.linalg.eigvals(np.linalg.solve(metric, hessian)).real)
+    for rate, h in zip(rules.rates(objective, hessian), curvature, strict=True):
+        roots = np.roots([1.0, -0.9, -0.4 * 1.7 * h])  # Eq. 74
+        assert -rate == pytest.approx(roots.min(), rel=1e-9)

@@ -1,0 +1,183 @@
+"""The action solver: derivatives, order, certificates, candidates, and the paper's double well."""
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav.trajectory import blocks, discrete, newton, phase_plane, stationary
+
+WELL = ln.losses.DoubleWell()
+
+
+def problem(**changes):
+    drift = ln.drifts.Function(
+        lambda x: np.array([np.sin(x[1]), x[0] * x[1] / 3]),
+        lambda x: np.array([[0.0, np.cos(x[1])], [x[1] / 3, x[0] / 3]]),
+        dim=2,
+    )
+    objective = ln.Objective(
+        eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=changes.pop("drift", drift)
+    )
+    return discrete.Problem(objective, ln.losses.Rosenbrock(1.0, 2.0), 2.0, 7, **changes)
+
+
+@pytest.mark.parametrize("rule", ["trapezoid", "left"])
+@pytest.mark.parametrize("drift", [None, ln.drifts.rotation(0.7), "nonlinear"])
+def test_gradient_and_hessian_against_differences(rule, drift):
+    p = problem(rule=rule) if drift == "nonlinear" else problem(rule=rule, drift=drift)
+    rng = np.random.default_rng(0)
+    path = rng.normal(size=(8, 2))
+    weight = np.exp(-p.objective.gamma * p.times)[:, None]
+    step = 1e-5
+
+    def along(function, n, i):
+        plus, minus = path.copy(), path.copy()
+        plus[n, i] += step
+        minus[n, i] -= step
+        return (function(plus) - function(minus)) / (2 * step)
+
+    numeric = np.array([[along(p.action, n, i) for i in range(2)] for n in range(8)])
+    assert np.allclose(p.gradient(path) * weight, numeric, rtol=1e-6, atol=1e-7)
+
+    diagonal, below = p.hessian(path)
+    root = np.sqrt(weight)
+    for n in range(8):
+        for i in range(2):
+            column = along(lambda x: p.gradient(x) * weight, n, i)  # ∂(∂J)/∂θ_n,i
+            scaled = column / root / root[n]
+            assert np.allclose(scaled[n], diagonal[n][:, i], rtol=1e-5, atol=1e-6)
+            if n < 7:
+                assert np.allclose(scaled[n + 1], below[n][:, i], rtol=1e-5, atol=1e-6)
+            assert np.allclose(scaled[n + 2 :], 0.0, atol=1e-6)
+
+
+def test_banded_solver_against_dense():
+    rng = np.random.default_rng(1)
+    for count, dim in ((1, 3), (2, 1), (5, 2), (4, 3)):
+        diagonal = rng.normal(size=(count, dim, dim))
+        diagonal = diagonal @ np.swapaxes(diagonal, 1, 2) + 8 * np.eye(dim)
+        below = rng.normal(size=(count - 1, dim, dim))
+        dense = np.zeros((count * dim, count * dim))
+        for n in range(count):
+            dense[n * dim : (n + 1) * dim, n * dim : (n + 1) * dim] = diagonal[n]
+        for n in range(count - 1):
+            dense[(n + 1) * dim : (n + 2) * dim, n * dim : (n + 1) * dim] = below[n]
+            dense[n * dim : (n + 1) * dim, (n + 1) * dim : (n + 2) * dim] = below[n].T
+        right = rng.normal(size=(count, dim))
+        factored = blocks.factor(blocks.banded(diagonal, below))
+        assert np.allclose(blocks.solve(factored, right).ravel(), np.linalg.solve(dense, right.ravel()))
+    assert blocks.factor(blocks.banded(-np.ones((3, 1, 1)), np.zeros((2, 1, 1)))) is None
+
+
+def test_second_order_then_fourth_by_extrapolation():
+    """log-error on log-step: the scheme's declared order, and Richardson's."""
+    loss = ln.losses.Quadratic([[2.0, 0.5], [0.5, 1.0]], minimum=[1.0, -1.0])
+    objective = ln.Objective(gamma=0.6, horizon=3.0)
+    exact = ln.solve(objective, loss, [0.0, 0.0], method="closed_form")
+    raw, extrapolated = [], []
+    for steps in (16, 32, 64):
+        p = discrete.Problem(objective, loss, 3.0, steps)
+        path = newton.minimise(p, np.zeros((steps + 1, 2)))
+        raw.append(abs(path.action - exact.action))
+        extrapolated.append(
+            abs(ln.solve(objective, loss, [0.0, 0.0], method="action", steps=2 * steps).action - exact.action)
+        )
+    assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.05)
+    assert np.allclose(np.log2(np.divide(extrapolated[:-1], extrapolated[1:])), 4.0, atol=0.2)
+
+
+def test_reported_error_bounds_the_true_one():
+    traj = ln.solve(ln.Objective(gamma=0.3), WELL, [-0.6, 0.0])
+    section = ln.losses.Section(WELL)
+    _, _, deep = WELL.stationary_points()[:, 0]
+    law = phase_plane.feedback(ln.Objective(gamma=0.3), section, deep, (-2.0, 3.0))
+    assert abs(traj.action - float(law.action(-0.6))) <= 10 * traj.error + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("gamma", "stay", "cross"),
+    [
+        (0.1, 4.949810, -3.037537),
+        (0.3, 1.722638, 0.212316),
+        (0.5, 1.073049, 0.720094),
+        (0.6, 0.909429, 0.803218),
+        (0.7, 0.791893, 0.837340),
+        (0.8, 0.703182, 0.839736),
+    ],
+)
+def test_both_candidates_of_the_double_well(gamma, stay, cross):
+    """theory §7.5, computed there by other means."""
+    traj = ln.solve(ln.Objective(gamma=gamma), WELL, [-0.6, 0.0])
+    by_end = {c.asymptote[0] > 0: c for c in traj.candidates}
+    assert by_end[False].action == pytest.approx(stay, abs=6e-7)
+    assert by_end[True].action == pytest.approx(cross, abs=6e-7)
+    assert traj.action == min(c.action for c in traj.candidates)
+    assert all(c.is_minimum and c.converged for c in traj.candidates)
+
+
+def test_where_no_crossing_extremal_exists_it_is_not_invented():
+    traj = ln.solve(ln.Objective(gamma=1.0), WELL, [-0.6, 0.0])
+    assert traj.action == pytest.approx(0.577717, abs=6e-7)
+    crossing = next(c for c in traj.candidates if c.asymptote[0] > 0)
+    assert not crossing.converged and "no extremal" in crossing.reason
+
+
+def test_finite_horizon_threshold():
+    """γ = 0.1 from −0.6 with a free end: crossing wins iff T > 2.2271 (theory §7.5)."""
+    for horizon, right_side in ((2.22705, False), (2.22715, True)):
+        traj = ln.solve(ln.Objective(gamma=0.1, horizon=horizon), WELL, [-0.6, 0.0])
+        assert (traj(horizon)[0] > 0) == right_side
+        assert len(traj.candidates) == 2
+
+
+def test_the_papers_own_sum_and_its_continuum():
+    """Fig. 1: left rule on 50 points gives J = T·S = 0.678286; the continuum is 0.619463 (theory §8)."""
+    objective, start, stop = ln.Objective(gamma=0.1), np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
+    p = discrete.Problem(objective, WELL, 4.0, 49, endpoint=stop, rule="left")
+    u = np.linspace(0.0, 1.0, 50)[:, None]
+    found = newton.minimise(p, start + u * (stop - start))
+    assert found.converged and found.definite and found.gradient < 1e-12
+    assert found.action == pytest.approx(0.678286, abs=5e-7)
+    continuum = ln.solve(objective, WELL, start, horizon=4.0, endpoint=stop)
+    assert continuum.action == pytest.approx(0.619463, abs=5e-7)
+
+
+def test_a_million_points():
+    traj = ln.solve(ln.Objective(gamma=0.1), WELL, [-0.6, 0.5], steps=10**6)
+    reference = ln.solve(ln.Objective(gamma=0.1), WELL, [-0.6, 0.5])
+    assert traj.converged and traj.is_minimum
+    assert traj.action == pytest.approx(reference.action, rel=1e-8)
+
+
+def test_conjugate_point_is_not_certified():
+    """On −θ²/2 without discount, past t = π the stationary path between fixed ends is a saddle of J."""
+    hill = ln.losses.Function(lambda x: -(x[..., 0] ** 2) / 2, dim=1)
+    short = ln.solve(ln.Objective(), hill, [0.3], horizon=3.0, endpoint=[0.2])
+    assert short.is_minimum
+    long = ln.solve(ln.Objective(), hill, [0.3], horizon=3.4, endpoint=[0.2], throw=False)
+    assert not long.converged
+    with pytest.raises(ln.NotConverged):
+        ln.solve(ln.Objective(), hill, [0.3], horizon=3.4, endpoint=[0.2])
+
+
+def test_general_loss_finds_its_own_stationary_points():
+    loss = ln.losses.Function(lambda x: (x[..., 0] ** 2 - 1) ** 2 + x[..., 1] ** 2 - x[..., 0] / 2, dim=2)
+    found = stationary.points(ln.Objective(), loss, np.array([-0.6, 0.5]))
+    assert np.allclose(found, WELL.stationary_points(), atol=1e-6)
+    traj = ln.solve(ln.Objective(gamma=0.1), loss, [-0.6, 0.5])
+    assert traj.action == pytest.approx(ln.value(ln.Objective(gamma=0.1), WELL, [-0.6, 0.5]), rel=1e-7)
+
+
+def test_loss_without_any_minimum():
+    slope = ln.losses.Function(lambda x: -x[..., 0], dim=1)
+    with pytest.raises(ln.NoMinimiser, match="no stationary point"):
+        ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
+    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])  # with a deadline there is an optimum
+    # θ̈ = γθ̇ + ηk·L′ with L′ = −1 and θ̇(T) = 0: θ̇ = (1 − e^{γ(t−T)})·ηk/γ.
+    assert traj.velocity(0.5)[0] == pytest.approx(1 - np.exp(-1.5), rel=1e-7)
+
+
+def test_unconverged_is_data_when_asked_for():
+    traj = ln.solve(ln.Objective(gamma=0.3), WELL, [-0.6, 0.0], rtol=1e-300, throw=False)
+    assert not traj.converged and "doubling the grid" in traj.reason
+    assert "converged=False" in repr(traj)
