@@ -21,9 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"NAME = {unknown[0]!r}, but it must be one of {', '.join(BENCHMARKS)}")
-    print(
-        f"machine: {platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}, numpy {np.__version__}"
-    )
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}"
+    print(f"machine: {platform.machine()}, {os.cpu_count()} cores; {versions}")
     met = True
     for name in names:
         print(f"\n== {name}")

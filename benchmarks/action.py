@@ -68,9 +68,8 @@ def run() -> bool:
     print(f"{'':28}{'time':>14}{'max |∂J/∂θ|':>16}{'J':>14}")
     print(f"{'60,000 gradient steps':28}{slow:>12.2f} s{slope:>16.1e}{'':>14}")
     print(f"{f'Newton ({ours.iterations} steps)':28}{1e3 * fast:>11.2f} ms{ours.gradient:>16.1e}{ours.action:>14.9f}")
-    print(
-        f"ratio {slow / fast:,.0f} (Newton's quartiles {1e3 * quartiles[0]:.2f} … {1e3 * quartiles[2]:.2f} ms, n = {REPEATS})"
-    )
+    spread = f"{1e3 * quartiles[0]:.2f} … {1e3 * quartiles[2]:.2f} ms, n = {REPEATS}"
+    print(f"ratio {slow / fast:,.0f} (Newton's quartiles {spread})")
     print(f"largest distance between the two paths {gap:.1e}")
     checks = {
         "at least 5,000 times faster": slow / fast >= 5000,
