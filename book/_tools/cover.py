@@ -1,4 +1,4 @@
-"""Compute the picture of the landing page and the README: book/_static/cover.png.
+"""Compute the picture of the landing page and the README: book/_static/cover*.png.
 
     python book/_tools/cover.py
 
@@ -8,18 +8,23 @@ optimal as a whole, for a learner that discounts the future slowly.
 
 from __future__ import annotations
 
-import matplotlib as mpl
+import io
+
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from paths import BOOK
+from PIL import Image
 from scipy.integrate import solve_ivp
 
 import lossnav as ln
 from lossnav import figures
 from lossnav.figures import landscape
 
-TARGET = BOOK / "_static" / "cover.png"
+TARGET = BOOK / "_static"
+DPI = 120
 GAMMA = 0.1
 SPAN = ((-1.75, 1.75), (-1.15, 1.15))
 END = 14.0  # long enough for every path to arrive within the width of a line
@@ -46,31 +51,46 @@ def optimal(loss: ln.losses.DoubleWell, start: Path2D) -> Path2D:
     return np.asarray(ln.solve(ln.Objective(gamma=GAMMA), loss, start)(np.linspace(0, END, 1500)))
 
 
+def panel(ax: Axes, rule: str, title: str, paths: list[Path2D]) -> None:
+    """All paths of one rule on the landscape, and how many end where."""
+    landscape.contours(ax, ln.losses.DoubleWell(), *SPAN)
+    ends = np.array([points[-1] for points in paths])
+    for points in paths:
+        ax.plot(*points.T, **figures.line(rule, linestyle="-", lw=1.8, path_effects=figures.halo(3.2), zorder=3))
+        ax.plot(*points[0], "o", color="white", ms=5, mec=figures.COLOURS["ink"], mew=1.1, zorder=4)
+    for place in np.unique(np.round(ends, 1), axis=0):
+        nearest = ends[int(np.argmin(np.linalg.norm(ends - place, axis=1)))]
+        ax.plot(*nearest, **figures.mark(rule, ms=13, zorder=5))
+    left = int((ends[:, 0] < 0).sum())
+    caught = f"{left} of {len(ends)} end in the shallow well" if left else f"all {len(ends)} reach the deep well"
+    ax.set_title(f"{title}: {caught}", loc="center", fontsize=13)
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="", aspect="equal")
+
+
+def save(fig: Figure, name: str) -> None:
+    """Write the picture with a palette of its own, a third of the size."""
+    buffer = io.BytesIO()
+    fig.savefig(buffer, dpi=DPI, bbox_inches="tight", pad_inches=0.06)
+    picture = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    temporary = TARGET / f".{name}.tmp"
+    picture.save(temporary, "PNG", optimize=True)
+    temporary.replace(TARGET / name)
+    print(f"{(TARGET / name).relative_to(BOOK)}: {(TARGET / name).stat().st_size / 2**10:.0f} KiB")
+
+
 def main() -> None:
-    """Compute and draw."""
+    """Compute once; draw both panels side by side for the README, and one by one for narrow screens."""
     figures.use_style()
     loss = ln.losses.DoubleWell()
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.95), layout="constrained")
-    panels = (("gradient descent", "best next step", descent), ("optimal", "best whole path", optimal))
-    for ax, (rule, title, path) in zip(axes, panels, strict=True):
-        landscape.contours(ax, loss, *SPAN)
-        ends = []
-        for start in starts():
-            points = path(loss, start)
-            ends.append(points[-1])
-            ax.plot(*points.T, **figures.line(rule, linestyle="-", lw=1.8, path_effects=figures.halo(3.2), zorder=3))
-            ax.plot(*start, "o", color="white", ms=5, mec=figures.COLOURS["ink"], mew=1.1, zorder=4)
-        for end in np.unique(np.round(ends, 1), axis=0):
-            nearest = ends[int(np.argmin(np.linalg.norm(np.array(ends) - end, axis=1)))]
-            ax.plot(*nearest, **figures.mark(rule, ms=13, zorder=5))
-        left = int(sum(end[0] < 0 for end in ends))
-        caught = f"{left} of {len(ends)} end in the shallow well" if left else f"all {len(ends)} reach the deep well"
-        ax.set_title(f"{title}: {caught}", loc="center", fontsize=13)
-        ax.set(xticks=[], yticks=[], xlabel="", ylabel="", aspect="equal")
-    temporary = TARGET.with_name(".cover.tmp.png")
-    fig.savefig(temporary, dpi=120, bbox_inches="tight", pad_inches=0.06, metadata={"Software": f"matplotlib {mpl.__version__}"})
-    temporary.replace(TARGET)
-    print(f"{TARGET}: {TARGET.stat().st_size / 2**10:.0f} KiB")
+    rules = (("gradient descent", "best next step", descent, "step"), ("optimal", "best whole path", optimal, "path"))
+    both, axes = plt.subplots(1, 2, figsize=(11, 3.95), layout="constrained")
+    for ax, (rule, title, follow, name) in zip(axes, rules, strict=True):
+        paths = [follow(loss, start) for start in starts()]
+        panel(ax, rule, title, paths)
+        single, alone = plt.subplots(figsize=(5.5, 3.95), layout="constrained")
+        panel(alone, rule, title, paths)
+        save(single, f"cover-{name}.png")
+    save(both, "cover.png")
 
 
 if __name__ == "__main__":
