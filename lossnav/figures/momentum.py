@@ -90,7 +90,7 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
     x, p = np.meshgrid(grid, grid)
     for ax, (rule, matrix), path in zip(axes, panels.values(), paths, strict=True):
         flow = np.einsum("ij,jab->iab", np.asarray(matrix, dtype=np.float64), np.stack([x, p]))
-        ax.streamplot(x, p, *flow, color="#B8C1CA", density=0.55, linewidth=0.8, arrowsize=0.8, zorder=1)
+        ax.streamplot(x, p, *flow, color="#B8C1CA", density=0.38, linewidth=0.8, arrowsize=0.8, zorder=1)
         path = np.asarray(path, dtype=np.float64)
         ax.plot(*path.T, **line(rule, lw=2.6), path_effects=halo(4))
         ax.plot(*path[0], "o", color=COLOURS["ink"], ms=6, zorder=5)
@@ -168,7 +168,7 @@ def walks(
     heights = np.log10(loss.value(np.stack(np.meshgrid(x, y), axis=-1)) + 0.02)
     for ax, (rule, (_, note, points)) in zip(np.ravel(axes), paths.items(), strict=False):
         points = np.asarray(points, dtype=np.float64)
-        ax.contourf(x, y, heights, levels=14, cmap=LANDSCAPE)
+        ax.contourf(x, y, heights, levels=10, cmap=LANDSCAPE)
         ax.plot(*points.T, **line(rule, lw=1.8), path_effects=halo(3.4))
         if len(points) <= 60:
             ax.plot(*points.T, **mark(rule, ms=4.5, markeredgewidth=0.5))

@@ -76,7 +76,7 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
     x = np.linspace(low[0] - margin[0], high[0] + margin[0], 160)
     y = np.linspace(low[1] - margin[1], high[1] + margin[1], 160)
     heights = loss.value(np.stack(np.meshgrid(x, y), axis=-1))
-    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 15) ** 2
+    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** 2
     ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
     for place, (rule, (text, path)) in enumerate(curves.items()):
@@ -150,15 +150,15 @@ def preconditioner(
         ax.plot(h, np.asarray(own), **line(rule, lw=1.6))
         middle = float(np.sqrt(left * right))
         height = float(np.exp(np.interp(np.log(middle), np.log(h), np.log(phi))))
-        # below the curve in the middle, above it elsewhere: there no other rule's line runs
-        shift, side = ((2.0, "bottom"), (0.08, "top"), (30.0, "bottom"))[place % 3]
+        # below the curve, and above it where it is steep: there no other rule's line runs
+        shift, side = ((0.5, "top"), (0.08, "top"), (30.0, "bottom"))[place % 3]
         label(ax, middle, height * shift, text, rule, ha="center", va=side, fontsize=9.5)
     ax.plot(h, phi, color=COLOURS["ink"], lw=3.2, zorder=4, path_effects=halo(5))
     ax.set(
         xscale="log",
         yscale="log",
         xlim=(h[0], h[-1]),
-        ylim=(phi.min() * 0.5, phi.max() * 30),
+        ylim=(phi.min() * 0.5, phi.max() * 8),
         xlabel="curvature $h$",
         ylabel=r"preconditioner  $\varphi(h)$",
     )
@@ -240,12 +240,14 @@ def orders(gammas: ArrayLike, errors: Sequence[tuple[str, str, ArrayLike, int]])
     """
     x = np.asarray(gammas, dtype=np.float64)
     figure, ax = plt.subplots(figsize=(5.8, 3.5))
-    for text, rule, values, power in errors:
+    for place, (text, rule, values, power) in enumerate(errors):
         y = np.asarray(values, dtype=np.float64)
         guide = y[-1] * (x / x[-1]) ** power
         ax.plot(x, guide, color=COLOURS["quiet"], lw=4.5, alpha=0.35, solid_capstyle="butt")
         ax.plot(x, y, **line(rule, marker=True))
-        label(ax, x[1] * 1.25, y[1] * 1.3, f"{text}: slope $-{abs(power)}$", rule, va="bottom", ha="left")
+        above = place == 0  # the first, largest error takes the space above, the next the space below
+        shift = (1.25, 1.3, "left", "bottom") if above else (1.0, 0.45, "right", "top")
+        label(ax, x[1] * shift[0], y[1] * shift[1], f"{text}: slope $-{abs(power)}$", rule, ha=shift[2], va=shift[3])
     ax.set(xscale="log", yscale="log", xlabel=r"discount rate $\gamma$", ylabel=r"error of $\dot\theta$")
     ax.set_xticks(x, [f"{g:g}" for g in x])
     ax.minorticks_off()
