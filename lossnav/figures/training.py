@@ -1,0 +1,184 @@
+"""Figures of training runs: what the diagonal loses, the first steps, curves with their spread, rates.
+
+Every function takes paths, histories or a record and returns a figure; nothing is trained here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
+from lossnav.figures.style import line as style
+from lossnav.records import Record
+from lossnav.training import History
+
+_NAMES = {
+    "sgd": "SGD",
+    "adam": "Adam",
+    "ballistic": "ballistic",
+    "ballistic, corrected": "ballistic, bias-corrected",
+    "gradient descent": "gradient descent",
+    "ballistic, diagonal": "ballistic, diagonal",
+}
+
+
+def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:
+    """Draw paths on one quadratic valley turned by several angles, side by side.
+
+    Args:
+        panels: one (angle in degrees, Hessian of shape (2, 2), rule → path of shape (T, 2)) a panel; the minimum is
+            the origin.
+
+    Returns:
+        The figure; its rules share a legend below.
+    """
+    figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 2.6), sharey=True)
+    points = np.concatenate([np.asarray(path) for _, _, paths in panels for path in paths.values()])
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
+    half = 0.62 * float(np.max(np.ptp(points, axis=0)))
+    x, y = np.meshgrid(*(np.linspace(c - half, c + half, 121) for c in centre))
+    for ax, (_, hessian, paths) in zip(axes, panels, strict=True):
+        h = np.asarray(hessian, dtype=np.float64)
+        height = 0.5 * (h[0, 0] * x**2 + 2 * h[0, 1] * x * y + h[1, 1] * y**2)
+        ax.contourf(x, y, np.sqrt(height), levels=14, cmap=LANDSCAPE, zorder=0)
+        for width, (rule, path) in zip((4.2, 2.6, 1.8), paths.items(), strict=False):  # where two agree, both are seen
+            ax.plot(*np.asarray(path).T, **_line(rule, width), path_effects=halo(width + 1.2), label=_NAMES[rule])
+        start = np.asarray(next(iter(paths.values())), dtype=np.float64)[0]
+        ax.plot(*start, "o", color=COLOURS["ink"], ms=5, zorder=5)
+        ax.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
+        ax.set(aspect="equal", xticks=[], yticks=[])
+    letter(list(axes), [f"turned by {angle:g}°" for angle, _, _ in panels])
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), columnspacing=1.2)
+    return figure
+
+
+def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
+    """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best seed.
+
+    Args:
+        runs: rule → one history a seed.
+        data: what the runs were trained on, for the title.
+
+    Returns:
+        The figure: two panels.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.5))
+    for rule, histories in runs.items():
+        _band(left, rule, np.array([h.train_loss for h in histories]))
+        _band(right, rule, 100 * np.array([h.test_accuracy for h in histories]))
+    left.set(xlabel="epoch", ylabel="training loss", yscale="log")
+    right.set(xlabel="epoch", ylabel="test accuracy (%)")
+    best = 100 * max(max(h.test_accuracy) for histories in runs.values() for h in histories)
+    worst = 100 * min(min(h.test_accuracy) for histories in runs.values() for h in histories)
+    right.set_ylim(max(worst - 0.3, best - 6.0), best + 0.3)
+    for ax in (left, right):
+        ax.grid(axis="y", which="major")
+        ax.set_xlim(left=0.5)
+    letter((left, right), ("training", "test"))
+    figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left", fontsize=9)
+    handles, names = left.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    return figure
+
+
+def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) -> Figure:
+    """Draw how long the first steps are under a constant gradient, and the training loss of these steps.
+
+    Args:
+        beta: β of the running average.
+        runs: "ballistic" and "ballistic, corrected" → one history a seed.
+        steps: how many steps to draw.
+
+    Returns:
+        The figure: two panels over the same steps, logarithmic.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
+    n = np.arange(1, steps + 1)
+    left.plot(n, 1 / np.sqrt(1 - beta**n), **_line("ballistic", 2.2))
+    left.plot(n, np.ones(steps), **_line("ballistic, corrected", 2.2))
+    first = 1 / math.sqrt(1 - beta)
+    label(left, 1.3, first * 1.12, f"first step: {first:.1f} lr", "ballistic")
+    label(left, 1.3, 1.1, "bias-corrected: lr", color="#7F2F00")
+    left.set(xscale="log", yscale="log", xlabel="step", ylabel="step length / lr", ylim=(0.7, 2 * first))
+    left.set_yticks([1, 3, 10, 30], ["1", "3", "10", "30"])
+    left.minorticks_off()
+    for rule, histories in runs.items():
+        _band(right, rule, np.array([h.step_loss[:steps] for h in histories]), marker=False)
+    right.set(xscale="log", yscale="log", xlabel="step", ylabel="training loss of the batch")
+    letter((left, right), ("constant gradient", "the network"))
+    handles, names = right.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    return figure
+
+
+def sensitivity(record: Record) -> Figure:
+    """Draw test accuracy and training loss after the last epoch against the rate, each rule's in units of its own.
+
+    Args:
+        record: of ``book/results/learning_rates.py``.
+
+    Returns:
+        The figure: two panels over a common axis, lr / the paper's lr.
+    """
+    figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.4), sharex=True)
+    for rule in record.config["rates"]:
+        runs = [run for run in record.results if run["rule"] == rule]
+        factors = sorted({run["factor"] for run in runs})
+        accuracy = _by_factor(runs, factors, "test_accuracy", math.nan)
+        _band(above, rule, 100 * (1 - accuracy), x=10.0 ** np.array(factors))
+        _band(below, rule, _by_factor(runs, factors, "train_loss", math.nan), x=10.0 ** np.array(factors))
+    above.set(ylabel="test error (%)", xscale="log", yscale="log")
+    above.set_yticks([2, 3, 5, 10, 20, 50], ["2", "3", "5", "10", "20", "50"])
+    above.minorticks_off()
+    below.set(xlabel="learning rate / the paper's rate for that rule", ylabel="training loss", yscale="log")
+    for ax in (above, below):
+        ax.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
+        ax.grid(axis="y", which="major")
+    letter((above, below), ("test", "training"))
+    title = f"{record.data['label']}, {record.config['epochs']} epochs, {len(record.seeds)} seeds"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    handles, names = above.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _by_factor(runs: Sequence[Mapping[str, Any]], factors: Sequence[float], key: str, missing: float) -> np.ndarray:
+    """Return the last value of ``key`` by seed (rows) and rate (columns)."""
+    seeds = sorted({run["seed"] for run in runs})
+    table = np.full((len(seeds), len(factors)), missing)
+    for run in runs:
+        if key in run:
+            table[seeds.index(run["seed"]), factors.index(run["factor"])] = run[key][-1]
+    return table
+
+
+def _band(ax: Axes, rule: str, values: np.ndarray, x: ArrayLike | None = None, marker: bool = True) -> None:
+    """Draw the mean over rows and shade from the lowest to the highest row."""
+    where = np.arange(1, values.shape[1] + 1) if x is None else np.asarray(x)
+    options = _line(rule, 2.0)
+    if marker:
+        options |= {"marker": LINES[_base(rule)][1], "ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    ax.plot(where, values.mean(axis=0), label=_NAMES[rule], **options)
+    ax.fill_between(where, values.min(axis=0), values.max(axis=0), color=options["color"], alpha=0.18, lw=0)
+
+
+def _line(rule: str, width: float) -> dict[str, Any]:
+    options = style(_base(rule), lw=width)
+    if rule == "ballistic, corrected":
+        options |= {"color": "#7F2F00", "linestyle": (0, (1.2, 1.0))}  # a darker ballistic: the same rule, mended
+    elif rule == "ballistic, diagonal":
+        options |= {"linestyle": (0, (1.2, 1.2))}
+    return options
+
+
+def _base(rule: str) -> str:
+    return rule.split(",")[0]
