@@ -61,8 +61,8 @@ def paths(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.45, 1.45), y
     ax.plot(*optimal[0], "o", color="white", ms=9, mec=COLOURS["ink"], mew=1.6, zorder=6)
     label(ax, optimal[0, 0], optimal[0, 1] + 0.09, "start", ha="center", va="bottom")
     middle = optimal[np.argmin(np.abs(optimal[:, 0] - 0.25))]
-    label(ax, middle[0], middle[1] + 0.07, "optimal path", "optimal", fontsize=10, weight="bold", va="bottom")
-    label(ax, descent[-1, 0], descent[-1, 1] - 0.1, "gradient\ndescent", "gradient descent", fontsize=10,
+    label(ax, middle[0], middle[1] + 0.07, "optimal path", "optimal", fontsize=11, weight="bold", va="bottom")
+    label(ax, descent[-1, 0], descent[-1, 1] - 0.1, "gradient\ndescent", "gradient descent", fontsize=11,
           weight="bold", ha="center", va="top")
     return fig
 
@@ -147,7 +147,7 @@ def discrete_limit(
     Returns:
         The figure.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(5.8, 3.0), width_ratios=(1.3, 1))
+    fig, axes = plt.subplots(2, 1, figsize=(5.8, 5.4), height_ratios=(1.25, 1))
     axes[0].plot(*limit, **line("optimal", lw=2.4))
     for sequences, shade in ((planned, COLOURS["ink"]), (myopic, COLOURS["quiet"])):
         for (step, values), symbol in zip(sequences.items(), "os^", strict=False):
@@ -156,8 +156,8 @@ def discrete_limit(
     for step, values in myopic.items():
         middle = int(0.55 * len(values))
         label(axes[0], step * middle, values[middle] + 0.03, f"one step ahead\n$\\Delta t={step:g}$", "quiet",
-              ha="left", va="bottom", fontsize=8)
-    label(axes[0], 0.1, 0.03, "all steps ahead", "optimal", weight="bold", fontsize=8)
+              ha="left", va="bottom")
+    label(axes[0], 0.1, 0.03, "all steps ahead", "optimal", weight="bold")
     axes[0].set(xlabel="time $t$", ylabel="distance to the minimum", ylim=(0, 1.05), xlim=(0, limit[0][-1]))
     axes[1].loglog(steps, errors, "o-", color=COLOURS["ink"], ms=4.5, mec="white", mew=0.5, lw=1.2)
     guide = 1.9 * errors[-1] * steps / steps[-1]
@@ -183,7 +183,7 @@ def extremals(
     Returns:
         The figure.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(5.8, 3.0), width_ratios=(1.2, 1))
+    fig, axes = plt.subplots(2, 1, figsize=(5.8, 5.4), height_ratios=(1.25, 1))
     for constant, values in fan.items():
         chosen = constant == 0
         style = line("optimal", lw=3, zorder=3) if chosen else {"color": COLOURS["quiet"], "lw": 1.0}
@@ -198,9 +198,9 @@ def extremals(
         best = int(np.argmin(values))
         axes[1].plot(constants[best], values[best], "o", color=shade, ms=5, mec="white", mew=0.6, zorder=4)
         shown = np.flatnonzero(values < 1.4)[-1]
-        label(axes[1], constants[shown], values[shown] + 0.05, f" $T={horizon:g}$", ha="center", fontsize=8)
+        label(axes[1], constants[shown] + 0.015, values[shown] - 0.05, f"$T={horizon:g}$", va="top")
     axes[1].axvline(0, color=COLOURS["optimal"], lw=1, zorder=0)
-    axes[1].set(xlabel="$c_+$", ylabel="$J_T$", ylim=(0, 1.6))
+    axes[1].set(xlabel="$c_+$", ylabel="$J_T$", ylim=(0, 1.6), xlim=(constants[0], 1.25 * constants[-1]))
     letter(axes, ["one start, many extremals", "the cost picks"])
     return fig
 

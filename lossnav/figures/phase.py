@@ -80,7 +80,7 @@ def portraits(
     Returns:
         The figure.
     """
-    fig, axes = plt.subplots(len(objectives), 1, figsize=(5.8, 1.95 * len(objectives) + 0.3), sharex=True, sharey=True)
+    fig, axes = plt.subplots(len(objectives), 1, figsize=(5.8, 2.1 * len(objectives) + 0.3), sharex=True, sharey=True)
     axes = np.atleast_1d(axes)
     for ax, objective, panel in zip(axes, objectives, branches, strict=True):
         _flow(ax, objective, loss, span, speeds)
@@ -124,7 +124,7 @@ def stay_or_cross(
         if not span[0] < point < span[1]:
             continue
         ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
-        label(ax, low * 1.06, point + 0.015, text, va="bottom", fontsize=8.5)
+        label(ax, low * 1.06, point + 0.015, text, va="bottom", fontsize=10)
     for gamma, start, crossed in checks:
         style = mark("optimal", ms=6) if crossed else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
         ax.plot(gamma, start, **{"linestyle": "none", **style})
@@ -187,11 +187,11 @@ def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None
 def _rest(ax: Axes, points: Mapping[str, float]) -> None:
     for text, point in points.items():
         ax.plot(point, 0, "o", color="white", mec=COLOURS["ink"], mew=1.2, ms=5.5, zorder=5)
-        label(ax, point, 0.14, text, ha="center", va="bottom", fontsize=8.5)
+        label(ax, point, 0.14, text, ha="center", va="bottom", fontsize=10)
 
 
 def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:
     theta, speed = np.meshgrid(np.linspace(*span, 60), np.linspace(*speeds, 40))
     force = objective.gamma * speed + objective.eta * objective.k * loss.gradient(theta[..., None])[..., 0]
-    ax.streamplot(theta, speed, speed, force, color="#D3D9DF", linewidth=0.6, arrowsize=0.6, density=(1.1, 0.55),
+    ax.streamplot(theta, speed, speed, force, color="#D3D9DF", linewidth=0.7, arrowsize=0.6, density=(0.65, 0.35),
                   zorder=1)

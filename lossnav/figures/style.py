@@ -122,7 +122,7 @@ def label(ax: Axes, x: float, y: float, text: str, rule: str = "ink", **override
     """
     _checks.one_of("rule", rule, tuple(COLOURS))
     colour = readable(COLOURS[rule])
-    style: dict[str, Any] = {"color": colour, "fontsize": 9, "path_effects": halo(), "zorder": 6}
+    style: dict[str, Any] = {"color": colour, "fontsize": 10, "path_effects": halo(), "zorder": 6}
     return ax.text(x, y, text, **(style | overrides))
 
 
