@@ -128,7 +128,11 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: floa
     """Return the exact optimum from ``theta0`` by the (differential, if ``horizon`` is finite) Riccati equation."""
     if math.isfinite(horizon):
         return _finite(objective, loss, theta0, horizon)
-    local = local_value(objective, loss, theta0)
+    return follow(objective, loss, theta0, local_value(objective, loss, theta0), "riccati")
+
+
+def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, method: str) -> Trajectory:
+    """Return the trajectory of a law that is exact for this problem."""
     climb = local.climb(theta0)
     excess = climb if np.all(np.isfinite(local.fixed)) else math.nan
     scale = objective.k * abs(float(loss.value(theta0))) + abs(climb)
@@ -141,7 +145,7 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: floa
         action,
         excess,
         local.fixed,
-        "riccati",
+        method,
         lambda t: local.follow(theta0, t),
         lambda t: local.velocity(local.follow(theta0, t)),
     )

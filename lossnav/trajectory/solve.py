@@ -14,7 +14,7 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.drifts import Linear
 from lossnav.losses import Loss, Quadratic
 from lossnav.objective import Objective
-from lossnav.trajectory import action, boundary_value, closed_form, riccati
+from lossnav.trajectory import action, boundary_value, closed_form, drifting, riccati
 from lossnav.trajectory.result import Trajectory
 
 METHODS = ("auto", "closed_form", "riccati", "action", "bvp")
@@ -38,9 +38,9 @@ def solve(
         objective: the assumptions. A finite ``objective.horizon`` is the problem's own deadline, with a free end.
         loss: the landscape, of D parameters.
         theta0: start, shape (D,).
-        method: "closed_form" (quadratic loss, no drift), "riccati" (quadratic loss, affine drift), "action" (anything
-            with a constant metric: sparse Newton on the discretised J), "bvp" (scipy's collocation, an independent
-            check), or "auto": the first of these that applies.
+        method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
+            loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
+            "bvp" (scipy's collocation, an independent check), or "auto": the first of these that applies.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
@@ -69,15 +69,22 @@ def solve(
     affine = objective.drift is None or isinstance(objective.drift, Linear)
     if method == "auto":
         method = "action"
-        if quadratic and objective.drift is None and not _flat_bridge(loss, stop):
+        if quadratic and _has_closed_form(objective, loss, stop):
             method = "closed_form"
         elif quadratic and affine and stop is None:
             method = "riccati"
     if method in ("closed_form", "riccati") and not quadratic:
         raise ValueError(f"method = {method!r} needs a losses.Quadratic, but loss is {loss!r}; use 'action' or 'auto'")
     if method == "closed_form":
+        if not _has_closed_form(objective, loss, stop):
+            raise ValueError(
+                "method = 'closed_form' needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and "
+                "G = I; and with an endpoint a Hessian without flat directions. Use 'auto'"
+            )
         if objective.drift is not None:
-            raise ValueError("method = 'closed_form' needs drift = None; use 'riccati' or 'auto'")
+            local = drifting.law(objective, loss)  # type: ignore[arg-type]
+            assert local is not None  # just asked
+            return riccati.follow(objective, loss, theta, local, "closed_form")
         limit = span if stop is not None and span is not None else objective.horizon
         return closed_form.solve(objective, loss, theta, endpoint=stop, horizon=limit)  # type: ignore[arg-type]
     if method == "riccati":
@@ -148,9 +155,10 @@ def _arguments(
     return theta, stop, span
 
 
-def _flat_bridge(loss: Loss, stop: Array | None) -> bool:
-    """Whether a fixed end meets a flat direction, which the closed form does not cover."""
-    return stop is not None and loss.stationary_points() is None
+def _has_closed_form(objective: Objective, loss: Loss, stop: Array | None) -> bool:
+    if objective.drift is None:
+        return stop is None or loss.stationary_points() is not None
+    return stop is None and math.isinf(objective.horizon) and drifting.law(objective, loss) is not None  # type: ignore[arg-type]
 
 
 def _judge(result: Trajectory, throw: bool) -> Trajectory:

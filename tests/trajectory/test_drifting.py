@@ -1,0 +1,81 @@
+"""Drift: closed forms against Riccati, direct minimisation and collocation, on random problems of every kind."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import lossnav as ln
+
+KINDS = ("none", "decay", "rotation", "skew", "general")
+
+
+def problem(seed, kind, dim):
+    """A random convex quadratic with a metric that does not commute with its Hessian."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, dim, dim))
+    hessian, metric = a @ a.T / dim + 0.4 * np.eye(dim), b @ b.T / dim + 0.4 * np.eye(dim)
+    skew = rng.normal(size=(dim, dim))
+    skew = 0.4 * (skew - skew.T)
+    drift = None
+    if kind == "decay":
+        drift = ln.drifts.weight_decay(float(rng.uniform(0.1, 1.0)))
+    elif kind == "rotation":
+        drift, hessian, metric = ln.drifts.Linear(skew), float(rng.uniform(0.5, 2)) * np.eye(dim), np.eye(dim)
+    elif kind == "skew":
+        drift = ln.drifts.Linear(skew, 0.3 * rng.normal(size=dim))
+    elif kind == "general":
+        drift = ln.drifts.Linear(0.3 * rng.normal(size=(dim, dim)), 0.3 * rng.normal(size=dim))
+    objective = ln.Objective(
+        eta=float(rng.uniform(0.5, 2)),
+        k=float(rng.uniform(0.5, 2)),
+        gamma=float(rng.uniform(0.2, 1.5)),
+        metric=metric,
+        drift=drift,
+    )
+    return objective, ln.losses.Quadratic(hessian, minimum=rng.normal(size=dim), offset=1.0), rng.normal(size=dim)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), dim=st.integers(1, 6))
+def test_four_methods_agree(seed, kind, dim):
+    objective, loss, theta0 = problem(seed, kind, dim)
+    exact = ln.solve(objective, loss, theta0)
+    assert exact.method == "closed_form" or kind in ("skew", "general")
+    assume(np.all(np.isfinite(exact.asymptote)))  # a general drift may be optimal to follow to infinity
+    t = np.linspace(0.0, 4.0, 9)
+    size = max(1.0, float(np.max(np.abs(exact(t)))))
+    for method in ("riccati", "action", "bvp"):
+        other = ln.solve(objective, loss, theta0, method=method, rtol=1e-7)
+        assert other.action == pytest.approx(exact.action, rel=1e-6)
+        assert np.max(np.abs(other(t) - exact(t))) < 1e-6 * size
+        assert np.allclose(other.asymptote, exact.asymptote, atol=1e-6 * size)
+
+
+def test_rotation_of_the_paper_ends_where_it_should():
+    """Fig. 3c: rate 10, h = 4, γ = 0 and θ* = (0, −0.5): θ∞ = ηkh/(ηkh+q²)·θ*, 4/104 of the way (theory §8.5)."""
+    loss = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.0, -0.5])
+    traj = ln.solve(ln.Objective(drift=ln.drifts.rotation(10.0)), loss, [1.5, 1.5])
+    assert np.allclose(traj.asymptote, [0.0, -0.5 * 4 / 104], atol=1e-12)
+    assert traj.action == np.inf and np.isfinite(traj.excess)
+
+
+def test_decay_has_the_sign_that_the_paper_has_not():
+    """Eq. 124 with j(j+γ), against direct minimisation; j(j−γ), the code's sign, must fail (theory §8.6)."""
+    gamma, rate, h = 1.0, 0.6, 0.8
+    loss = ln.losses.Quadratic([[h]], minimum=[1.0])
+    objective = ln.Objective(gamma=gamma, drift=ln.drifts.weight_decay(rate))
+    direct = ln.solve(objective, loss, [0.0], method="action")
+    right, wrong = (h / (h + rate * (rate + sign * gamma)) for sign in (1, -1))
+    assert direct.asymptote[0] == pytest.approx(right, rel=1e-9)
+    assert abs(direct.asymptote[0] - wrong) > 0.3
+    assert ln.solve(objective, loss, [0.0]).action == pytest.approx(direct.action, rel=1e-7)
+
+
+def test_anisotropic_rotation_is_left_to_riccati():
+    loss = ln.losses.Quadratic(np.diag([1.0, 3.0]), minimum=[1.0, 1.0])
+    objective = ln.Objective(gamma=0.5, drift=ln.drifts.rotation(1.0))
+    assert ln.solve(objective, loss, [0.0, 0.0]).method == "riccati"
+    with pytest.raises(ValueError, match="closed_form"):
+        ln.solve(objective, loss, [0.0, 0.0], method="closed_form")
