@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import scipy.integrate
 import traitlets
@@ -51,19 +53,12 @@ class DoubleWell(Explorable):
 
     def actions(self) -> dict[str, float]:
         """Return J of the path that stays and of the path that crosses, NaN for one that does not exist."""
-        return {name: float(law.action(self.start)) for name, law in self._laws().items()}
+        return {name: float(law.action(self.start)) for name, law in laws(self.gamma).items()}
 
     def verdict(self) -> str:
         """Return which path is optimal, ``"stay"`` or ``"cross"``."""
         actions = self.actions()
         return min(actions, key=lambda name: np.inf if np.isnan(actions[name]) else actions[name])
-
-    def _laws(self) -> dict[str, phase_plane.Feedback]:
-        loss = Section(Landscape(), 0)
-        left, _, right = Landscape().stationary_points()[:, 0]
-        objective = Objective(gamma=self.gamma)
-        wells = {"stay": float(left), "cross": float(right)}
-        return {name: phase_plane.feedback(objective, loss, well, (-1.75, 1.75)) for name, well in wells.items()}
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""
@@ -80,7 +75,7 @@ class DoubleWell(Explorable):
 
     def picture(self) -> str:
         """Return the landscape with both paths, and θ₁ against time, as an SVG document."""
-        loss, laws, actions, best = Section(Landscape(), 0), self._laws(), self.actions(), self.verdict()
+        loss, paths, actions, best = Section(Landscape(), 0), laws(self.gamma), self.actions(), self.verdict()
         image = Picture(720, 470)
         hill = Panel((56, 50, 700, 232), (-1.6, 1.6), (-0.75, 2.45))
         time = Panel((56, 272, 700, 420), (-1.6, 1.6), (_UNTIL, 0.0))
@@ -90,20 +85,30 @@ class DoubleWell(Explorable):
         image.frame(time, "θ₁ against time t (downwards)", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), (0, 2, 4), "θ₁")
         terrain = np.linspace(-1.522, 1.6, 161)
         image.line(hill, zip(terrain, loss.value(terrain[:, None]), strict=True), grey)
-        for name in sorted(laws, key=lambda key: key == best):
+        for name in sorted(paths, key=lambda key: key == best):
             if np.isnan(actions[name]):
                 continue
             style = (pink, 3.4, "none") if name == best else (grey, 2.2, "2 4")
-            t, x = course(laws[name], self.start)
+            t, x = course(paths[name], self.start)
             image.line(hill, zip(x, loss.value(x[:, None]) + 0.09, strict=True), *style)
             image.line(time, zip(x, t, strict=True), *style)
-            px, py = time.at(laws[name].target, _UNTIL)
+            px, py = time.at(paths[name].target, _UNTIL)
             words = f"{name}: J = {signed(actions[name], 4)}{' (optimal)' if name == best else ''}"
             anchor = "start" if name == "stay" else "end"
             image.text(px + (10 if name == "stay" else -10), py - 10, words, font_weight="bold", text_anchor=anchor)
         image.dot(hill, self.start, float(loss.value([self.start])), colour("ink"), 8.0)
         image.text(700, 20, f"γ = {self.gamma:.2f}", text_anchor="end")
         return image.svg()
+
+
+@functools.lru_cache(maxsize=16)
+def laws(gamma: float) -> dict[str, phase_plane.Feedback]:
+    """Return the optimal law into each well at one discount rate."""
+    loss = Section(Landscape(), 0)
+    left, _, right = Landscape().stationary_points()[:, 0]
+    wells = {"stay": float(left), "cross": float(right)}
+    objective = Objective(gamma=gamma)
+    return {name: phase_plane.feedback(objective, loss, well, (-1.75, 1.75)) for name, well in wells.items()}
 
 
 def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL) -> tuple[Array, Array]:

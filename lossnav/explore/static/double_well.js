@@ -105,7 +105,7 @@ function wellPlans(families, start, rate) {
 function wellFrame(svg, root, width) {
   const wide = width >= 660;
   root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? width - 324 : width - 24);
+  const w = Math.round(wide ? width - 338 : width - 24);
   root.style.setProperty("--ln-stage", `${w}px`);
   const [left, right] = [58, w - 12];
   const tall = wide ? [158, 112, 132] : [136, 96, 112];

@@ -12,7 +12,13 @@ const FOREVER = 0.97; // slider position from which Δt = ∞
 
 const toTime = (u) => (u >= FOREVER ? Infinity : SHORT * 10 ** ((5 * u) / FOREVER));
 const fromTime = (dt) => (dt === Infinity ? 1 : clamp((Math.log10(dt / SHORT) * FOREVER) / 5, 0, FOREVER - 0.001));
-const short = (v) => (Number.isFinite(v) ? fixed(v, Math.abs(v) < 0.1 ? 3 : 2) : v > 0 ? "∞" : "−∞");
+/** One entry of a step, never wider than six characters. */
+function short(v) {
+  const size = Math.abs(v);
+  if (!Number.isFinite(v)) return v > 0 ? "∞" : "−∞";
+  if (size >= 99.95) return v > 0 ? "> 99" : "< −99";
+  return fixed(v, size < 0.0995 ? 3 : size < 9.995 ? 2 : 1);
+}
 const pair = ([x, y]) => `(${short(x)}, ${short(y)})`;
 function percent(e) {
   if (!Number.isFinite(e)) return "∞";
@@ -132,7 +138,7 @@ function stepResult(start, gamma, dt) {
 function stepFrame(stage, plane, root, width) {
   const wide = width >= 660;
   root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? Math.min(width - 324, 520) : width - 24);
+  const w = Math.round(wide ? Math.min(width - 338, 520) : width - 24);
   root.style.setProperty("--ln-stage", `${w}px`);
   const [left, top] = [30, 22];
   const size = w - left - 8;
@@ -232,7 +238,8 @@ function placeLabels(at, f, labels, handles, strokes) {
   const covered = (box) => strokes.filter(([x, y]) => x > box[0] && x < box[2] && y > box[1] && y < box[3]).length;
   for (const { text, x, y, dx, dy, color, far = 9 } of labels) {
     const width = 7.8 * text.length;
-    const sides = [[dx, dy], [1, 0], [-1, 0], [-dy, dx], [dy, -dx], [0.8, -0.6], [0.8, 0.6], [-0.8, -0.6], [-0.8, 0.6]];
+    const near = [[dx, dy], [1, 0], [-1, 0], [-dy, dx], [dy, -dx], [0.8, -0.6], [0.8, 0.6], [-0.8, -0.6], [-0.8, 0.6]];
+    const sides = [...near, [1, 1.4], [-1, 1.4], [1, -1.4], [-1, -1.4]];
     const boxes = sides.map(([sx, sy]) => {
       const [cx, cy] = [x + sx * (far + width / 2), y + sy * (far + 8)];
       const left = clamp(cx - width / 2, f.left + 1, f.left + f.size - width - 1);

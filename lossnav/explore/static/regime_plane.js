@@ -55,7 +55,7 @@ export function planeSpots(at, f, { gamma, dt }) {
     const { damping, progress } = groups(h, gamma, dt);
     return [f.x(clamp(Math.log10(damping), ...GROUPS.damping)), f.y(clamp(Math.log10(progress), ...GROUPS.progress))];
   });
-  const same = Math.hypot(spots[0][0] - spots[1][0], spots[0][1] - spots[1][1]) < 16;
+  const same = Math.hypot(spots[0][0] - spots[1][0], spots[0][1] - spots[1][1]) < 28;
   spots.forEach(([x, y], i) => {
     draw(at, "circle", { class: "ln-dot", cx: x, cy: y, r: 5.5, fill: "var(--ln-optimal)" });
     const right = x < f.right - 34;

@@ -1,0 +1,120 @@
+"""The views in a browser, away from any book: whatever the state and the width, nothing spills, jumps or breaks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chrome import Browser, find_chrome
+
+from lossnav import explore
+from lossnav.explore.base import Explorable
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (340, 390, 700, 1100)
+
+# A stand-in for the widget manager's model: what anywidget gives to render(), as far as the scripts use it.
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>%(css)s body { margin: 8px; }</style>
+<div id="twin">%(twin)s</div><div id="one"></div><div id="two"></div>
+<script type="text/plain" id="module">%(module)s</script>
+<script type="module">
+  const state = %(state)s, listeners = new Set();
+  window.model = {
+    get: (name) => state[name],
+    set(name, value) { state[name] = value; listeners.forEach((listener) => listener()); },
+    save_changes() { window.saved = structuredClone(state); },
+    on(event, listener) { listeners.add(listener); },
+    off(event, listener) { listeners.delete(listener); },
+  };
+  const source = document.getElementById("module").textContent;
+  const { default: widget } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  window.widget = widget;
+  window.cleanup = widget.render({ model, el: document.getElementById("one") });
+  window.ready = true;
+</script></html>"""
+
+FUZZ = """(async () => {
+  const root = document.querySelector(".lossnav-explorable"), heights = new Set(), spilled = new Set();
+  let seed = 7;
+  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
+  const draw = { DoubleWell: () => ({ start: between(-1.5, 1.5), gamma: 0.05 * 100 ** between(0, 1) }),
+                 Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
+                                   dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
+  let broken = null;
+  for (let i = 0; i < 150; i++) {
+    const state = draw[root.dataset.explorable]();
+    Object.entries(state).forEach(([name, value]) => model.set(name, value));
+    heights.add(root.offsetHeight);
+    if (/NaN|undefined|Infinity/.test(root.innerHTML)) broken ??= JSON.stringify(state);
+    const frame = root.getBoundingClientRect();
+    for (const text of root.querySelectorAll("p, td, th, text, output")) {
+      const box = text.getBoundingClientRect();
+      if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5) spilled.add(text.textContent);
+    }
+  }
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  return { heights: [...heights], spilled: [...spilled], broken, wide };
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if find_chrome() is None:
+        if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):
+            pytest.fail("LOSSNAV_REQUIRE_BROWSER is set and there is no Chrome or Chromium")
+        pytest.skip("no Chrome or Chromium on this machine")
+    with Browser() as running:
+        yield running
+
+
+def address(folder: Path, widget: Explorable) -> str:
+    parts = {
+        "css": widget._css,
+        "twin": widget.fallback(),
+        "module": widget._esm,
+        "state": json.dumps(widget.get_state([name for name in ("start", "gamma", "dt") if widget.has_trait(name)])),
+    }
+    path = folder / "page.html"
+    path.write_text(PAGE % parts, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.Horizon])
+def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
+    with browser.page((width, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        found = page.evaluate(FUZZ)
+        assert found["broken"] is None
+        assert found["spilled"] == []
+        assert found["wide"] <= 0
+        assert len(found["heights"]) == 1, f"the page below jumps: heights {found['heights']}"
+        assert page.failures() == []
+
+
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.Horizon])
+def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, make):
+    hidden = "getComputedStyle(document.querySelector('.lossnav-fallback')).display === 'none'"
+    said = "[...document.querySelectorAll('.lossnav-readout')].map((e) => e.textContent)"
+    with browser.page((700, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until(f"window.ready === true && {hidden}")
+        page.evaluate("(() => { widget.render({ model, el: document.getElementById('two') }); })()")
+        before = page.evaluate(said)
+        page.evaluate("document.querySelector('#one [role=slider]').focus()")
+        page.key("ArrowLeft")
+        first, second = page.evaluate(said)
+        assert first == second != before[0] == before[1]
+        # Python hears of it once the hand rests.
+        page.wait_until("JSON.stringify(window.saved?.start ?? null) === JSON.stringify(model.get('start'))")
+        page.evaluate("model.set('gamma', 0.9)")
+        assert all("0.90" in text for text in page.evaluate(said))
+        page.evaluate("cleanup()")
+        assert page.evaluate(hidden) is False

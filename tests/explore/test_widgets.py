@@ -1,0 +1,174 @@
+"""The Python side: state, checks, static twins, and what a cell puts out."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from IPython.testing.globalipapp import start_ipython
+from IPython.utils.capture import capture_output
+
+import lossnav as ln
+from lossnav import explore, figures
+from lossnav.explore import base
+from lossnav.explore._picture import signed
+from lossnav.explore.double_well import course, laws
+
+WIDGETS = [explore.DoubleWell, explore.Horizon]
+LIMIT = 40_000  # bytes of script: each widget on a page carries its own copy
+
+
+def test_importing_the_package_loads_no_widget_library():
+    code = (
+        "import sys, lossnav.explore as e; assert 'DoubleWell' in dir(e);"
+        "print(sorted({'anywidget', 'ipywidgets', 'traitlets', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    with pytest.raises(AttributeError, match="Nothing"):
+        _ = explore.Nothing
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_script_is_one_small_module(widget):
+    script = widget()._esm
+    assert len(script.encode()) < LIMIT
+    assert not re.search(r"^import ", script, re.MULTILINE)
+    assert script.count("export default explorable(") == 1
+    assert f'explorable("{widget.__name__}"' in script
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", script)  # nothing from elsewhere
+
+
+def test_bundle_refuses_a_wrong_order():
+    with pytest.raises(ValueError, match=r"horizon\.js imports kit\.js, which must come before it"):
+        base.bundle("horizon.js", "kit.js")
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("optimal", "optimal"),
+        ("descent", "gradient descent"),
+        ("ballistic", "ballistic"),
+        ("newton", "newton"),
+        ("neutral", "loss"),
+    ],
+)
+def test_colours_are_those_of_the_figures(name, rule):
+    found = re.search(rf"--ln-{name}: (#\w+);", base.stylesheet())
+    assert found is not None
+    assert found[1].upper() == figures.COLOURS[rule].upper()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: explore.DoubleWell(start=2), "start = 2"),
+        (lambda: explore.DoubleWell(gamma=0), r"gamma = 0, .* >= 0\.05"),
+        (lambda: explore.DoubleWell(gamma=math.nan), "gamma = nan"),
+        (lambda: explore.Horizon(start=(1, 2, 3)), r"start has shape \(3,\)"),
+        (lambda: explore.Horizon(start=(1, 5)), r"start = \(1, 5\)"),
+        (lambda: explore.Horizon(gamma=-1), "gamma = -1"),
+        (lambda: explore.Horizon(dt=0.001), r"dt = 0\.001, but it must be in \[0\.01, inf\]"),
+    ],
+)
+def test_arguments_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_state_travels_as_json_and_comes_back():
+    widget = explore.Horizon(start=[1, -2], gamma=0.5, dt=math.inf)
+    state = widget.get_state(["start", "gamma", "dt"])
+    assert state == {"start": (1.0, -2.0), "gamma": 0.5, "dt": None}  # JSON has no ∞
+    widget.set_state({"start": [0.25, 0.5], "dt": 2})
+    assert (widget.start, widget.dt) == ((0.25, 0.5), 2.0)
+    widget.set_state({"dt": None})
+    assert widget.dt == math.inf
+    assert repr(widget) == "explore.Horizon(dt=inf, gamma=0.5, start=(0.25, 0.5))"
+
+
+@pytest.mark.parametrize(("gamma", "start"), [(0.3, -0.6), (0.7, -0.6), (0.7, 0.5)])
+def test_double_well_says_what_the_solver_says(gamma, start):
+    widget = explore.DoubleWell(start=start, gamma=gamma)
+    best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(), [start, 0.0])
+    assert widget.verdict() == ("cross" if best.asymptote[0] > 0 else "stay")
+    assert widget.actions()[widget.verdict()] == pytest.approx(best.action, abs=1e-5)
+    t, x = course(laws(gamma)[widget.verdict()], start)
+    np.testing.assert_allclose(x, best(t)[:, 0], atol=2e-4)
+    assert f"J = {signed(best.action, 4)}" in widget.description()
+
+
+def test_double_well_without_a_crossing_path():
+    widget = explore.DoubleWell(gamma=1.0)
+    assert math.isnan(widget.actions()["cross"])
+    assert widget.verdict() == "stay"
+    assert "no path can cross" in widget.description()
+
+
+def test_horizon_agrees_with_the_script(horizon):
+    for start, gamma, dt in [((-3, -3), 1.0, 1.0), ((2, -1), 0.0, 0.05), ((1, 3), 9.0, 0.2), ((3, 1), 0.4, 500.0)]:
+        widget = explore.Horizon(start, gamma, dt)
+        expression = """(() => {
+            const [start, gamma, dt] = given, g = start.map((x, i) => M.BOWL[i] * x);
+            return [M.optimalStep(M.BOWL, g, gamma, dt), M.newtonStep(M.BOWL, g),
+                    M.descentStep(M.BOWL, g, gamma, dt), M.ballisticStep(M.BOWL, g, gamma, dt)];
+        })()"""
+        found = horizon(expression, [start, gamma, dt])
+        for name, values in zip(("optimal", "newton", "descent", "ballistic"), found, strict=True):
+            values = [float(str(v).replace("Infinity", "inf")) for v in values]
+            np.testing.assert_allclose(widget.steps()[name], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "dt", "nearest"), [(1.0, math.inf, "newton"), (10.0, 0.1, "descent"), (0.0, 0.05, "ballistic")]
+)
+def test_horizon_names_the_nearest_limit(gamma, dt, nearest):
+    assert explore.Horizon(gamma=gamma, dt=dt).nearest() == nearest
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_static_twin_is_a_described_picture_of_the_state(widget):
+    first, again, other = widget().fallback(), widget().fallback(), widget(gamma=2.5).fallback()
+    assert first == again != other
+    figure = ElementTree.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", first))
+    image = figure.find("img")
+    assert figure.get("class") == "lossnav-fallback"
+    assert figure.get("data-for") == widget.__name__
+    assert image is not None
+    assert image.get("alt") == widget().description()
+    drawing = ElementTree.fromstring(base64.b64decode(image.get("src").partition("base64,")[2]))
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    width, height = (float(drawing.get(name)) for name in ("width", "height"))
+    points = re.findall(
+        r"[ML]([-\d.]+) ([-\d.]+)", " ".join(p.get("d", "") for p in drawing.iter() if p.tag.endswith("path"))
+    )
+    x, y = np.array(points, dtype=float).T
+    assert len(x) > 200
+    assert x.min() > 0 and x.max() < width
+    assert y.min() > 0 and y.max() < height
+
+
+@pytest.mark.parametrize("start", [(0, 0), (0, 2), (-3.8, 3.8)])
+@pytest.mark.parametrize("gamma", [0.0, 10.0])
+@pytest.mark.parametrize("dt", [0.01, math.inf])
+def test_static_twin_of_the_edges_of_the_range(start, gamma, dt):
+    assert "nan" not in explore.Horizon(start, gamma, dt).picture()
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_a_cell_shows_the_twin_first_and_then_the_widget(widget):
+    start_ipython()
+    from IPython.display import display
+
+    with capture_output() as captured:
+        display(widget())
+    twin, live = captured.outputs
+    assert "lossnav-fallback" in twin.data["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in live.data
+    assert live.data["text/plain"].startswith(f"explore.{widget.__name__}(")
