@@ -22,13 +22,13 @@ IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
 }))"""
 
-# What sticks out to the right although no ancestor scrolls: the culprits, for the message.
+# What sticks out to the right although no ancestor scrolls or clips it (a drawing clips its own content).
 TOO_WIDE = """(() => {
   const limit = window.innerWidth;
   const boxed = e => { for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
     if (getComputedStyle(p).overflowX !== 'visible') return true; return false; };
   const culprits = [...document.querySelectorAll('.bd-article *')]
-    .filter(e => e.getBoundingClientRect().right > limit + 1 && e.getBoundingClientRect().width > 0 && !boxed(e));
+    .filter(e => !e.ownerSVGElement && e.getBoundingClientRect().right > limit + 1 && e.getBoundingClientRect().width > 0 && !boxed(e));
   return {width: document.documentElement.scrollWidth, limit,
     culprits: culprits.slice(0, 5).map(e => e.outerHTML.slice(0, 160))};
 })()"""
