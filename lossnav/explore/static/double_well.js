@@ -11,7 +11,7 @@ const BEAD = 0.25; // time between two beads
 
 const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
-  "gradient descent (Eq. 4). The cost has a kink at θₛ, where the verdict changes.";
+  "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
 const COLOR = { optimal: "var(--ln-optimal)", descent: "var(--ln-descent)", neutral: "var(--ln-neutral)" };
 

@@ -239,7 +239,7 @@ function placeLabels(at, f, labels, handles, strokes) {
   for (const { text, x, y, dx, dy, color, far = 9 } of labels) {
     const width = 7.8 * text.length;
     const near = [[dx, dy], [1, 0], [-1, 0], [-dy, dx], [dy, -dx], [0.8, -0.6], [0.8, 0.6], [-0.8, -0.6], [-0.8, 0.6]];
-    const sides = [...near, [1, 1.4], [-1, 1.4], [1, -1.4], [-1, -1.4]];
+    const sides = [...near, [1, 1.8], [-1, 1.8], [1, -1.8], [-1, -1.8]];
     const boxes = sides.map(([sx, sy]) => {
       const [cx, cy] = [x + sx * (far + width / 2), y + sy * (far + 8)];
       const left = clamp(cx - width / 2, f.left + 1, f.left + f.size - width - 1);
