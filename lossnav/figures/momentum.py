@@ -47,7 +47,7 @@ def future_average(
     label(above, t[later] + 0.02 * t[-1], force[later], r"$-\nabla L(\theta_s)$", "loss", va="center")
     label(
         above,
-        t[later] + 0.10 * t[-1],
+        t[later] + 0.14 * t[-1],
         0.35 * force[peak],
         "shaded: faded by $e^{-\\gamma(s-t)}$,\nwhat $p_t$ adds up",
         "optimal",
@@ -229,7 +229,7 @@ def cost_of_steps(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], 
             (dt[end], cost[end]),
             arrowprops={"arrowstyle": "->", "color": COLOURS[rule], "lw": 1.2},
         )
-        label(ax, dt[end] * 1.15, 1.9 * cost[end], f"{text}\ndiverges", rule, va="center")
+        label(ax, dt[end] * 1.15, 1.35 * cost[end], f"{text}\ndiverges", rule, va="center")
     ax.axhline(least, color=COLOURS["ink"], lw=1.0)
     label(ax, dt[0], least * 0.93, "least possible", "ink", va="top")
     return figure

@@ -79,12 +79,13 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
     levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** 2
     ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
-    for place, (rule, (text, path)) in enumerate(curves.items()):
+    from_left = sorted(drawn, key=lambda rule: float(np.mean(drawn[rule][:, 0])))
+    for rule, (text, path) in curves.items():
         theta = drawn[rule]
         ax.plot(*theta.T, **line(rule, lw=2.4), path_effects=halo(4))
         if len(marks):
             ax.plot(*path(np.asarray(marks, dtype=np.float64)).T, **mark(rule))
-        _along(ax, theta, text, rule, place)
+        _along(ax, theta, text, rule, from_left.index(rule))
     ax.plot(*everything[0], "o", color=COLOURS["ink"], ms=7)
     label(ax, everything[0, 0] + 0.3 * margin[0], everything[0, 1] - 0.48 * margin[1], "start", "ink")
     points = loss.stationary_points()
@@ -95,7 +96,7 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
 
 
 def _along(ax: Axes, theta: np.ndarray, text: str, rule: str, place: int) -> None:
-    """Label a path beside its own part of the way: the first on its left, the others on their right."""
+    """Label a path beside its own part of the way: the leftmost on its left, the others on their right."""
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(theta, axis=0), axis=1))])
     at = theta[int(np.searchsorted(way, (0.42, 0.47, 0.45)[place % 3] * way[-1]))]
     side = -1 if place == 0 else 1
