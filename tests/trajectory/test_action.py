@@ -181,3 +181,11 @@ def test_unconverged_is_data_when_asked_for():
     traj = ln.solve(ln.Objective(gamma=0.3), WELL, [-0.6, 0.0], rtol=1e-300, throw=False)
     assert not traj.converged and "doubling the grid" in traj.reason
     assert "converged=False" in repr(traj)
+
+
+def test_a_failed_twin_does_not_displace_the_good_candidate():
+    """From 0.72 the search for a path into the left well ends on the right well's path: it must not count as a rival."""
+    section = ln.losses.Section(WELL)
+    traj = ln.solve(ln.Objective(gamma=0.3), section, [0.72])
+    law = phase_plane.feedback(ln.Objective(gamma=0.3), section, section.stationary_points()[2, 0], (0.0, 3.0))
+    assert traj.converged and traj.action == pytest.approx(float(law.action(0.72)), rel=1e-7)
