@@ -92,7 +92,7 @@ def ledger(**statuses: str) -> dict:
         if status != "open":
             row |= {"stated": "first", "check": "symbolic" if status == "checked" else "definition"}
             if status == "checked":
-                row["tests"] = ["tests/equations/test_x.py::test_y"]
+                row["tests"] = ["tests/equations/test_x.py::test_y", "tests/other/test_z.py::test_w"]
             else:
                 row["why"] = "It *names* things."
         rows.append(row)
@@ -195,7 +195,8 @@ def test_index_table(built: Project) -> None:
     assert "2 equations: 1 checked, 0 definitions, 1 open." in page
     assert "&amp; <em>markup</em>" in page and r"\(x_1\)" in page
     assert "<em>names</em>" in page  # why nothing checks V43
-    assert "equations/test_x.py" in page
+    names = re.findall(r'<code class="ln-test notranslate">(.*?)</code>', page)
+    assert names[:2] == ["test_<wbr>y", "tests/<wbr>other/<wbr>test_<wbr>z.py::<wbr>test_<wbr>w"]
     row = re.search(r'<tr[^>]*id="K16".*?</tr>', page, re.S)
     assert row and "open" in row.group(0) and 'href="sub/second.html#eq-K16"' in row.group(0)
     assert page.count("<th ") >= 10

@@ -34,6 +34,10 @@ class equation_place(nodes.inline):
     """The number in the index; becomes a link when some page states the equation."""
 
 
+class test_name(nodes.literal):
+    """The name of a test, which may break after an underscore."""
+
+
 class Ledger:
     """The rows of ``tests/equations/ledger.yml``, by label."""
 
@@ -170,7 +174,7 @@ class EquationIndex(SphinxDirective):
         group += [nodes.colspec(colwidth=width) for _, width in self.HEADINGS]
         group += nodes.thead("", nodes.row("", *(_entry(nodes.Text(title)) for title, _ in self.HEADINGS)))
         group += nodes.tbody("", *(self._row(row) for row in rows))
-        return nodes.table("", group, classes=["ln-ledger"])
+        return nodes.table("", group, classes=["ln-ledger"])  # its narrow form is in the stylesheet
 
     def _row(self, row: dict[str, Any]) -> nodes.Node:
         label, status = row["label"], row["status"]
@@ -179,8 +183,9 @@ class EquationIndex(SphinxDirective):
         state = f"{SYMBOLS.get(status, '')} {status}".strip()
         proof: list[nodes.Node] = []
         for test in row.get("tests", []):
-            name = test.removeprefix("tests/").replace("::", " :: ")
-            proof += [nodes.literal("", name, classes=["ln-test"]), nodes.Text(" ")]
+            file, _, name = test.partition("::")
+            shown = name if file.startswith("tests/equations/") else test
+            proof += [test_name("", shown), nodes.Text(" ")]
         if not proof and row.get("why"):
             proof, _ = self.parse_inline(row["why"])
         cells = [_entry(number), _entry(*meaning), _entry(nodes.inline("", state, classes=[f"ln-status-{status}"])),
@@ -257,6 +262,13 @@ def visit_mark(self: Any, node: equation_mark) -> None:
     raise nodes.SkipNode
 
 
+def visit_test(self: Any, node: test_name) -> None:
+    """Write the name with places where a line may break."""
+    words = self.encode(node.astext()).replace("_", "_<wbr>").replace("/", "/<wbr>").replace("::", "::<wbr>")
+    self.body.append(f'<code class="ln-test notranslate">{words}</code>')
+    raise nodes.SkipNode
+
+
 def skip(self: Any, node: nodes.Element) -> None:
     """Leave the mark out."""
     raise nodes.SkipNode
@@ -268,6 +280,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     others = dict.fromkeys(("latex", "text", "man", "texinfo"), (skip, None))
     app.add_node(equation_mark, html=(visit_mark, None), **others)
     app.add_node(equation_place)
+    app.add_node(test_name, html=(visit_test, None))
     app.add_transform(MarkEquations)
     app.add_directive("equation-index", EquationIndex)
     app.add_css_file("lossnav_ledger.css")
