@@ -293,10 +293,11 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=KEYS[name])
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """The whole page as a PNG: the window grows to the page's height for a moment."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        self.resize((int(size["width"]), int(size["height"])))
+        self.evaluate(SETTLE)
+        shot = self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
