@@ -82,7 +82,7 @@ def run_jupyter_book(output: Path, settings: Path) -> int:
         for raw in process.stdout:
             line = COLOUR_CODES.sub("", raw)
             file.write(line)
-            if SHOWN.search(line) and (shown := shown + 1) <= LINES_SHOWN:
+            if SHOWN.search(line) and "[IPKernelApp]" not in line and (shown := shown + 1) <= LINES_SHOWN:
                 print("  " + line.rstrip(), flush=True)
         code = process.wait()
     if code:
