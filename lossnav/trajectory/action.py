@@ -88,10 +88,9 @@ def _towards(
     else:
         span = 10 / objective.gamma  # the model is exact: any handover will do
     span = cut if cut is not None else span
-    span = min(span, 1200 / objective.gamma) if objective.gamma > 0 else span
     lengthened = False
     while True:
-        steps = settings.steps or _FIRST_STEPS
+        steps = settings.steps or _first_steps(objective, span)
         problem = Problem(objective, loss, span, steps, terminal=end, level=float(loss.value(place)))
         start = end.follow(theta0, problem.times) if steps <= 4096 else _relaxing(end, theta0, problem.times)
         traj = _refine(problem, start, settings)
@@ -103,6 +102,12 @@ def _towards(
             reason = f"no extremal from theta0 comes to rest at {np.array2string(place, precision=6)}"
             return replace(traj, converged=False, reason=reason, is_minimum=False)
         span, lengthened = 2 * span, True
+
+
+def _first_steps(objective: Objective, span: float) -> int:
+    """Return a power of two that resolves the discount: γΔt ≲ 1, or the scheme is not yet in its asymptotic range."""
+    wanted = max(_FIRST_STEPS, objective.gamma * span)
+    return min(2 ** math.ceil(math.log2(wanted)), _MOST_STEPS // 4)
 
 
 def _relaxing(end: LocalValue, theta0: Array, times: Array) -> Array:
@@ -117,7 +122,7 @@ def _relaxing(end: LocalValue, theta0: Array, times: Array) -> Array:
 def _from_starts(problem: Problem, theta0: Array, settings: Settings) -> list[Trajectory]:
     """Solve from one start for each place that the path may pass or end at."""
     objective, loss = problem.objective, problem.loss
-    problem = replace(problem, steps=settings.steps or _FIRST_STEPS)
+    problem = replace(problem, steps=settings.steps or _first_steps(objective, problem.horizon))
     free = replace(objective, horizon=math.inf)
     via = list(stationary.points(free, loss, theta0))
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]

@@ -44,7 +44,6 @@ def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: 
     """
     path = np.array(path, dtype=np.float64)
     free = slice(1, problem.steps if problem.fixed else problem.steps + 1)
-    root = np.exp(-problem.objective.gamma / 2 * problem.times[free])[:, None]  # √w: the symmetric scaling
     if path[free].size == 0:
         return Minimum(path, problem.action(path), 0.0, True, True, 0)
     # Damping is measured against what can make the Hessian indefinite: the loss's own curvature on the path.
@@ -59,11 +58,10 @@ def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: 
         diagonal, below = diagonal[free], below[1 : free.stop - 1]
         unit = problem.objective.k * problem.dt * curvature
         while True:
-            factored = blocks.factor(blocks.banded(diagonal + damping * unit * np.eye(path.shape[1]), below))
-            if factored is None:
+            step = _step(problem, diagonal + damping * unit * np.eye(path.shape[1]), below, gradient)
+            if step is None:
                 damping = max(4 * damping, 1e-3)
                 continue
-            step = -blocks.solve(factored, root * gradient) / root
             trial = path.copy()
             trial[free] += step
             with np.errstate(over="ignore", invalid="ignore"):
@@ -84,3 +82,20 @@ def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: 
         damping = damping / 8 if damping > 1e-3 else 0.0
     residual = float(np.max(np.abs(problem.gradient(path)[free])))
     return Minimum(path, action, residual, converged, definite, count)
+
+
+def _step(problem: Problem, diagonal: Array, below: Array, gradient: Array) -> Array | None:
+    """Return Newton's step, or None if the (scaled) Hessian is not positive definite.
+
+    The Hessian is scaled by √w from both sides, the gradient by 1/w; the step is unscaled. Where √w itself would
+    underflow, the factor still decides about definiteness, and LU solves the system with rows scaled by 1/w.
+    """
+    factored = blocks.factor(blocks.banded(diagonal, below))
+    if factored is None:
+        return None
+    gamma = problem.objective.gamma
+    if gamma * problem.horizon < 1200:
+        root = np.exp(-gamma / 2 * problem.dt * np.arange(len(gradient)))[:, None]
+        return -blocks.solve(factored, root * gradient) / root
+    half = math.exp(gamma * problem.dt / 2)
+    return -blocks.solve_general(diagonal, half * below, np.swapaxes(below, 1, 2) / half, gradient)

@@ -146,12 +146,6 @@ def _arguments(
             raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
     elif span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
         raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
-    limit = span if span is not None else objective.horizon
-    if math.isfinite(limit) and objective.gamma * limit > 1200:
-        raise ValueError(
-            f"horizon = {limit:g} with gamma = {objective.gamma:g}: e^(−gamma·horizon) underflows; use a horizon below "
-            f"{1200 / objective.gamma:g}, beyond which nothing counts"
-        )
     return theta, stop, span
 
 

@@ -184,8 +184,37 @@ def test_unconverged_is_data_when_asked_for():
 
 
 def test_a_failed_twin_does_not_displace_the_good_candidate():
-    """From 0.72 the search for a path into the left well ends on the right well's path: it must not count as a rival."""
+    """From 0.72 the search for a path to the left ends on the path to the right: it must not count as a rival."""
     section = ln.losses.Section(WELL)
     traj = ln.solve(ln.Objective(gamma=0.3), section, [0.72])
     law = phase_plane.feedback(ln.Objective(gamma=0.3), section, section.stationary_points()[2, 0], (0.0, 3.0))
     assert traj.converged and traj.action == pytest.approx(float(law.action(0.72)), rel=1e-7)
+
+
+@pytest.mark.parametrize(("gamma", "start"), [(30.0, -0.6), (60.0, 0.8), (60.0, -0.6), (60.0, 1.5)])
+def test_overdamped_paths_against_the_phase_plane(gamma, start):
+    """Large γ: e^{−γt} underflows long before the path arrives, and must not matter."""
+    section = ln.losses.Section(WELL)
+    low, barrier, high = section.stationary_points()[:, 0]
+    target, span = (low, (-2.0, 0.0)) if start < barrier else (high, (0.0, 2.0))
+    traj = ln.solve(ln.Objective(gamma=gamma), section, [start])
+    law = phase_plane.feedback(ln.Objective(gamma=gamma), section, target, span)
+    assert traj.asymptote[0] == pytest.approx(target, abs=1e-8)
+    assert traj.action == pytest.approx(float(law.action(start)), rel=1e-7)
+    assert traj.velocity(0.0)[0] == pytest.approx(float(law.speed(start)), rel=1e-4)
+    assert traj.velocity(2.0)[0] == pytest.approx(float(law.speed(traj(2.0)[0])), rel=1e-5)
+
+
+def test_underflowing_solver_equals_the_symmetric_one():
+    rng = np.random.default_rng(5)
+    diagonal = rng.normal(size=(4, 2, 2))
+    diagonal = diagonal @ np.swapaxes(diagonal, 1, 2) + 8 * np.eye(2)
+    below, above, right = rng.normal(size=(3, 2, 2)), rng.normal(size=(3, 2, 2)), rng.normal(size=(4, 2))
+    dense = np.zeros((8, 8))
+    for n in range(4):
+        dense[2 * n : 2 * n + 2, 2 * n : 2 * n + 2] = diagonal[n]
+        if n < 3:
+            dense[2 * n + 2 : 2 * n + 4, 2 * n : 2 * n + 2] = below[n]
+            dense[2 * n : 2 * n + 2, 2 * n + 2 : 2 * n + 4] = above[n]
+    found = blocks.solve_general(diagonal, below, above, right)
+    assert np.allclose(found.ravel(), np.linalg.solve(dense, right.ravel()))

@@ -213,7 +213,6 @@ def test_scaling_symmetry(dim):
         (lambda o, q: ln.solve(o, q, [0.0], method="magic"), ValueError, "method = 'magic'.*'action'"),
         (lambda o, q: ln.solve(o, q, [0.0], endpoint=[1.0]), ValueError, "endpoint is given, but horizon is not"),
         (lambda o, q: ln.solve(o, q, [0.0], horizon=-1.0), ValueError, "horizon = -1.0"),
-        (lambda o, q: ln.solve(o, q, [0.0], horizon=1e5, endpoint=[1.0]), ValueError, "underflows"),
         (lambda o, q: ln.solve(o, q, [0.0], steps=1), ValueError, "steps = 1"),
         (lambda o, q: ln.solve(None, q, [0.0]), ValueError, "objective = None"),
         (lambda o, q: ln.solve(o, None, [0.0]), ValueError, "loss = None"),
