@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -93,6 +94,8 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
 def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) -> Figure:
     """Draw how long the first steps are under a constant gradient, and the training loss of these steps.
 
+    The first ten losses are drawn one by one, later ones averaged over windows that grow with the step.
+
     Args:
         beta: β of the running average.
         runs: "ballistic" and "ballistic, corrected" → one history a seed.
@@ -112,7 +115,9 @@ def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) 
     left.set_yticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     left.minorticks_off()
     for rule, histories in runs.items():
-        _band(right, rule, np.array([h.step_loss[:steps] for h in histories]), marker=False)
+        losses = np.array([h.step_loss[:steps] for h in histories])
+        middles, windows = _windows(losses.shape[1])
+        _band(right, rule, np.stack([losses[:, w].mean(axis=1) for w in windows], axis=1), x=middles, marker=False)
     right.set(xscale="log", yscale="log", xlabel="step", ylabel="training loss of the batch")
     letter((left, right), ("constant gradient", "the network"))
     handles, names = right.get_legend_handles_labels()
@@ -149,6 +154,15 @@ def sensitivity(record: Record) -> Figure:
     handles, names = above.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=2)
     return figure
+
+
+def _windows(steps: int) -> tuple[np.ndarray, list[slice]]:
+    """Return middles and slices of windows over 1 … steps: single steps up to ten, then a tenth of a decade wide."""
+    edges = [*range(min(10, steps))]
+    while edges[-1] < steps:
+        edges.append(min(steps, max(edges[-1] + 1, math.ceil(edges[-1] * 10**0.1))))
+    windows = [slice(a, b) for a, b in pairwise(edges)]
+    return np.array([(w.start + w.stop + 1) / 2 for w in windows]), windows
 
 
 def _by_factor(runs: Sequence[Mapping[str, Any]], factors: Sequence[float], key: str, missing: float) -> np.ndarray:

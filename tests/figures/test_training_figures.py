@@ -51,6 +51,24 @@ def test_first_steps():
     np.testing.assert_allclose(lines(right)["ballistic, bias-corrected"], 6 / np.arange(1, 11))
 
 
+def test_later_losses_are_averaged_in_windows_that_cover_every_step_once():
+    figure = figures.first_steps(0.99, {"ballistic": histories([1.0])}, 20)
+    drawn = figure.axes[1].lines[0]
+    middles, values = np.asarray(drawn.get_xdata()), np.asarray(drawn.get_ydata())
+    widths = np.array(_widths(middles))
+    assert widths.sum() == 20 and widths[-1] > 1
+    np.testing.assert_allclose((values * widths).sum(), (3 / np.arange(1, 21)).sum())
+
+
+def _widths(middles):
+    """Widths of adjacent windows with these middles, the first of which holds step 1 alone."""
+    edge, widths = 0.5, []
+    for middle in middles:
+        widths.append(2 * (middle - edge))
+        edge = middle + widths[-1] / 2
+    return widths
+
+
 def test_sensitivity_leaves_gaps_where_every_run_diverged():
     results = [
         {"rule": "sgd", "factor": f, "seed": s, "test_accuracy": [0.5, 0.9 + s / 100], "train_loss": [1, 0.1 + s / 10]}
