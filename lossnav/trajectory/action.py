@@ -88,32 +88,44 @@ def _towards(
     else:
         span = 10 / objective.gamma  # the model is exact: any handover will do
     span = cut if cut is not None else span
+    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
     lengthened = False
     while True:
-        steps = settings.steps or _first_steps(objective, span)
-        problem = Problem(objective, loss, span, steps, terminal=end, level=float(loss.value(place)))
-        start = end.follow(theta0, problem.times) if steps <= 4096 else _relaxing(end, theta0, problem.times)
-        traj = _refine(problem, start, settings)
-        arrives = float(np.max(np.abs(traj(span) - place))) <= arrived
-        if cut is not None or end.growth >= 0 or (arrives and (traj.converged or not lengthened)):
-            return traj
-        if arrives or span * -end.growth > 200:
+        coarse = Problem(
+            objective, loss, span, _first_steps(objective, span, fastest), terminal=end, level=float(loss.value(place))
+        )
+        probe = newton.minimise(coarse, end.follow(theta0, coarse.times))
+        near = float(np.max(np.abs(probe.path[-1] - place))) <= 500 * arrived  # a coarse grid's own error
+        given_up = span * -end.growth > 200
+        if cut is not None or end.growth >= 0:
+            return _polish(coarse, probe, settings)
+        if near and (probe.converged or not lengthened):
+            traj = _polish(coarse, probe, settings)
+            if given_up or float(np.max(np.abs(traj(span) - place))) <= arrived:
+                return traj
+        elif near or given_up:
             # A path that only arrives because the grid ends, however long the grid, follows no extremal.
             reason = f"no extremal from theta0 comes to rest at {np.array2string(place, precision=6)}"
-            return replace(traj, converged=False, reason=reason, is_minimum=False)
+            return replace(_wrap(coarse, probe, None), converged=False, reason=reason, is_minimum=False)
         span, lengthened = 2 * span, True
 
 
-def _first_steps(objective: Objective, span: float) -> int:
-    """Return a power of two that resolves the discount: γΔt ≲ 1, or the scheme is not yet in its asymptotic range."""
-    wanted = max(_FIRST_STEPS, objective.gamma * span)
+def _polish(coarse: Problem, probe: newton.Minimum, settings: Settings) -> Trajectory:
+    if settings.steps is None:
+        return _refine(coarse, probe.path, settings)
+    return _refine(replace(coarse, steps=settings.steps), _resample(probe.path, settings.steps), settings)
+
+
+def _resample(path: Array, steps: int) -> Array:
+    """Return the path on another uniform grid by linear interpolation: a start for Newton."""
+    old, new = np.linspace(0.0, 1.0, len(path)), np.linspace(0.0, 1.0, steps + 1)
+    return np.stack([np.interp(new, old, column) for column in path.T], axis=1)
+
+
+def _first_steps(objective: Objective, span: float, fastest: float = 0.0) -> int:
+    """Return a power of two that resolves discount and law, γΔt ≤ ¼: else the scheme is not in its asymptotic range."""
+    wanted = max(_FIRST_STEPS, 4 * objective.gamma * span, 4 * fastest * span)
     return min(2 ** math.ceil(math.log2(wanted)), _MOST_STEPS // 4)
-
-
-def _relaxing(end: LocalValue, theta0: Array, times: Array) -> Array:
-    """Return ``end.follow`` on a long grid, through a coarse one: only a start for Newton."""
-    coarse = np.linspace(0.0, times[-1], 4097)
-    return np.stack([np.interp(times, coarse, column) for column in end.follow(theta0, coarse).T], axis=1)
 
 
 # ------------------------------------------------------------------------------------ finite horizon, free or fixed end
@@ -179,8 +191,7 @@ def _coarse_start(problem: Problem, path: Array) -> Array:
     if stride == 1:
         return path
     coarse = newton.minimise(replace(problem, steps=problem.steps // stride), path[::stride]).path
-    times = np.linspace(0.0, problem.horizon, len(coarse))
-    return np.stack([np.interp(problem.times, times, column) for column in coarse.T], axis=1)
+    return _resample(coarse, problem.steps)
 
 
 def _double(path: Array) -> Array:
