@@ -19,6 +19,7 @@ _MODULES = (  # euler_lagrange is a module that can be called
     "euler_lagrange",
     "explore",
     "figures",
+    "helmholtz",
     "losses",
     "models",
     "optim",
