@@ -1,0 +1,100 @@
+"""What every landscape offers, and its one-dimensional sections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+
+class Loss:
+    """A loss landscape over D parameters."""
+
+    dim: int
+
+    def value(self, theta: ArrayLike) -> Any:
+        """Return L(θ): a float for one θ, an array of shape (...) for a batch."""
+        raise NotImplementedError
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        """Return ∇L(θ), shape (..., D)."""
+        raise NotImplementedError
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        """Return ∇²L(θ), shape (..., D, D)."""
+        raise NotImplementedError
+
+    def stationary_points(self) -> Array | None:
+        """Return all points with ∇L = 0, shape (M, D), or None when no formula for them is known."""
+        return None
+
+    def expression(self, symbols: Any) -> Any:
+        """Return L in terms of the given symbols, or None when no formula is known."""
+        return None
+
+    def _points(self, theta: ArrayLike) -> Array:
+        theta = np.asarray(theta, dtype=np.float64)
+        if theta.ndim == 0 or theta.shape[-1] != self.dim:
+            raise ValueError(f"theta has shape {theta.shape}, but its last axis must have length {self.dim}")
+        return theta
+
+
+def scalar(value: Array) -> Any:
+    """Return a float for one value, the array for a batch."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+class Section(Loss):
+    """A one-dimensional section of a loss: all coordinates but one are held.
+
+    Args:
+        loss: the landscape that is cut.
+        axis: the free coordinate.
+        point: where the others are held, shape (D,); None is the origin.
+
+    Raises:
+        ValueError: if ``axis`` is not one of the loss's, or ``point`` has a wrong shape.
+    """
+
+    dim = 1
+
+    def __init__(self, loss: Loss, axis: int = 0, point: ArrayLike | None = None):
+        if axis not in range(loss.dim):
+            raise ValueError(f"axis = {axis!r}, but it must be one of 0 … {loss.dim - 1}")
+        self._loss, self._axis = loss, axis
+        self._point = np.zeros(loss.dim) if point is None else _checks.array("point", point, shape=(loss.dim,))
+
+    def value(self, theta: ArrayLike) -> Any:
+        return self._loss.value(self._lift(theta))
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        return self._loss.gradient(self._lift(theta))[..., self._axis : self._axis + 1]
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        part = slice(self._axis, self._axis + 1)
+        return self._loss.hessian(self._lift(theta))[..., part, part]
+
+    def stationary_points(self) -> Array | None:
+        """Return those of the loss that lie on the line, for a landscape that separates; None if some do not."""
+        points = self._loss.stationary_points()
+        if points is None:
+            return None
+        others = np.delete(points - self._point, self._axis, axis=-1)
+        return points[:, self._axis : self._axis + 1] if np.allclose(others, 0) else None
+
+    def expression(self, symbols: Any) -> Any:
+        full = [float(x) for x in self._point]
+        return self._loss.expression([symbols[0] if i == self._axis else x for i, x in enumerate(full)])
+
+    def _lift(self, theta: ArrayLike) -> Array:
+        theta = self._points(theta)
+        full = np.broadcast_to(self._point, (*theta.shape[:-1], self._loss.dim)).copy()
+        full[..., self._axis] = theta[..., 0]
+        return full
+
+    def __repr__(self) -> str:
+        return f"Section({self._loss!r}, axis={self._axis})"
