@@ -12,10 +12,11 @@ from typing import Any
 _NAMES = {
     "Explorable": "lossnav.explore.base",
     "DoubleWell": "lossnav.explore.double_well",
+    "DriftField": "lossnav.explore.drift_field",
     "Horizon": "lossnav.explore.horizon",
 }
 
-__all__ = ["DoubleWell", "Explorable", "Horizon"]
+__all__ = ["DoubleWell", "DriftField", "Explorable", "Horizon"]
 
 
 def __getattr__(name: str) -> Any:

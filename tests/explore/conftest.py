@@ -19,5 +19,10 @@ def double_well(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def drift_field(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, "kit.js", "drift_field_model.js", "drift_field.js")
+
+
+@pytest.fixture(scope="session")
 def horizon(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, "kit.js", "horizon_model.js", "regime_plane.js", "horizon.js")

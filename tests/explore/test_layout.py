@@ -44,6 +44,9 @@ FUZZ = """(async () => {
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
   const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
   const draw = { DoubleWell: () => ({ start: between(-1.5, 1.5), gamma: 0.05 * 100 ** between(0, 1) }),
+                 DriftField: () => ({ start: [between(-1.9, 1.9), between(-1.9, 1.9)],
+                                      minimum: [between(-1.9, 1.9), between(-1.9, 1.9)], rate: between(-10, 10),
+                                      decay: 4 * between(0, 1) ** 2, gamma: 10 * between(0, 1) ** 2 }),
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   let broken = null;
@@ -78,7 +81,7 @@ def address(folder: Path, widget: Explorable) -> str:
         "css": widget._css,
         "twin": widget.fallback(),
         "module": widget._esm,
-        "state": json.dumps(widget.get_state([name for name in ("start", "gamma", "dt") if widget.has_trait(name)])),
+        "state": json.dumps(widget.get_state(widget._state_names())),
     }
     path = folder / "page.html"
     path.write_text(PAGE % parts, encoding="utf-8")
@@ -86,7 +89,7 @@ def address(folder: Path, widget: Explorable) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("make", [explore.DoubleWell, explore.Horizon])
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon])
 def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
     with browser.page((width, 900)) as page:
         page.open(address(tmp_path, make()))
@@ -99,7 +102,7 @@ def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
         assert page.failures() == []
 
 
-@pytest.mark.parametrize("make", [explore.DoubleWell, explore.Horizon])
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon])
 def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, make):
     hidden = "getComputedStyle(document.querySelector('.lossnav-fallback')).display === 'none'"
     said = "[...document.querySelectorAll('.lossnav-readout')].map((e) => e.textContent)"

@@ -20,7 +20,7 @@ from lossnav.explore import base
 from lossnav.explore._picture import signed
 from lossnav.explore.double_well import course, laws
 
-WIDGETS = [explore.DoubleWell, explore.Horizon]
+WIDGETS = [explore.DoubleWell, explore.DriftField, explore.Horizon]
 LIMIT = 40_000  # bytes of script: each widget on a page carries its own copy
 
 
@@ -71,6 +71,11 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.DoubleWell(start=2), "start = 2"),
         (lambda: explore.DoubleWell(gamma=0), r"gamma = 0, .* >= 0\.05"),
         (lambda: explore.DoubleWell(gamma=math.nan), "gamma = nan"),
+        (lambda: explore.DriftField(start=(0, 2)), r"start = \(0, 2\)"),
+        (lambda: explore.DriftField(minimum=(0, 0, 0)), r"minimum has shape \(3,\)"),
+        (lambda: explore.DriftField(rate=11), "rate = 11"),
+        (lambda: explore.DriftField(decay=-0.1), r"decay = -0\.1"),
+        (lambda: explore.DriftField(gamma=math.inf), "gamma = inf"),
         (lambda: explore.Horizon(start=(1, 2, 3)), r"start has shape \(3,\)"),
         (lambda: explore.Horizon(start=(1, 5)), r"start = \(1, 5\)"),
         (lambda: explore.Horizon(gamma=-1), "gamma = -1"),
@@ -109,6 +114,27 @@ def test_double_well_without_a_crossing_path():
     assert math.isnan(widget.actions()["cross"])
     assert widget.verdict() == "stay"
     assert "no path can cross" in widget.description()
+
+
+@pytest.mark.parametrize(("rate", "decay", "gamma"), [(10.0, 0.0, 0.0), (2.5, 0.0, 2.0), (-3.0, 1.0, 5.0), (0, 0, 1)])
+def test_drift_field_says_where_the_path_ends(rate, decay, gamma):
+    widget = explore.DriftField(minimum=(0.5, -1.5), rate=rate, decay=decay, gamma=gamma)
+    drift = ln.drifts.Linear([[-decay, -rate], [rate, -decay]])
+    loss = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.5, -1.5])
+    direct = ln.solve(ln.Objective(gamma=gamma, drift=drift), loss, [1.5, 1.5], method="action")
+    np.testing.assert_allclose(widget.end(), direct.asymptote, atol=1e-6)
+    shrink = 4 / (4 + rate**2 + decay * (decay + gamma))  # minimum of L + |f|²/2 + γj|θ|²/2
+    np.testing.assert_allclose(widget.effective_minimum(), [0.5 * shrink, -1.5 * shrink], atol=1e-12)
+    assert (np.linalg.norm(widget.end() - widget.effective_minimum()) > 1e-3) == (rate != 0 and gamma > 0)
+    assert signed(widget.end()[1], 3) in widget.description()
+
+
+@pytest.mark.parametrize("start", [(0, 0), (-1.9, 1.9)])
+@pytest.mark.parametrize(("rate", "decay"), [(-10.0, 0.0), (0.0, 0.0), (10.0, 4.0)])
+@pytest.mark.parametrize("gamma", [0.0, 10.0])
+def test_drift_field_twin_at_the_edges_of_the_range(start, rate, decay, gamma):
+    words = explore.DriftField(start, (0, 0), rate, decay, gamma).picture()
+    assert "nan" not in words and "−0.000" not in words
 
 
 def test_horizon_agrees_with_the_script(horizon):

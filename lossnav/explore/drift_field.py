@@ -1,0 +1,176 @@
+"""The explorable of the chapter *Drift and partial control*: a drift field, and where the optimal path ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import traitlets
+
+from lossnav import _checks, helmholtz
+from lossnav._checks import Array
+from lossnav.drifts import Linear
+from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore.base import Explorable, bundle
+from lossnav.losses import Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.solve import solve
+
+STIFFNESS = 4.0
+EDGE = 1.9
+_TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+def _point(default: tuple[float, float]) -> traitlets.Tuple:
+    part = [traitlets.Float(min=-EDGE, max=EDGE) for _ in range(2)]
+    return traitlets.Tuple(*part, default_value=default)
+
+
+class DriftField(Explorable):
+    """The optimal path under the drift f = qQθ − jθ on L = 2|θ − θ*|², with η = k = 1 (Fig. 3c, d; Eqs. 115–132).
+
+    Drag the start or the minimum; move the drift's rotation rate q and decay rate j, and the discount rate γ. The end
+    of the path and the minimum of the effective loss are drawn: with q ≠ 0 and γ > 0 they differ.
+
+    Args:
+        start: θ(0), two numbers in [−1.9, 1.9].
+        minimum: θ*, two numbers in [−1.9, 1.9].
+        rate: q, in [−10, 10].
+        decay: j, in [0, 4].
+        gamma: γ, in [0, 10].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> DriftField(minimum=(0, -0.5), rate=10, decay=0, gamma=0).end().round(6)
+        array([ 0.      , -0.019231])
+    """
+
+    _esm = bundle("kit.js", "drift_field_model.js", "drift_field.js")
+
+    start = _point((1.5, 1.5)).tag(sync=True)
+    minimum = _point((0.0, -1.5)).tag(sync=True)
+    rate = traitlets.Float(2.5, min=-10.0, max=10.0).tag(sync=True)
+    decay = traitlets.Float(0.0, min=0.0, max=4.0).tag(sync=True)
+    gamma = traitlets.Float(2.0, min=0.0, max=10.0).tag(sync=True)
+
+    def __init__(
+        self,
+        start: Sequence[float] = (1.5, 1.5),
+        minimum: Sequence[float] = (0.0, -1.5),
+        rate: float = 2.5,
+        decay: float = 0.0,
+        gamma: float = 2.0,
+    ):
+        super().__init__(
+            start=_pair("start", start),
+            minimum=_pair("minimum", minimum),
+            rate=_checks.finite("rate", rate, low=-10.0, high=10.0),
+            decay=_checks.finite("decay", decay, low=0.0, high=4.0),
+            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+        )
+
+    def path(self) -> Trajectory:
+        """Return the optimal path."""
+        objective, loss = self._problem()
+        return solve(objective, loss, self.start)
+
+    def end(self) -> Array:
+        """Return where the optimal path ends, θ∞, shape (2,)."""
+        return self.path().asymptote
+
+    def effective_minimum(self) -> Array:
+        """Return the minimum of the effective loss (Eq. 132), shape (2,)."""
+        objective, loss = self._problem()
+        assert isinstance(objective.drift, Linear)
+        effective = helmholtz.effective_loss(objective, loss, helmholtz.split_affine(objective.drift))
+        points = effective.stationary_points()
+        assert points is not None  # its Hessian is at least that of L
+        return points[0]
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        end, effective = self.end(), self.effective_minimum()
+        return (
+            f"A plane with circles around the minimum {_shown(self.minimum)} of a loss and the arrows of a drift that "
+            f"turns at the rate q = {signed(self.rate, 2)} and decays at the rate j = {self.decay:.2f}. For "
+            f"γ = {self.gamma:.2f} the optimal path from {_shown(self.start)} ends at {_shown(end, 3)}; the minimum of "
+            f"the effective loss is {_shown(effective, 3)}."
+        )
+
+    def picture(self) -> str:
+        """Return the field, the loss, the path and the three places, as an SVG document."""
+        image = Picture(720, 500)
+        panel = Panel((46, 56, 446, 456), (-2.0, 2.0), (-2.0, 2.0))
+        pink, grey = colour("optimal"), colour("neutral")
+        image.text(46, 22, "Sailing with a drift", font_size=17, font_weight="bold")
+        image.frame(panel, "θ₂", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁")
+        angle = np.linspace(0, 2 * np.pi, 181)
+        for radius in np.arange(0.5, 3.5, 0.5):
+            ring = np.array(self.minimum) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+            for part in _visible(ring):
+                image.line(panel, part, "#a7acb5", 1.0)
+        self._arrows(image, panel)
+        path = self.path()
+        pace = max(abs(self.rate), self._decay_rate(path))
+        span = 7 / self._decay_rate(path)
+        t = np.linspace(0, span, int(np.clip(span * pace / 0.1, 200, 900)))
+        for part in _visible(path(t)):
+            image.line(panel, part, pink, 3.2)
+        image.dot(panel, self.start[0], self.start[1], colour("ink"), 8.0)
+        places = [
+            ("end of the path, θ∞", path.asymptote, pink, 6.0),
+            ("minimum of L_eff", self.effective_minimum(), colour("paper"), 6.0),
+            ("minimum of L, θ*", np.array(self.minimum), grey, 8.0),
+        ]
+        setting = f"q = {signed(self.rate, 2)}, j = {self.decay:.2f}, γ = {self.gamma:.2f}"
+        image.text(470, 76, setting, font_weight="bold")
+        for i, (words, place, fill, radius) in enumerate(reversed(places)):
+            x, y = panel.at(float(place[0]), float(place[1]))
+            for cx, cy in ((x, y), (480, 108 + 34 * i)):
+                image.add("circle", cx=cx, cy=cy, r=radius, fill=fill, stroke=colour("ink"), stroke_width=1.2)
+            image.text(494, 112 + 34 * i, words)
+            image.text(706, 112 + 34 * i, _shown(place, 3), text_anchor="end", fill=colour("soft"))
+        cost = "J = ∞" if math.isinf(path.action) else f"J = {signed(path.action, 3)}"
+        image.text(470, 222, f"{cost}; beyond resting {signed(path.excess, 3)}")
+        return image.svg()
+
+    def _problem(self) -> tuple[Objective, Quadratic]:
+        drift = Linear(self.rate * _TURN - self.decay * np.eye(2))
+        return Objective(gamma=self.gamma, drift=drift), Quadratic(STIFFNESS * np.eye(2), minimum=self.minimum)
+
+    def _decay_rate(self, path: Trajectory) -> float:
+        """Return λ: how fast the distance to the end shrinks, the same in all directions."""
+        aside = path.asymptote + np.array([1.0, 0.0])
+        return -float(solve(path.objective, path.loss, aside).velocity(0.0)[0])
+
+    def _arrows(self, image: Picture, panel: Panel) -> None:
+        for x in np.arange(-1.75, 2.0, 0.5):
+            for y in np.arange(-1.75, 2.0, 0.5):
+                f = self.rate * _TURN @ [x, y] - self.decay * np.array([x, y])
+                size = float(np.linalg.norm(f))
+                if size > 0:
+                    half = 0.21 / (size + 1.5) * f
+                    image.arrow(panel, [x - half[0], y - half[1]], [x + half[0], y + half[1]], "#9cc3dd")
+
+
+def _pair(name: str, value: Sequence[float]) -> tuple[float, float]:
+    point = _checks.array(name, value, shape=(2,))
+    if np.max(np.abs(point)) > EDGE:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but both its entries must be in [{-EDGE}, {EDGE}]")
+    return float(point[0]), float(point[1])
+
+
+def _visible(points: Array) -> list[Array]:
+    """Return the parts of a line that lie in the frame."""
+    inside = np.all(np.abs(points) <= 2.0, axis=-1)
+    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
+    return [part for part in np.split(points, edges) if len(part) > 1 and np.all(np.abs(part) <= 2.0)]
+
+
+def _shown(point: Sequence[float] | Array, digits: int = 2) -> str:
+    x, y = (signed(round(float(v), digits) + 0.0, digits) for v in point)  # + 0.0: no minus before a rounded zero
+    return f"({x}, {y})"

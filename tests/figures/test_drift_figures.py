@@ -1,0 +1,151 @@
+"""The figures of the drift chapter show what they were given, and their labels can be read."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.quiver import Quiver
+
+import lossnav as ln
+from lossnav import figures
+from lossnav.figures import drift as pictures
+
+START, T = np.array([1.5, 1.5]), np.linspace(0, 4, 200)
+BOWL = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.0, -0.5])
+SPAN = (-2.3, 2.3, -2.3, 2.3)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    with plt.style.context("default"):
+        figures.use_style()
+        yield
+    plt.close("all")
+
+
+def solved(field) -> ln.Trajectory:
+    return ln.solve(ln.Objective(gamma=0.5, drift=field), BOWL, START)
+
+
+def drawn(ax: Axes, colour: str) -> Line2D:
+    """The longest line of a colour."""
+    lines = [artist for artist in ax.lines if artist.get_color() == figures.COLOURS[colour]]
+    assert lines, f"no line in the colour of {colour}"
+    return max(lines, key=lambda artist: len(artist.get_xdata()))
+
+
+def assert_readable(figure: Figure) -> None:
+    """Every label lies inside the picture, and no two labels of a panel cover each other."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    for ax in figure.axes:
+        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in ax.texts if t.get_text()]
+        for n, (text, box) in enumerate(boxes):
+            assert box.x0 >= -1 and box.y0 >= -1, f"{text!r} leaves the picture"
+            assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, f"{text!r} leaves the picture"
+            assert not any(box.overlaps(other) for _, other in boxes[n + 1 :]), f"{text!r} covers another label"
+
+
+def test_sails_end_where_the_trajectories_do():
+    turning, decaying = ln.drifts.rotation(10.0), ln.drifts.weight_decay(10.0)
+    paths = [solved(turning), solved(decaying)]
+    alone = np.exp(-T)[:, None] * START
+    both = [pictures.Sail("sail", BOWL, field, path, alone)
+            for field, path in zip((turning, decaying), paths, strict=True)]
+    figure = pictures.sails(both, T, SPAN, (0.0, -0.000185), (-0.04, 0.07, -0.045, 0.008))
+    for ax, path in zip(figure.axes[:2], paths, strict=True):
+        np.testing.assert_allclose(drawn(ax, "optimal").get_xydata(), path(T))
+        ends = [a.get_xydata()[0] for a in ax.lines if len(a.get_xdata()) == 1]
+        assert any(np.allclose(end, path.asymptote) for end in ends)
+    words = " ".join(text.get_text() for text in figure.axes[2].texts)
+    assert f"{abs(paths[0].asymptote[1]):.6f}" in words and "0.000185" in words
+    assert_readable(figure)
+
+
+def test_arrows_point_along_the_field():
+    figure, ax = plt.subplots()
+    pictures.arrows(ax, ln.drifts.Linear([[0.0, 0.0], [1.0, 0.0]]), SPAN, 8)
+    quiver = next(artist for artist in ax.collections if isinstance(artist, Quiver))
+    u, v = np.asarray(quiver.U), np.asarray(quiver.V)
+    assert np.all(u == 0) and np.all(np.sign(v) == np.sign(quiver.X))
+    # twice the field, √2 times the arrow, and none longer than its cell
+    order = np.argsort(np.abs(quiver.X))
+    assert abs(v[order[-1]]) <= 4.6 / 8
+    assert abs(v[order[-1]] / v[order[0]]) == pytest.approx(np.sqrt(abs(quiver.X[order[-1]] / quiver.X[order[0]])))
+    pictures.arrows(ax, lambda x: [float(x[0] > 0), 0.0], SPAN, 4)  # zero in half of the plane
+    figure.canvas.draw()
+
+
+def test_signs_draws_both_claims_and_the_checks():
+    right, wrong = np.exp(-T) - 0.25, 1.5 * np.exp(-T) - 0.9
+    when = np.array([0.5, 2.0])
+    figure = pictures.signs(T, [("right", "optimal", right), ("wrong", "ballistic", wrong)],
+                            (when, np.interp(when, T, right)), -0.5)
+    np.testing.assert_allclose(drawn(figure.axes[0], "optimal").get_ydata(), right)
+    np.testing.assert_allclose(drawn(figure.axes[0], "ballistic").get_ydata(), wrong)
+    assert_readable(figure)
+
+
+def test_overtaking_takes_the_resting_cost_off():
+    x = np.linspace(0, 8, 81)
+    best, other, drifting = 6 * (1 - np.exp(-3 * x)) + 0.25 * x, 6 * (1 - np.exp(-3 * x)) + 0.5 * x, 9 * x
+    figure = pictures.overtaking(
+        x, {"optimal": ("best", best), "newton": ("to the\nminimum", other), "loss": ("alone", drifting)}, 0.25, 6.0)
+    above, below = figure.axes
+    np.testing.assert_allclose(drawn(above, "optimal").get_ydata(), best)
+    np.testing.assert_allclose(drawn(below, "optimal").get_ydata(), best - 0.25 * x)
+    np.testing.assert_allclose(drawn(below, "loss").get_ydata(), drifting - 0.25 * x)
+    assert_readable(figure)
+    for ax in figure.axes:
+        for text in ax.texts:
+            assert 0 <= text.get_position()[1] <= ax.get_ylim()[1], "a label outside its panel squeezes the panel"
+
+
+def test_ends_draws_one_arc_per_rate():
+    angle = np.linspace(0, np.pi, 60)
+    arcs = {}
+    for q, size in ((1, 0.8), (4, 0.2)):
+        arc = size / 2 * np.stack([np.sin(angle), -1 - np.cos(angle)], axis=-1)
+        arcs[f"$q={q}$"] = (arc, arc[20], arc[0])
+    figure = pictures.ends([0.0, -1.0], arcs, [[0.3, -0.4]])
+    curves = [a.get_xydata() for a in figure.axes[0].lines if len(a.get_xdata()) == 60]
+    assert len(curves) == 2
+    np.testing.assert_allclose(curves[0], arcs["$q=1$"][0])
+    assert_readable(figure)
+
+
+def test_wrong_way_marks_both_ends():
+    path = solved(ln.drifts.rotation(2.0))(T)
+    paths = {"optimal": ("optimal", path), "ballistic": ("(115)", 0.6 * path)}
+    figure = pictures.wrong_way(BOWL, ln.drifts.rotation(2.0), paths, path[::40], SPAN)
+    np.testing.assert_allclose(drawn(figure.axes[0], "ballistic").get_xydata(), 0.6 * path)
+    assert_readable(figure)
+    with pytest.raises(ValueError, match="no known minimum"):
+        pictures.wrong_way(ln.losses.Function(lambda x: (x**2).sum(-1), dim=2), ln.drifts.rotation(1.0), {}, path, SPAN)
+
+
+def test_decomposition_draws_all_fields_to_one_scale():
+    whole = ln.drifts.Linear([[-1.0, -1.0], [1.0, -1.0]])
+    parts = [("$f$", whole), ("gradient", ln.drifts.weight_decay(1.0)), ("rest", ln.drifts.rotation(0.25))]
+    figure = pictures.decomposition(parts, [("$L$", BOWL.value)], SPAN, points=6)
+    arrows = [next(a for a in ax.collections if isinstance(a, Quiver)) for ax in figure.axes[:3]]
+    longest = [float(np.max(np.hypot(a.U, a.V))) for a in arrows]
+    assert longest[0] / longest[1] == pytest.approx(2**0.25)  # square roots of √2 and of 4
+    assert longest[1] / longest[2] == pytest.approx(2.0)
+    assert [ax.get_title(loc="left")[0] for ax in figure.axes] == list("abcd")
+
+
+def test_shares_shows_both_shapes():
+    ratio = np.array([1.0, 2.0, 10.0])
+    smooth = np.geomspace(1, 10, 40)
+    figure = pictures.shares((ratio, [0.84, 0.55, 0.04]), (smooth, np.linspace(1, 0.04, 40)), (1.0, "disc"))
+    np.testing.assert_allclose(drawn(figure.axes[0], "optimal").get_ydata(), [0.84, 0.55, 0.04])
+    assert_readable(figure)
