@@ -125,7 +125,8 @@ function fieldMoving(at, f, { minimum, rate, decay }, law) {
   for (const r of [0.5, 1, 1.5, 2, 2.5, 3]) {
     draw(inner, "circle", { class: "ln-contour", cx: f.x(minimum[0]), cy: f.y(minimum[1]), r: r * unit });
   }
-  draw(inner, "path", { d: fieldArrows(f, law.drift), fill: "var(--ln-descent)", stroke: "var(--ln-descent)", "stroke-width": 1.1, "stroke-opacity": 0.6, "fill-opacity": 0.6 });
+  const blue = "color-mix(in srgb, var(--ln-descent) 75%, var(--ln-lean))"; // stands out in the dark, too
+  draw(inner, "path", { d: fieldArrows(f, law.drift), fill: blue, stroke: blue, "stroke-width": 1.1, opacity: 0.75 });
   const pixel = ([x, y]) => [f.x(x), f.y(y)];
   const line = (points, style) => draw(inner, "path", { class: "ln-line", d: trace(points.map(pixel)), ...style });
   const drifting = driftTimes(decay, rate).map(law.alone);
