@@ -21,6 +21,7 @@ from lossnav.trajectory.riccati import LocalValue
 
 _MOST_STEPS = 2**20
 _FIRST_STEPS = 128
+NO_EXTREMAL = "no extremal from theta0 comes to rest at "
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ def solve(
     else:
         ends = stationary.targets(objective, loss, theta0)
         found = [_towards(objective, loss, theta0, end, horizon, settings) for end in ends]
+        if all(traj.reason.startswith(NO_EXTREMAL) for traj in found):
+            saddles = stationary.saddles(objective, loss, theta0)
+            found += [_onto_saddle(objective, loss, theta0, saddle, horizon, settings) for saddle in saddles]
     return _best(found)
 
 
@@ -105,9 +109,38 @@ def _towards(
                 return traj
         elif near or given_up:
             # A path that only arrives because the grid ends, however long the grid, follows no extremal.
-            reason = f"no extremal from theta0 comes to rest at {np.array2string(place, precision=6)}"
-            return replace(_wrap(coarse, probe, None), converged=False, reason=reason, is_minimum=False)
+            return _none(coarse, probe, place)
         span, lengthened = 2 * span, True
+
+
+def _onto_saddle(
+    objective: Objective, loss: Loss, theta0: Array, saddle: LocalValue, cut: float | None, settings: Settings
+) -> Trajectory:
+    """Solve for the extremal that comes to rest at a saddle: only starts on its stable manifold have one."""
+    place = saddle.centre
+    rates = np.linalg.eigvals(saddle.closed).real
+    distance = float(np.max(np.abs(theta0 - place)))
+    arrived = 1e-5 * max(1.0, float(np.max(np.abs(place))))
+    slowest = -float(np.max(rates, initial=-objective.gamma, where=rates < 0))
+    span = cut if cut is not None else (math.log(max(distance / arrived, 1.0)) + 6.0) / slowest
+    steps = _first_steps(objective, span, float(np.max(np.abs(rates))))
+    coarse = Problem(objective, loss, span, steps, terminal=saddle, level=float(loss.value(place)))
+    probe = newton.minimise(coarse, saddle.follow(theta0, coarse.times))
+    if not probe.converged or float(np.max(np.abs(probe.path[-1] - place))) > arrived:
+        return _none(coarse, probe, place)
+    return _polish(coarse, probe, settings)
+
+
+def _none(problem: Problem, probe: newton.Minimum, place: Array) -> Trajectory:
+    """Return the attempt with what it shows: that no extremal leads there, or only that the grid was too coarse."""
+    step = problem.objective.gamma * problem.dt
+    reason = NO_EXTREMAL + np.array2string(place, precision=6)
+    if step > 1:  # the largest grid does not resolve the discount: its failure says nothing about the problem
+        reason = (
+            f"strongly overdamped: {problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, "
+            "which must be < 1; give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
+        )
+    return replace(_wrap(problem, probe, None), converged=False, reason=reason, is_minimum=False)
 
 
 def _polish(coarse: Problem, probe: newton.Minimum, settings: Settings) -> Trajectory:

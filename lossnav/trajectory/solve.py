@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -128,16 +129,16 @@ def _arguments(
     if not isinstance(loss, Loss):
         raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
     _checks.one_of("method", method, METHODS)
-    theta = _checks.array("theta0", np.atleast_1d(np.asarray(theta0)), shape=(loss.dim,))
+    theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
     objective.metric_matrix(loss.dim)
     objective.check_dim(loss.dim)
     _checks.positive("rtol", rtol)
-    if steps is not None and (isinstance(steps, bool) or int(steps) != steps or steps < 2):
-        raise ValueError(f"steps = {steps!r}, but it must be None or an integer >= 2")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 2):
+        raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
     span = None if horizon is None else _checks.positive("horizon", horizon)
     stop = None
     if endpoint is not None:
-        stop = _checks.array("endpoint", np.atleast_1d(np.asarray(endpoint)), shape=(loss.dim,))
+        stop = _checks.array("endpoint", np.atleast_1d(_checks.array("endpoint", endpoint)), shape=(loss.dim,))
         if math.isfinite(objective.horizon):
             if span is not None and span != objective.horizon:
                 raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
@@ -159,26 +160,27 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
     if result.converged and result.is_minimum is False:
         result = replace(result, converged=False, reason="a conjugate point: the path is stationary but not a minimum")
     if result.converged:
-        _check_energy(result)
+        result = _check_energy(result)
     if throw and not result.converged:
-        if any("no extremal" in other.reason for other in result.candidates) and not any(
-            other.converged for other in result.candidates
-        ):
+        # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
+        if all(other.reason.startswith(action.NO_EXTREMAL) for other in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
         raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
     return result
 
 
-def _check_energy(result: Trajectory) -> None:
+def _check_energy(result: Trajectory) -> Trajectory:
     """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys."""
     objective = result.objective
     if objective.gamma == 0 or objective.drift is not None or math.isfinite(result.end):
-        return
+        return result
     start = np.zeros(1)
     height = float(result.potential(start)[0])
     predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
     if abs(predicted - result.action) > 1e-3 * max(abs(predicted), abs(result.action), abs(height) / objective.gamma):
-        raise NotConverged(
+        reason = (
             f"the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta: J = {result.action:.9g}, expected "
             f"{predicted:.9g}; give more steps or a longer horizon"
         )
+        return replace(result, converged=False, reason=reason)
+    return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy.optimize
@@ -76,6 +77,29 @@ def targets(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -
         lowest = min(end.rest for end in ends)
         ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
     return ends
+
+
+def saddles(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> list[riccati.LocalValue]:
+    """Return the local value function at each saddle or maximum blunt enough for γ that staying there is optimal.
+
+    That needs ω² = γ²/4 + ηkh > 0 in every mode. The law is the linear one with its runaway modes held: the optimum
+    that ends there starts on the stable manifold (at a barrier's top, say), where those modes are not excited.
+    """
+    if objective.gamma == 0 or objective.drift is not None:
+        return []
+    held = []
+    for point in points(objective, loss, theta0, seed=seed):
+        try:
+            model = riccati.local_value(objective, loss, point)
+        except NoMinimiser:
+            continue
+        if model.growth >= 0:
+            rates, vectors = np.linalg.eig(model.closed)  # similar to a symmetric matrix: real
+            closed = (vectors * np.minimum(rates.real, 0.0)) @ np.linalg.inv(vectors)
+            still = np.zeros_like(point)
+            rest = objective.k * float(loss.value(point))
+            held.append(replace(model, linear=still, shift=still, closed=closed.real, fixed=point, rest=rest))
+    return held
 
 
 def _starts(theta0: Array, seed: int) -> Array:

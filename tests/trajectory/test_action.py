@@ -219,3 +219,31 @@ def test_underflowing_solver_equals_the_symmetric_one():
             dense[2 * n : 2 * n + 2, 2 * n + 2 : 2 * n + 4] = above[n]
     found = blocks.solve_general(diagonal, below, above, right)
     assert np.allclose(found.ravel(), np.linalg.solve(dense, right.ravel()))
+
+
+@pytest.mark.parametrize("gamma", [3.95, 8.0])
+@pytest.mark.parametrize("height", [0.0, 1.5])
+def test_on_top_of_the_barrier_staying_is_optimal_when_overdamped(gamma, height):
+    """Above 2√(ηk|h_b|) = 3.9019 paths leave the barrier no faster than they like; from its very top none leaves."""
+    loss = ln.losses.DoubleWell()
+    barrier = loss.stationary_points()[1]
+    top = barrier + np.array([0.0, height])
+    objective = ln.Objective(gamma=gamma)
+    traj = ln.solve(objective, loss, top)
+    np.testing.assert_allclose(traj.asymptote, barrier, atol=1e-12)
+    np.testing.assert_allclose(traj(100.0), traj.asymptote, atol=1e-6)
+    across = ln.solve(objective, ln.losses.Quadratic([[2.0]], minimum=[0.0]), [height])  # θ₂ separates
+    np.testing.assert_allclose(traj.action, loss.value(traj.asymptote) / gamma + across.action, rtol=1e-8)
+    beside = ln.value(objective, loss, top + np.array([1e-7, 0.0]))  # V is continuous: there the path does leave
+    np.testing.assert_allclose(traj.action, beside, rtol=1e-6)
+
+
+def test_at_the_threshold_the_top_of_the_barrier_is_not_called_insoluble():
+    loss = ln.losses.DoubleWell()
+    with pytest.raises(ln.NotConverged):  # crossing exists, but starts at a speed that rounding swamps
+        ln.solve(ln.Objective(gamma=3.9), loss, loss.stationary_points()[1])
+
+
+def test_too_overdamped_for_the_largest_grid_is_said_and_not_called_insoluble():
+    with pytest.raises(ln.NotConverged, match="overdamped"):
+        ln.solve(ln.Objective(gamma=1e3), ln.losses.DoubleWell(), [-0.6, 2.0])

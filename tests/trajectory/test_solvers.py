@@ -1,6 +1,7 @@
 """Four solvers with different mathematics must find the same optimum; perturbed paths must cost more."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -259,3 +260,27 @@ def test_scaling_symmetry(dim):
 def test_errors_say_what_is_wrong(call, error, words):
     with pytest.raises(error, match=words):
         call(ln.Objective(gamma=1.0), ln.losses.Quadratic([[1.0]], minimum=[1.0]))
+
+
+def test_a_path_that_breaks_the_energy_identity_is_data_when_asked_for(monkeypatch):
+    from lossnav.trajectory import action
+
+    true = action.solve
+    monkeypatch.setattr(action, "solve", lambda *a, **b: replace(true(*a, **b), action=1.0))
+    problem = ln.Objective(gamma=0.5), ln.losses.DoubleWell(), [0.5, 0.5]
+    traj = ln.solve(*problem, throw=False)
+    assert not traj.converged and "gamma·J" in traj.reason
+    with pytest.raises(ln.NotConverged, match="gamma·J"):
+        ln.solve(*problem)
+
+
+@pytest.mark.parametrize("theta0", [[[1.0], [2.0, 3.0]], "here", None, [1j, 0.0]])
+def test_a_start_that_is_no_vector_is_named(theta0):
+    with pytest.raises(ValueError, match="theta0"):
+        ln.solve(ln.Objective(), ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0]), theta0)
+
+
+@pytest.mark.parametrize("steps", ["a", 1, 2.5, True])
+def test_a_wrong_number_of_steps_is_named(steps):
+    with pytest.raises(ValueError, match="steps"):
+        ln.solve(ln.Objective(), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0], method="action", steps=steps)
