@@ -70,7 +70,7 @@ def array(name: str, value: ArrayLike, *, shape: tuple[int | None, ...] | None =
         if result.dtype.kind == "c":
             raise TypeError
         result = result.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a torch tensor that requires grad
         raise ValueError(f"{name} = {shown(value)}, but it must be an array of real numbers") from None
     if shape is not None and (
         result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True))

@@ -111,3 +111,10 @@ def test_vectorised_function_that_mixes_axes_up_is_not_taken_for_batched():
 def test_bad_arguments_name_the_argument(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_ragged_arguments_are_named():
+    with pytest.raises(ValueError, match="hessian"):
+        ln.losses.Quadratic([[1.0, 2.0], [3.0]], minimum=[0.0, 0.0])
+    with pytest.raises(ValueError, match="minimum"):
+        ln.losses.Quadratic(np.eye(2), minimum=[[1.0], [2.0, 3.0]])

@@ -37,7 +37,7 @@ class Quadratic(Loss):
         gradient: ArrayLike | None = None,
         offset: float = 0.0,
     ):
-        matrix = np.asarray(hessian)
+        matrix = _checks.array("hessian", hessian)
         self._hessian = _checks.symmetric("hessian", matrix.reshape(1, 1) if matrix.ndim == 0 else matrix)
         self.dim = len(self._hessian)
         if (minimum is None) == (gradient is None):
@@ -45,7 +45,7 @@ class Quadratic(Loss):
             raise ValueError(f"exactly one of minimum and gradient must be given, but {given} was")
         self.offset = _checks.finite("offset", offset)
         name, vector = ("minimum", minimum) if minimum is not None else ("gradient", gradient)
-        point = np.atleast_1d(np.asarray(vector))
+        point = np.atleast_1d(_checks.array(name, vector))  # type: ignore[arg-type]  # the one that is not None
         self.minimum: Array | None = None
         if name == "minimum":
             self.minimum = _checks.array(name, point, shape=(self.dim,))
