@@ -97,5 +97,5 @@ def _step(problem: Problem, diagonal: Array, below: Array, gradient: Array) -> A
     if gamma * problem.horizon < 1200:
         root = np.exp(-gamma / 2 * problem.dt * np.arange(len(gradient)))[:, None]
         return -blocks.solve(factored, root * gradient) / root
-    half = math.exp(gamma * problem.dt / 2)
+    half = math.exp(min(gamma * problem.dt / 2, 300.0))  # beyond, the grid is hopeless; the caller says so
     return -blocks.solve_general(diagonal, half * below, np.swapaxes(below, 1, 2) / half, gradient)

@@ -130,6 +130,9 @@ def _arguments(
         raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
     _checks.one_of("method", method, METHODS)
     theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
+    height = loss.value(theta)
+    if not math.isfinite(height):
+        raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
     objective.metric_matrix(loss.dim)
     objective.check_dim(loss.dim)
     _checks.positive("rtol", rtol)

@@ -247,3 +247,13 @@ def test_at_the_threshold_the_top_of_the_barrier_is_not_called_insoluble():
 def test_too_overdamped_for_the_largest_grid_is_said_and_not_called_insoluble():
     with pytest.raises(ln.NotConverged, match="overdamped"):
         ln.solve(ln.Objective(gamma=1e3), ln.losses.DoubleWell(), [-0.6, 2.0])
+
+
+def test_nearly_flat_valley_is_reported_not_an_overflow():
+    """The rate is ηkh/γ = 1e-9, so an endless grid would need γΔt ≫ 1; a deadline makes the problem tractable."""
+    bowl = ln.losses.Quadratic([[1e-9]], minimum=[0.0])
+    loss = ln.losses.Function(bowl.value, bowl.gradient, bowl.hessian, dim=1)
+    traj = ln.solve(ln.Objective(gamma=1.0), loss, [1.0], throw=False)
+    assert not traj.converged and "overdamped" in traj.reason
+    timed = ln.Objective(gamma=1.0, horizon=20.0)
+    np.testing.assert_allclose(ln.value(timed, loss, [1.0]), ln.value(timed, bowl, [1.0]), rtol=1e-8)

@@ -280,6 +280,11 @@ def test_a_start_that_is_no_vector_is_named(theta0):
         ln.solve(ln.Objective(), ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0]), theta0)
 
 
+def test_a_start_where_the_loss_is_not_finite_is_said():
+    with pytest.raises(ValueError, match=r"loss.value\(theta0\) = nan"):
+        ln.solve(ln.Objective(gamma=1.0), ln.losses.Function(lambda x: float("nan"), dim=1), [1.0])
+
+
 @pytest.mark.parametrize("steps", ["a", 1, 2.5, True])
 def test_a_wrong_number_of_steps_is_named(steps):
     with pytest.raises(ValueError, match="steps"):
