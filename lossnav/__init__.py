@@ -14,6 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = (  # euler_lagrange is a module that can be called
+    "classifiers",
     "data",
     "drifts",
     "euler_lagrange",

@@ -28,7 +28,7 @@ class Objective:
         k: loss weight k > 0, unit 1/T.
         gamma: discount rate γ ≥ 0, unit 1/T: 0 is farsighted, large is myopic.
         metric: G, shape (D, D), symmetric positive definite; None is the identity; a callable G(θ) is understood by
-            ``lossnav.euler_lagrange`` only.
+            ``lossnav.euler_lagrange`` and ``lossnav.trajectory.curved``.
         drift: f, from ``lossnav.drifts``; None is zero.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
 
@@ -69,11 +69,32 @@ class Objective:
             return np.eye(dim)
         if callable(self.metric):
             raise ValueError(
-                "metric is a function of theta, but this needs a constant metric: see lossnav.euler_lagrange"
+                "metric is a function of theta, but this needs a constant metric: see lossnav.trajectory.curved"
             )
         if len(self.metric) != dim:
             raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
         return self.metric
+
+    def metric_at(self, theta: ArrayLike) -> Array:
+        """Return G(θ), shape (..., D, D), at points of shape (..., D); a constant metric is the same everywhere.
+
+        Raises:
+            ValueError: if a metric that depends on θ is not symmetric positive definite at one of the points.
+        """
+        points = np.asarray(theta, dtype=np.float64)
+        dim = points.shape[-1]
+        if not callable(self.metric):
+            return np.broadcast_to(self.metric_matrix(dim), (*points.shape, dim))
+        flat = points.reshape(-1, dim)
+        values = [_checks.array("metric(theta)", self.metric(point.copy()), shape=(dim, dim)) for point in flat]
+        metric = np.array(values).reshape(-1, dim, dim)
+        gap = np.max(np.abs(metric - np.swapaxes(metric, 1, 2)), axis=(1, 2), initial=0.0)
+        if np.any(gap > 1e-8 * np.max(np.abs(metric), axis=(1, 2), initial=0.0)):
+            raise ValueError("metric(theta) differs from its transpose, but it must be symmetric")
+        lowest = float(np.min(np.linalg.eigvalsh(metric), initial=math.inf))
+        if not lowest > 0:
+            raise ValueError(f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite")
+        return metric.reshape(*points.shape, dim)
 
     def check_dim(self, dim: int) -> None:
         """Raise ValueError unless metric and drift fit a problem of ``dim`` parameters."""
@@ -92,4 +113,6 @@ class Objective:
         theta, slip = np.asarray(theta, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
         if self.drift is not None:
             slip = slip - self.drift(theta)
+        if callable(self.metric):
+            return np.einsum("...i,...ij,...j->...", slip, self.metric_at(theta), slip) / (2 * self.eta)
         return np.einsum("...i,ij,...j->...", slip, self.metric_matrix(slip.shape[-1]), slip) / (2 * self.eta)

@@ -54,6 +54,61 @@ def test_cost_rate_written_out():
     assert objective.cost_rate(loss, theta, velocity) == pytest.approx(by_hand, rel=1e-14)
 
 
+def test_metric_at_of_a_constant_metric_is_the_same_everywhere():
+    points = np.random.default_rng(0).normal(size=(3, 4, 2))
+    given = np.array([[2.0, 0.5], [0.5, 1.0]])
+    assert np.array_equal(ln.Objective(metric=given).metric_at(points), np.broadcast_to(given, (3, 4, 2, 2)))
+    assert np.array_equal(ln.Objective().metric_at(points[0, 0]), np.eye(2))
+    with pytest.raises(ValueError, match="metric has shape"):
+        ln.Objective(metric=given).metric_at([1.0, 2.0, 3.0])
+
+
+def test_metric_at_and_kinetic_of_a_metric_that_depends_on_theta():
+    objective = ln.Objective(eta=0.5, metric=lambda x: [[1 + x[0] ** 2, x[1]], [x[1], 2 + x[1] ** 2]])
+    points, velocity = np.random.default_rng(1).normal(size=(2, 3, 4, 2))
+    metric = objective.metric_at(points)
+    assert metric.shape == (3, 4, 2, 2)
+    x, y = points[2, 1]
+    assert np.allclose(metric[2, 1], [[1 + x**2, y], [y, 2 + y**2]], rtol=1e-15)
+    assert np.array_equal(objective.metric_at(points[2, 1]), metric[2, 1])
+    u, v = velocity[2, 1]
+    by_hand = ((1 + x**2) * u**2 + 2 * y * u * v + (2 + y**2) * v**2) / (2 * 0.5)
+    assert objective.kinetic(points, velocity)[2, 1] == pytest.approx(by_hand, rel=1e-14)
+    assert objective.kinetic(points[2, 1], velocity[2, 1]) == pytest.approx(by_hand, rel=1e-14)
+
+
+def test_metric_at_cannot_be_used_to_change_its_argument():
+    def meddling(x):
+        x[0] = 9.0
+        return np.eye(2)
+
+    point = np.array([1.0, 2.0])
+    ln.Objective(metric=meddling).metric_at(point)
+    assert point.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        (lambda x: np.diag([1.0, x[0]]), "eigenvalue -2.*positive definite"),
+        (lambda x: [[1.0, 0.5], [0.0, 1.0]], "symmetric"),
+        (lambda x: 1e-12 * np.array([[1.0, 0.5], [0.0, 1.0]]), "symmetric"),
+        (lambda x: np.eye(3), r"metric\(theta\) has shape"),
+        (lambda x: [[np.nan, 0.0], [0.0, 1.0]], r"metric\(theta\).*finite"),
+    ],
+)
+def test_metric_at_refuses_what_is_no_metric(metric, words):
+    with pytest.raises(ValueError, match=words):
+        ln.Objective(metric=metric).metric_at([[1.0, 0.0], [-2.0, 0.0]])
+
+
+def test_a_metric_that_depends_on_theta_is_refused_where_it_must_be_constant():
+    objective = ln.Objective(metric=lambda x: np.eye(2))
+    for call in (lambda: objective.metric_matrix(2), lambda: ln.update(objective, [1.0, 0.0], np.eye(2), 1.0)):
+        with pytest.raises(ValueError, match=r"constant metric.*trajectory\.curved"):
+            call()
+
+
 def test_rotation_turns_counter_clockwise():
     drift = ln.drifts.rotation(2.0)
     assert np.allclose(drift([1.0, 0.0]), [0.0, 2.0])

@@ -210,3 +210,77 @@ def test_rates_are_the_roots_of_the_characteristic_polynomial():
     for rate, h in zip(rules.rates(objective, hessian), curvature, strict=True):
         roots = np.roots([1.0, -0.9, -0.4 * 1.7 * h])  # Eq. 74
         assert -rate == pytest.approx(roots.min(), rel=1e-9)
+
+
+def test_one_eigendecomposition_is_all_that_is_cubic(monkeypatch):
+    """D = 1000 with a metric: one ``eigh(H, G)``; another factorisation, or a product with its modes, shows."""
+    dim = 1000
+    rng = np.random.default_rng(0)
+    metric = np.diag(rng.uniform(0.5, 2.0, dim))
+    low_rank = rng.normal(size=(dim, 3))
+    hessian = np.diag(rng.uniform(0.5, 2.0, dim)) + low_rank @ low_rank.T / dim
+    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4, metric=metric)  # its own Cholesky check is done here, once
+    slope = rng.normal(size=dim)
+    calls = []
+    genuine = scipy.linalg.eigh
+
+    def counted(*args, **kwargs):
+        calls.append(np.shape(args[0]))
+        with monkeypatch.context() as inside:
+            for module, name, function in saved:
+                inside.setattr(module, name, function)
+            return genuine(*args, **kwargs)
+
+    def refuse(name):
+        def refused(*args, **kwargs):
+            raise AssertionError(f"{name} was called")
+
+        return refused
+
+    names = "solve inv pinv svd svdvals eig eigvals eigh eigvalsh cholesky cho_factor qr lu lu_factor schur expm sqrtm"
+    names += " fractional_matrix_power det slogdet lstsq matrix_power matrix_rank norm"
+    saved = [(m, n, getattr(m, n)) for m in (scipy.linalg, np.linalg) for n in names.split() if hasattr(m, n)]
+    for module, name, _ in saved:
+        monkeypatch.setattr(module, name, refuse(f"{module.__name__}.{name}"))
+    monkeypatch.setattr(scipy.linalg, "eigh", counted)
+    Watched.products = 0
+    monkeypatch.setattr(rules.modes, "decompose", watched(rules.modes.decompose))
+    step = ln.update(objective, slope, hessian, 0.8)
+    monkeypatch.undo()
+    assert calls == [(dim, dim)]
+    assert Watched.products == 0
+    # and it is the right step: H·Δθ from the flow of the linear equation, mode by mode
+    h, x = genuine(hessian, metric)
+    rate = np.sqrt(0.2**2 + 0.91 * h) - 0.2
+    assert np.allclose(step, -x @ (-np.expm1(-rate * 0.8) / h * (x.T @ slope)), rtol=1e-9, atol=1e-12)
+
+
+class Watched(np.ndarray):
+    """An array that counts its products with other matrices."""
+
+    products = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [np.asarray(x) for x in inputs]
+        if ufunc is np.matmul and all(x.ndim == 2 and min(x.shape) > 1 for x in plain):
+            Watched.products += 1
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        return result.view(Watched) if isinstance(result, np.ndarray) else result
+
+
+def watched(decompose):
+    def decomposed(*args):
+        basis = decompose(*args)
+        return type(basis)(basis.curvature, basis.directions.view(Watched))
+
+    return decomposed
+
+
+def test_the_watch_sees_a_matrix_product():
+    """Negative control of the test above."""
+    Watched.products = 0
+    square = np.eye(3).view(Watched)
+    _ = square @ np.ones(3)
+    assert Watched.products == 0
+    _ = square.T @ square
+    assert Watched.products == 1

@@ -14,9 +14,10 @@ _NAMES = {
     "DoubleWell": "lossnav.explore.double_well",
     "DriftField": "lossnav.explore.drift_field",
     "Horizon": "lossnav.explore.horizon",
+    "MetricEllipse": "lossnav.explore.metric_ellipse",
 }
 
-__all__ = ["DoubleWell", "DriftField", "Explorable", "Horizon"]
+__all__ = ["DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ It shares with the other solvers only the list of resting places; the equations,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,8 @@ from lossnav.trajectory import stationary
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue
 
+Motion = Callable[[Array, Array], Array]
+
 
 def solve(
     objective: Objective, loss: Loss, theta0: Array, *, horizon: float | None, endpoint: Array | None, tol: float = 1e-9
@@ -26,18 +29,18 @@ def solve(
     if endpoint is not None or math.isfinite(objective.horizon):
         span = horizon if endpoint is not None else objective.horizon
         assert span is not None
-        return _collocate(objective, loss, theta0, span, None, endpoint, tol)
+        return collocate(objective, loss, theta0, span, None, endpoint, tol)
     ends = stationary.targets(objective, loss, theta0)
     found = []
     for end in ends:
         span = 12.0 / -end.growth if end.growth < 0 else 10.0 / objective.gamma
         span = horizon if horizon is not None else span
-        found.append(_collocate(objective, loss, theta0, span, end, None, tol))
+        found.append(collocate(objective, loss, theta0, span, end, None, tol))
     found.sort(key=lambda traj: (not traj.converged, traj.action, traj.excess))
     return replace(found[0], others=tuple(found))
 
 
-def _collocate(
+def collocate(
     objective: Objective,
     loss: Loss,
     theta0: Array,
@@ -45,8 +48,14 @@ def _collocate(
     end: LocalValue | None,
     endpoint: Array | None,
     tol: float,
+    motion: Motion | None = None,
 ) -> Trajectory:
+    """Return the extremal from ``theta0`` to one end: a resting place, a fixed ``endpoint``, or a free end at ``span``.
+
+    ``motion`` maps θ and θ̇, shape (N, D) each, to θ̈; None is the equation for a constant metric.
+    """
     dim = loss.dim
+    accelerate = motion or (lambda theta, velocity: _acceleration(objective, loss, theta, velocity))
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
     place = theta0 if end is None else (end.fixed if rests else end.centre)
     level = 0.0 if end is None else float(loss.value(place))
@@ -56,7 +65,7 @@ def _collocate(
         cost = np.exp(-objective.gamma * t) * (
             np.asarray(objective.cost_rate(loss, theta, velocity)) - objective.k * level
         )
-        return np.vstack([velocity.T, _acceleration(objective, loss, theta, velocity).T, cost[None, :]])
+        return np.vstack([velocity.T, accelerate(theta, velocity).T, cost[None, :]])
 
     def boundary(left: Array, right: Array) -> Array:
         theta, velocity = right[:dim], right[dim : 2 * dim]

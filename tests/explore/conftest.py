@@ -26,3 +26,8 @@ def drift_field(tmp_path_factory: pytest.TempPathFactory) -> Script:
 @pytest.fixture(scope="session")
 def horizon(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, "kit.js", "horizon_model.js", "regime_plane.js", "horizon.js")
+
+
+@pytest.fixture(scope="session")
+def metric_ellipse(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, "kit.js", "metric_ellipse_model.js", "metric_ellipse.js")

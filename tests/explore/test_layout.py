@@ -47,6 +47,8 @@ FUZZ = """(async () => {
                  DriftField: () => ({ start: [between(-1.9, 1.9), between(-1.9, 1.9)],
                                       minimum: [between(-1.9, 1.9), between(-1.9, 1.9)], rate: between(-10, 10),
                                       decay: 4 * between(0, 1) ** 2, gamma: 10 * between(0, 1) ** 2 }),
+                 MetricEllipse: () => ({ start: [between(-2.6, 2.6), between(-2.6, 2.6)], angle: between(-90, 90),
+                                         ratio: between(1, 8), gamma: 10 * between(0, 1) ** 2 }),
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   let broken = null;
@@ -89,7 +91,7 @@ def address(folder: Path, widget: Explorable) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon])
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon, explore.MetricEllipse])
 def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
     with browser.page((width, 900)) as page:
         page.open(address(tmp_path, make()))
@@ -102,7 +104,7 @@ def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
         assert page.failures() == []
 
 
-@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon])
+@pytest.mark.parametrize("make", [explore.DoubleWell, explore.DriftField, explore.Horizon, explore.MetricEllipse])
 def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, make):
     hidden = "getComputedStyle(document.querySelector('.lossnav-fallback')).display === 'none'"
     said = "[...document.querySelectorAll('.lossnav-readout')].map((e) => e.textContent)"

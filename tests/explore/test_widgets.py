@@ -20,7 +20,7 @@ from lossnav.explore import base
 from lossnav.explore._picture import signed
 from lossnav.explore.double_well import course, laws
 
-WIDGETS = [explore.DoubleWell, explore.DriftField, explore.Horizon]
+WIDGETS = [explore.DoubleWell, explore.DriftField, explore.Horizon, explore.MetricEllipse]
 LIMIT = 40_000  # bytes of script: each widget on a page carries its own copy
 
 
@@ -56,6 +56,7 @@ def test_bundle_refuses_a_wrong_order():
         ("descent", "gradient descent"),
         ("ballistic", "ballistic"),
         ("newton", "newton"),
+        ("natural", "natural gradient"),
         ("neutral", "loss"),
     ],
 )
@@ -76,6 +77,10 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.DriftField(rate=11), "rate = 11"),
         (lambda: explore.DriftField(decay=-0.1), r"decay = -0\.1"),
         (lambda: explore.DriftField(gamma=math.inf), "gamma = inf"),
+        (lambda: explore.MetricEllipse(start=(0, 2.7)), r"start = \(0, 2\.7\)"),
+        (lambda: explore.MetricEllipse(angle=91), "angle = 91"),
+        (lambda: explore.MetricEllipse(ratio=0.5), r"ratio = 0\.5"),
+        (lambda: explore.MetricEllipse(gamma=-1), "gamma = -1"),
         (lambda: explore.Horizon(start=(1, 2, 3)), r"start has shape \(3,\)"),
         (lambda: explore.Horizon(start=(1, 5)), r"start = \(1, 5\)"),
         (lambda: explore.Horizon(gamma=-1), "gamma = -1"),

@@ -1,0 +1,160 @@
+"""The explorable of the chapter *Parameter-space geometry*: a metric drawn as its ellipse, and the steps it turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import traitlets
+
+from lossnav import _checks, rules
+from lossnav._checks import Array
+from lossnav.explore._picture import Panel, Picture, Style, colour, signed
+from lossnav.explore.base import Explorable, bundle
+from lossnav.losses import Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.solve import solve
+
+CURVATURES = np.array([0.25, 2.0])
+EDGE = 2.6  # farthest start; the frame ends at 3
+WIDEST = 8.0  # largest axis ratio
+_FRAME = 3.0
+_SIZE = 0.7  # the drawn ellipse, in unit ellipses
+_REACH = 1.7  # length of the arrows
+_HESSIAN = np.diag(CURVATURES)
+_RULES = {
+    "natural": ("natural gradient", "8 3 2 3"),
+    "ballistic": ("ballistic", "none"),
+    "newton": ("Newton", "9 3 2 3 2 3"),
+    "descent": ("gradient descent", "7 4"),
+}
+
+
+class MetricEllipse(Explorable):
+    """A bowl with a metric: the optimal path beside natural gradient, ballistic and Newton's step (Eqs. 8–10).
+
+    L = ½θᵀHθ, H = diag(1/4, 2), η = k = 1. The metric G has det G = 1; its unit ellipse {v: vᵀGv = 1} is drawn at the
+    start: velocities of one price. Drag its end, or the start; move its angle and axis ratio, and the discount rate γ.
+
+    Args:
+        start: θ(0), two numbers in [−2.6, 2.6].
+        angle: from the θ₁ axis to the ellipse's long axis, in degrees, in [−90, 90].
+        ratio: of the ellipse's axes, long to short, in [1, 8].
+        gamma: γ, in [0, 10].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> MetricEllipse(angle=0, ratio=8**0.5).spread() < 1e-6  # G is a multiple of H
+        True
+    """
+
+    _esm = bundle("kit.js", "metric_ellipse_model.js", "metric_ellipse.js")
+
+    start = traitlets.Tuple(
+        traitlets.Float(min=-EDGE, max=EDGE), traitlets.Float(min=-EDGE, max=EDGE), default_value=(1.3, 1.8)
+    ).tag(sync=True)
+    angle = traitlets.Float(-30.0, min=-90.0, max=90.0).tag(sync=True)
+    ratio = traitlets.Float(3.0, min=1.0, max=WIDEST).tag(sync=True)
+    gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
+
+    def __init__(
+        self, start: Sequence[float] = (1.3, 1.8), angle: float = -30.0, ratio: float = 3.0, gamma: float = 1.0
+    ):
+        point = _checks.array("start", start, shape=(2,))
+        if np.max(np.abs(point)) > EDGE:
+            raise ValueError(f"start = {_checks.shown(start)}, but both its entries must be in [{-EDGE}, {EDGE}]")
+        super().__init__(
+            start=(float(point[0]), float(point[1])),
+            angle=_checks.finite("angle", angle, low=-90.0, high=90.0),
+            ratio=_checks.finite("ratio", ratio, low=1.0, high=WIDEST),
+            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+        )
+
+    def metric(self) -> Array:
+        """Return G, shape (2, 2), with det G = 1."""
+        axes = self._axes()
+        return axes @ np.diag([1 / self.ratio, self.ratio]) @ axes.T
+
+    def path(self) -> Trajectory:
+        """Return the optimal path."""
+        return solve(self._objective(), Quadratic(_HESSIAN, minimum=(0.0, 0.0)), self.start)
+
+    def directions(self) -> dict[str, Array]:
+        """Return the directions of the natural-gradient, ballistic, Newton's and plain gradient step, shape (2,)."""
+        slope = _HESSIAN @ np.array(self.start)
+        priced, plain = Objective(gamma=1.0, metric=self.metric()), Objective(gamma=1.0)
+        return {
+            "natural": rules.gradient_descent(priced, slope, _HESSIAN, 1.0),
+            "ballistic": rules.ballistic(priced, slope, _HESSIAN, 1.0),
+            "newton": rules.newton(priced, slope, _HESSIAN),
+            "descent": rules.gradient_descent(plain, slope, _HESSIAN, 1.0),
+        }
+
+    def spread(self) -> float:
+        """Return the angle between the natural gradient and Newton's step, in degrees; 0 at the minimum."""
+        (a, b), (c, d) = (self.directions()[name] for name in ("natural", "newton"))
+        return math.degrees(abs(math.atan2(a * d - b * c, a * c + b * d)))
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        return (
+            "Contours of a valley along θ₁, with the optimal path from "
+            f"({signed(self.start[0], 2)}, {signed(self.start[1], 2)}) to its bottom. At the start an ellipse of "
+            f"equally dear velocities, its long axis {self.ratio:.2f} times the short one and turned by "
+            f"{signed(self.angle, 1)}°, and arrows for natural gradient, ballistic, Newton's and plain gradient step. "
+            f"For γ = {self.gamma:.2f} the path costs J = {self.path().action:.3f}; the natural gradient and Newton's "
+            f"step are {self.spread():.1f}° apart."
+        )
+
+    def picture(self) -> str:
+        """Return the contours, the ellipse, the path and the directions, as an SVG document."""
+        image = Picture(720, 500)
+        panel = Panel((46, 56, 446, 456), (-_FRAME, _FRAME), (-_FRAME, _FRAME))
+        image.text(46, 22, "A metric turns the step", font_size=17, font_weight="bold")
+        ticks = (-3, -2, -1, 0, 1, 2, 3)
+        image.frame(panel, "θ₂ (h = 2)", ticks, ticks, "θ₁ (h = 1/4)")
+        turn = np.linspace(0, 2 * np.pi, 361)
+        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+        for level in np.arange(0.5, 5.0, 0.5):
+            _draw_inside(image, panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
+        start = np.array(self.start)
+        shape = circle * _SIZE * np.array([math.sqrt(self.ratio), 1 / math.sqrt(self.ratio)])
+        _draw_inside(image, panel, start + shape @ self._axes().T, colour("ink"), 1.8)
+        r = rules.rates(self._objective(), _HESSIAN)
+        _draw_inside(image, panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2)
+        ways, reach = self.directions(), min(_REACH, float(np.linalg.norm(start)))
+        for name in reversed(_RULES):
+            size = float(np.linalg.norm(ways[name]))
+            if size > 0:
+                image.arrow(panel, start, start + reach / size * ways[name], colour(name), _RULES[name][1])
+        image.dot(panel, float(start[0]), float(start[1]), colour("ink"), 8.0)
+        image.text(474, 76, f"γ = {self.gamma:.2f}, J = {self.path().action:.3f}", font_weight="bold")
+        for i, (name, (words, dash)) in enumerate({"optimal": ("optimal path", "none"), **_RULES}.items()):
+            y = 112 + 34 * i
+            style: Style = {"stroke": colour(name), "stroke_width": 2.6, "stroke_dasharray": dash}
+            image.add("line", x1=474, x2=502, y1=y - 4, y2=y - 4, **style)
+            image.text(510, y, words)
+        image.text(474, 292, f"ellipse: ratio {self.ratio:.2f}, turned by {signed(self.angle, 1)}°")
+        image.text(474, 318, f"natural gradient to Newton: {self.spread():.1f}°", fill=colour("soft"))
+        return image.svg()
+
+    def _objective(self) -> Objective:
+        return Objective(gamma=self.gamma, metric=self.metric())
+
+    def _axes(self) -> Array:
+        """Return the ellipse's long and short axis as unit columns."""
+        turn = math.radians(self.angle)
+        return np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+
+
+def _draw_inside(image: Picture, panel: Panel, points: Array, stroke: str, width: float) -> None:
+    """Draw the parts of a line that lie in the frame."""
+    inside = np.all(np.abs(points) <= _FRAME, axis=-1)
+    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
+    for part in np.split(points, edges):
+        if len(part) > 1 and np.all(np.abs(part) <= _FRAME):
+            image.line(panel, part, stroke, width)

@@ -1,0 +1,69 @@
+// The optimum on L = ½θᵀHθ, H = diag(h), with a metric G and η = k = 1, in the modes HX = GX diag(c), XᵀGX = I (Eqs. 8–10).
+
+export const VALLEY = [1 / 4, 2]; // h
+
+const dot = ([a, b], [c, d]) => a * c + b * d;
+const apply = ([a, b, c], [x, y]) => [a * x + b * y, b * x + c * y]; // symmetric matrices as [m₁₁, m₁₂, m₂₂]
+
+/** G: unit ellipse of area π, its long axis `ratio` times the short one and `angle` degrees from the θ₁ axis. */
+export function metricOf(angle, ratio) {
+  const turn = (angle * Math.PI) / 90; // 2α in radians
+  const [mean, half] = [(ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2];
+  const aside = Math.abs(angle) % 90 === 0 ? 0 : half * Math.sin(turn); // exactly 0 along the axes
+  return [mean - half * Math.cos(turn), -aside, mean + half * Math.cos(turn)];
+}
+
+/** Its inverse: det G = 1, so the price of the two axes changes places. */
+export const inverseOf = ([a, b, c]) => [c, -b, a];
+
+/** Curvatures c per unit of price, ascending, and the modes, the columns of X. */
+export function priceModes(metric, h = VALLEY) {
+  const [g11, g12, g22] = metric;
+  // The root of G with det G = 1 is (G + I)/√(tr G + 2); so its inverse S is [G₂₂ + 1, −G₁₂, G₁₁ + 1] over the same.
+  const size = Math.sqrt(g11 + g22 + 2);
+  const s = [(g22 + 1) / size, -g12 / size, (g11 + 1) / size];
+  const a = s[0] ** 2 * h[0] + s[1] ** 2 * h[1]; // SHS, symmetric
+  const b = s[1] * (s[0] * h[0] + s[2] * h[1]);
+  const d = s[1] ** 2 * h[0] + s[2] ** 2 * h[1];
+  const high = (a + d) / 2 + Math.hypot((a - d) / 2, b);
+  const low = (h[0] * h[1]) / high; // det G⁻¹H = det H, without cancellation
+  const turn = Math.atan2(2 * b, a - d) / 2; // of the steep mode
+  const steep = [Math.cos(turn), Math.sin(turn)];
+  return { curvatures: [low, high], modes: [apply(s, [-steep[1], steep[0]]), apply(s, steep)] };
+}
+
+/** The optimum from `start`: curvatures, rates (Eq. 75), the path, its cost, and the four directions at the start. */
+export function metricLaw({ start, angle, ratio, gamma }, h = VALLEY) {
+  const metric = metricOf(angle, ratio);
+  const { curvatures, modes } = priceModes(metric, h);
+  const rates = curvatures.map((c) => c / (Math.sqrt(gamma ** 2 / 4 + c) + gamma / 2));
+  const slope = start.map((x, i) => h[i] * x);
+  const along = modes.map((mode) => dot(mode, slope)); // Xᵀg = diag(c)z₀
+  const blend = (weights) => [0, 1].map((j) => weights[0] * modes[0][j] + weights[1] * modes[1][j]);
+  const place = (t) => blend(along.map((v, i) => (v / curvatures[i]) * Math.exp(-rates[i] * t)));
+  const action = along.reduce((sum, v, i) => sum + (rates[i] / 2) * (v / curvatures[i]) ** 2, 0);
+  const downhill = apply(inverseOf(metric), slope);
+  const ways = {
+    natural: downhill.map((v) => -v),
+    ballistic: blend(along.map((v, i) => -v / Math.sqrt(curvatures[i]))),
+    newton: start.map((x) => -x),
+    descent: slope.map((v) => -v),
+    optimal: blend(along.map((v, i) => (-rates[i] * v) / curvatures[i])), // θ̇(0)
+  };
+  const commute = Math.abs(metric[1] * (h[1] - h[0])) < 1e-9; // GH − HG has no other entry
+  return { metric, curvatures, modes, rates, place, action, ways, commute };
+}
+
+/** The angle between two directions in degrees, 0 to 180; 0 where one has no length. */
+export const between = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;
+
+/** Times that follow the path to where it cannot be told from its end. */
+export const restTimes = (rates, count = 160) => Array.from({ length: count + 1 }, (_, i) => (9 / rates[0]) * (i / count) ** 3);
+
+/** The angle in (−90, 90] and the axis ratio in [1, most] of the ellipse of this size with its long axis ending at `tip`. */
+export function ellipseThrough([x, y], size, most) {
+  let angle = Math.round((Math.atan2(y, x) * 180) / Math.PI); // whole degrees, so that the axes can be hit
+  if (angle > 90) angle -= 180;
+  if (angle <= -90) angle += 180;
+  return { angle, ratio: Math.min(most, Math.max(1, (Math.hypot(x, y) / size) ** 2)) };
+}

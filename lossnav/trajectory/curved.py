@@ -1,0 +1,133 @@
+r"""Optimal paths under a metric that depends on θ: the Euler–Lagrange equations with their connection terms, Eq. 90.
+
+.. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
+
+They come from ``lossnav.euler_lagrange``, which derives them from the Lagrangian, and are solved by scipy's
+collocation. Near a resting place velocities are small and the connection terms, quadratic in them, vanish: there the
+metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.euler_lagrange import euler_lagrange
+from lossnav.losses import Loss
+from lossnav.objective import Objective
+from lossnav.trajectory import boundary_value, riccati, stationary
+from lossnav.trajectory.boundary_value import Motion
+from lossnav.trajectory.result import Trajectory
+
+_LIFETIMES = 12.0  # of the slowest mode, until the path is handed over to the frozen metric
+
+
+def solve(
+    objective: Objective,
+    loss: Loss,
+    theta0: ArrayLike,
+    *,
+    horizon: float | None = None,
+    endpoint: ArrayLike | None = None,
+    motion: Motion | None = None,
+    throw: bool = True,
+    tol: float = 1e-8,
+) -> Trajectory:
+    r"""Return the extremal of J from ``theta0`` under G(θ); of several, the cheapest.
+
+    Args:
+        objective: η, k, γ and a metric that may be a function of θ; no drift. A finite ``objective.horizon`` is a
+            deadline with a free end.
+        loss: the landscape, of D parameters.
+        theta0: start, shape (D,).
+        horizon: with ``endpoint``, the time T at which θ(T) = endpoint.
+        endpoint: fixes the end, shape (D,).
+        motion: maps θ and θ̇, shape (N, D) each, to θ̈, in place of the Euler–Lagrange equations: what a path looks
+            like that leaves a term out. Its J is still the objective's.
+        throw: raise ``NotConverged`` if collocation fails; else return what it has, ``converged`` False.
+        tol: relative tolerance of the collocation.
+
+    Returns:
+        The trajectory; ``is_minimum`` is None, for stationarity is all that is checked.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+        NoMinimiser: if the loss has no stationary point in which an optimal path can end.
+        NotConverged: with the residual.
+
+    Example:
+        >>> import lossnav as ln
+        >>> half_plane = ln.Objective(metric=lambda x: [[1 / x[1] ** 2, 0], [0, 1 / x[1] ** 2]])
+        >>> flat = ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2)
+        >>> path = solve(half_plane, flat, [-1.0, 1.0], horizon=1.0, endpoint=[1.0, 1.0])
+        >>> bool(abs(path(0.5)[1] - 2**0.5) < 1e-6)  # without a loss: a geodesic, here a circle about the origin
+        True
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 8, 88–91.
+    """
+    theta, stop, span = _arguments(objective, loss, theta0, horizon, endpoint)
+    move = motion or euler_lagrange(objective, loss).acceleration
+    if span is not None:
+        found = [boundary_value.collocate(objective, loss, theta, span, None, stop, tol, move)]
+    else:
+        ends = _ends(objective, loss, theta)
+        found = [
+            boundary_value.collocate(objective, loss, theta, _LIFETIMES / -end.growth, end, None, tol, move)
+            for end in ends
+        ]
+        found.sort(key=lambda path: (not path.converged, path.action, path.excess))
+    best = replace(found[0], others=tuple(found))
+    if throw and not best.converged:
+        raise NotConverged(
+            f"{best.reason} (residual {best.residual:.3g}); start nearer to the end, or loosen tol = {tol:g}"
+        )
+    return best
+
+
+def _arguments(
+    objective: Objective, loss: Loss, theta0: ArrayLike, horizon: float | None, endpoint: ArrayLike | None
+) -> tuple[Array, Array | None, float | None]:
+    """Return the checked start, fixed end (None: free or at rest) and duration (None: infinite)."""
+    if objective.drift is not None:
+        raise ValueError("objective.drift is set, but paths under a metric that depends on theta need drift = None")
+    objective.check_dim(loss.dim)
+    theta = _checks.array("theta0", theta0, shape=(loss.dim,))
+    objective.metric_at(theta)
+    if endpoint is None:
+        if horizon is not None:
+            raise ValueError(
+                f"horizon = {horizon:g} is given, but endpoint is not; set objective.horizon for a free end"
+            )
+        return theta, None, objective.horizon if math.isfinite(objective.horizon) else None
+    if horizon is None:
+        raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
+    stop = _checks.array("endpoint", endpoint, shape=(loss.dim,))
+    objective.metric_at(stop)
+    return theta, stop, _checks.positive("horizon", horizon)
+
+
+def _ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:
+    """Return the value function near each place where an optimal path can rest, with the metric frozen there."""
+    models = []
+    for point in stationary.points(replace(objective, metric=None), loss, theta):
+        try:
+            frozen = replace(objective, metric=objective.metric_at(point))
+            models.append(riccati.local_value(frozen, loss, point))
+        except (NoMinimiser, ValueError):
+            continue  # a saddle too sharp for this γ, or a point outside the metric's domain
+    ends = [model for model in models if model.growth < 0 and np.all(np.isfinite(model.fixed))]
+    if objective.gamma == 0 and ends:
+        lowest = min(end.rest for end in ends)
+        ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
+    if not ends:
+        raise NoMinimiser(
+            "no minimiser was found: the loss has no stationary point near theta0 in which a path could end; "
+            "set objective.horizon, or horizon and endpoint"
+        )
+    return ends

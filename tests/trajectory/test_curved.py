@@ -1,0 +1,182 @@
+"""Paths under a metric that depends on θ: a circle, a constant metric, and the minimised sum."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import lossnav as ln
+from lossnav.trajectory import curved
+
+
+def half_plane(theta):
+    return [[1 / theta[1] ** 2, 0], [0, 1 / theta[1] ** 2]]
+
+
+FLAT = ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2)
+
+
+class Fit(ln.losses.Function):
+    """The mean negative log-likelihood of a normal distribution with parameters (μ, σ); truth (0, 1)."""
+
+    def __init__(self):
+        super().__init__(
+            lambda x: np.log(x[..., 1]) + (x[..., 0] ** 2 + 1) / (2 * x[..., 1] ** 2) - 0.5, self._slope, dim=2
+        )
+
+    @staticmethod
+    def _slope(x):
+        mu, sigma = x[..., 0], x[..., 1]
+        return np.stack([mu / sigma**2, 1 / sigma - (mu**2 + 1) / sigma**3], axis=-1)
+
+    def stationary_points(self):
+        return np.array([[0.0, 1.0]])
+
+
+def fisher(theta):
+    return [[1 / theta[1] ** 2, 0], [0, 2 / theta[1] ** 2]]
+
+
+def summed(price, loss, start, horizon, count, gamma):
+    """Minimise the sum with midpoint velocities and metric diag(price)/θ₂², end free, by L-BFGS from rest."""
+    dt = horizon / count
+    between = np.exp(-gamma * dt * (np.arange(count) + 0.5))
+    at = dt * np.exp(-gamma * dt * np.arange(count + 1)) * np.r_[0.5, np.ones(count - 1), 0.5]
+
+    def total(flat):
+        theta = np.vstack([start, flat.reshape(count, 2)])
+        step, height = np.diff(theta, axis=0), (theta[1:, 1] + theta[:-1, 1]) / 2
+        momentum = between[:, None] * price * step / (dt * height[:, None] ** 2)
+        kinetic = (momentum * step).sum(1) / 2
+        slope = at[:, None] * loss.gradient(theta)
+        slope[1:] += momentum
+        slope[:-1] -= momentum
+        slope[1:, 1] -= kinetic / height
+        slope[:-1, 1] -= kinetic / height
+        return kinetic.sum() + at @ loss.value(theta), slope[1:].ravel()
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "maxcor": 40, "ftol": 1e-16, "gtol": 1e-10}
+    bounds = [(None, None), (0.1, 9)] * count
+    guess = np.tile(start, count)
+    found = scipy.optimize.minimize(total, guess, jac=True, method="L-BFGS-B", options=options, bounds=bounds)
+    return dt * np.arange(count + 1), np.vstack([start, found.x.reshape(count, 2)]), found.fun
+
+
+@pytest.mark.parametrize("width", [0.4, 1.0, 2.0])
+def test_geodesic_of_the_half_plane_is_a_circle_at_constant_speed(width):
+    """x = ρ tanh s, y = ρ sech s, s uniform in time; J = (2 artanh(w/ρ))²/2ηT."""
+    objective = ln.Objective(eta=0.7, metric=half_plane)
+    path = curved.solve(objective, FLAT, [-width, 1.0], horizon=2.0, endpoint=[width, 1.0])
+    radius = math.hypot(width, 1.0)
+    end = math.atanh(width / radius)
+    t = np.linspace(0, 2, 21)
+    s = end * (t - 1)
+    assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
+    assert path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
+    assert path.converged and path.is_minimum is None
+
+
+def test_geodesic_with_a_discount_is_the_same_circle_at_another_pace():
+    """γ > 0 without a loss: s̈ = γṡ, so the path is the geodesic, run through with e^{γt}."""
+    path = curved.solve(ln.Objective(gamma=0.8, metric=half_plane), FLAT, [-1.0, 1.0], horizon=1.5, endpoint=[1.0, 1.0])
+    t = np.linspace(0, 1.5, 16)
+    end, radius = math.atanh(1 / math.sqrt(2)), math.sqrt(2)
+    s = end * (2 * np.expm1(0.8 * t) / math.expm1(1.2) - 1)
+    assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.2])
+def test_constant_metric_is_the_usual_problem(gamma):
+    metric = np.array([[2.0, 0.6], [0.6, 0.7]])
+    loss = ln.losses.Quadratic([[1.0, -0.4], [-0.4, 3.0]], minimum=[0.5, -1.0])
+    start = np.array([2.0, 1.0])
+    exact = ln.solve(ln.Objective(0.8, 1.4, gamma, metric=metric), loss, start)
+    t = np.linspace(0, 6, 31)
+    for given in (metric, lambda theta: metric):
+        path = curved.solve(ln.Objective(0.8, 1.4, gamma, metric=given), loss, start)
+        assert np.allclose(path(t), exact(t), atol=1e-6)
+        assert np.allclose(path.velocity(t), exact.velocity(t), atol=1e-5)
+        assert path.action == pytest.approx(exact.action, rel=1e-6)
+        assert np.allclose(path.asymptote, exact.asymptote)
+
+
+@pytest.mark.parametrize(("price", "metric"), [([1.0, 1.0], half_plane), ([1.0, 2.0], fisher)])
+def test_free_end_against_the_minimised_sum(price, metric):
+    fit, start, gamma = Fit(), np.array([1.5, 0.6]), 0.5
+    path = curved.solve(ln.Objective(gamma=gamma, metric=metric, horizon=3.0), fit, start)
+    t, coarse, low = summed(np.array(price), fit, start, 3.0, 60, gamma)
+    _, fine, high = summed(np.array(price), fit, start, 3.0, 120, gamma)
+    assert np.max(np.abs(path(t) - (4 * fine[::2] - coarse) / 3)) < 2e-4
+    assert path.action == pytest.approx((4 * high - low) / 3, rel=2e-5)
+
+    def dropped(theta, velocity):
+        return gamma * velocity + fit.gradient(theta) * theta[:, 1:] ** 2 / np.array(price)
+
+    short = curved.solve(path.objective, fit, start, motion=dropped)
+    assert np.max(np.abs(short(t) - fine[::2])) > 0.05
+    assert short.action > path.action * 1.001  # its J, in the objective's own metric, is larger
+
+
+def test_infinite_horizon_conserves_what_it_must():
+    """γ = 0: |θ̇|²_G/2η = kL − kL(θ*) all along; γ > 0: γJ = kL(θ₀) − |θ̇₀|²_G/2η (theory §7.1)."""
+    fit, start = Fit(), np.array([1.5, 0.6])
+    path = curved.solve(ln.Objective(0.8, 1.3, metric=fisher), fit, start)
+    t = np.linspace(0, 6, 25)
+    kinetic = path.objective.kinetic(path(t), path.velocity(t))
+    assert np.allclose(kinetic, 1.3 * fit.value(path(t)), atol=2e-6)
+    path = curved.solve(ln.Objective(0.8, 1.3, 0.6, metric=fisher), fit, start)
+    kinetic = path.objective.kinetic(start, path.velocity(0.0))
+    assert 0.6 * path.action == pytest.approx(1.3 * fit.value(start) - kinetic, rel=1e-5)
+    assert np.allclose(path.asymptote, [0, 1]) and np.allclose(path(60.0), [0, 1], atol=1e-6)
+
+
+def test_change_of_coordinates_changes_nothing():
+    """σ = τ^{−1/2}: the Fisher metric in (μ, τ) is diag(τ, 1/2τ²)."""
+    fit, start = Fit(), np.array([1.5, 0.6])
+
+    class Renamed(ln.losses.Function):
+        def stationary_points(self):
+            return np.array([[0.0, 1.0]])
+
+    def back(x):
+        return np.stack([x[..., 0], x[..., 1] ** -0.5], axis=-1)
+
+    def slope(x):
+        return fit.gradient(back(x)) * np.stack([np.ones_like(x[..., 1]), -0.5 * x[..., 1] ** -1.5], axis=-1)
+
+    other = Renamed(lambda x: fit.value(back(x)), slope, dim=2)
+    objective = ln.Objective(gamma=0.5, metric=lambda x: [[x[1], 0], [0, 1 / (2 * x[1] ** 2)]])
+    first = curved.solve(ln.Objective(gamma=0.5, metric=fisher), fit, start)
+    second = curved.solve(objective, other, [1.5, 0.6**-2])
+    t = np.linspace(0, 8, 33)
+    assert np.allclose(first(t), back(second(t)), atol=1e-5)
+    assert second.action == pytest.approx(first.action, rel=1e-6)
+
+
+BOWL = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 1.0])
+TURNING = ln.Objective(drift=ln.drifts.rotation(1.0))
+CURVED = ln.Objective(gamma=0.5, metric=half_plane)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "drift is set"),
+        (lambda: curved.solve(ln.Objective(metric=np.eye(3)), BOWL, [1.0, 1.0]), ValueError, "metric has shape"),
+        (lambda: curved.solve(CURVED, BOWL, [1.0]), ValueError, "theta0 has shape"),
+        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=2.0), ValueError, "horizon = 2.*endpoint is not"),
+        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], endpoint=[0.0, 1.0]), ValueError, "endpoint.*horizon is not"),
+        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=-1.0, endpoint=[0.0, 1.0]), ValueError, "horizon = -1"),
+        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=1.0, endpoint=[0.0]), ValueError, "endpoint has shape"),
+        (
+            lambda: curved.solve(ln.Objective(gamma=1.0, metric=lambda x: np.diag([x[1], 1.0])), BOWL, [1.0, -1.0]),
+            ValueError,
+            "metric.*eigenvalue -1.*positive definite",
+        ),
+        (lambda: curved.solve(CURVED, FLAT, [1.0, 1.0]), ln.NoMinimiser, "no minimiser"),
+    ],
+)
+def test_errors_name_the_argument(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
