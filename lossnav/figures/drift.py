@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+from lossnav.figures.landscape import known_minimum
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line
 from lossnav.losses import Loss
 from lossnav.trajectory.result import Trajectory
@@ -63,11 +64,11 @@ def sails(sail: Sequence[Sail], times: ArrayLike, span: Span, printed: ArrayLike
         first = one.path(0.0)
         ax.plot(*first, "o", color=COLOURS["ink"], ms=6)
         label(ax, first[0] - 0.12, first[1] + 0.2, "start", ha="right", fontsize=9.5)
-        ax.plot(*_minimum(one.loss), **MINIMUM)
+        ax.plot(*known_minimum(one.loss), **MINIMUM)
         ax.plot(*one.path.asymptote, **END, zorder=5)
         ax.set(xlim=span[:2], ylim=span[2:], aspect="equal", xlabel=r"$\theta_1$")
     above[0].set_ylabel(r"$\theta_2$")
-    label(above[0], 0.12, _minimum(sail[0].loss)[1] - 0.05, "minimum of $L$", va="top", ha="left", fontsize=9.5)
+    label(above[0], 0.12, known_minimum(sail[0].loss)[1] - 0.05, "minimum of $L$", va="top", ha="left", fontsize=9.5)
     path = sail[0].path
     dense = np.linspace(times[0], times[-1], 8 * len(times))
     below.plot(*path(dense).T, **line("optimal", lw=1.8))
@@ -203,7 +204,7 @@ def wrong_way(
         side = -1 if rule == "optimal" else 1
         label(ax, at[0] + 0.08 * side, at[1], text, rule, ha="right" if side < 0 else "left", va="center")
     ax.plot(*np.asarray(checks).T, "o", ms=5, mfc="white", mec=COLOURS["ink"], mew=1.2, ls="none", zorder=5)
-    ax.plot(*_minimum(loss), **MINIMUM)
+    ax.plot(*known_minimum(loss), **MINIMUM)
     ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=span[:2], ylim=span[2:], aspect="equal")
     return figure
 
@@ -301,13 +302,6 @@ def _ground(ax: Axes, loss: Loss | Callable[[Array], Array], span: Span) -> None
     levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** 2
     ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
-
-
-def _minimum(loss: Loss) -> Array:
-    points = loss.stationary_points()
-    if points is None:
-        raise ValueError(f"loss = {loss!r} has no known minimum, but the figure marks it")
-    return points[0]
 
 
 __all__ = ["Sail", "arrows", "decomposition", "ends", "overtaking", "sails", "shares", "signs", "wrong_way"]

@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+from lossnav.figures.landscape import known_minimum
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line, mark, readable
 from lossnav.losses import Loss
 from lossnav.trajectory.result import Trajectory
@@ -51,7 +52,7 @@ def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayL
         for rule, theta in drawn.items():
             ax.plot(*theta.T, **line(rule, lw=2.2), path_effects=halo(3.2))
         ax.plot(*start, "o", color=COLOURS["ink"], ms=6, zorder=5)
-        ax.plot(*_minimum(loss), **_STAR)
+        ax.plot(*known_minimum(loss), **_STAR)
         ax.set(xlabel=r"$\theta_1$", aspect="equal", xlim=(-0.5, 1.9), ylim=(-0.9, 1.9))
     axes[0, 0].set_ylabel(r"$\theta_2$")
     label(axes[0, 0], start[0] - 0.1, start[1], "start", ha="right", fontsize=9.5)
@@ -152,7 +153,7 @@ def detour(loss: Loss, metric: ArrayLike, theta: ArrayLike, times: ArrayLike, fa
     _price(left, np.asarray(metric, dtype=np.float64), (0.0, 0.0), 0.6 * reach)
     left.plot(*path.T, **line("optimal", lw=2.4), path_effects=halo(4))
     left.plot(*path[0], "o", color=COLOURS["ink"], ms=6, zorder=5)
-    left.plot(*_minimum(loss), **_STAR)
+    left.plot(*known_minimum(loss), **_STAR)
     left.set(aspect="equal", xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=(-reach, reach), ylim=(-reach, reach))
     rules = {"ruler": "ballistic", "metric": "kinetic", "loss": "loss"}
     for name, values in falls.items():
@@ -196,7 +197,7 @@ def half_plane(
         style = line(rule, lw=2.4) | ({"linestyle": "--"} if one is short else {})
         ax.plot(*one(np.linspace(0, 1, 600) ** 3 * float(one.times[-1])).T, **style, path_effects=halo(4))
     ax.plot(*np.asarray(points).T, "s", ms=4.5, mfc="white", mec=COLOURS["ink"], mew=1.0, ls="none", zorder=5)
-    ax.plot(*_minimum(loss), **_STAR)
+    ax.plot(*known_minimum(loss), **_STAR)
     ax.plot(*path(0.0), "o", color=COLOURS["ink"], ms=6, zorder=6)
     label(ax, path(0.0)[0] + 0.08, path(0.0)[1], "start", va="center")
     _key(figure, [(rule, text) for rule, text, _ in named])
@@ -316,13 +317,6 @@ def _ground(
     levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** power
     ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
-
-
-def _minimum(loss: Loss) -> Array:
-    points = loss.stationary_points()
-    if points is None:
-        raise ValueError(f"loss = {loss!r} has no known minimum, but the figure marks it")
-    return points[0]
 
 
 __all__ = ["bowls", "detour", "half_plane", "learning", "preconditioners", "spectra", "turning"]
