@@ -14,9 +14,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = (  # euler_lagrange is a module that can be called
+    "belief",
     "classifiers",
+    "continual",
     "data",
     "drifts",
+    "ensemble",
     "euler_lagrange",
     "explore",
     "figures",
@@ -28,6 +31,7 @@ _MODULES = (  # euler_lagrange is a module that can be called
     "rules",
     "training",
     "trajectory",
+    "uncertainty",
 )
 _NAMES = {
     "Objective": "lossnav.objective",

@@ -32,6 +32,12 @@ COLOURS: Mapping[str, str] = MappingProxyType({
     "adam": "#E69F00",
     "natural gradient": "#56B4E9",
     "rmsprop": "#8C6D31",
+    "belief": "#332288",
+    "uncertain": "#882255",
+    "navigator": "#B5179E",
+    "l2": "#44AA99",
+    "shrink and perturb": "#999933",
+    "continual backprop": "#117733",
     "loss": "#6B7280",
     "kinetic": "#7B5EA7",
     "potential": "#4D7C0F",
@@ -52,6 +58,12 @@ LINES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "adam": ((0, (6.0, 1.4)), "v"),  # type: ignore[dict-item]  # matplotlib takes (offset, pattern) too
     "natural gradient": ((0, (4.0, 1.4, 1.2, 1.4)), "P"),  # type: ignore[dict-item]
     "rmsprop": (":", "X"),
+    "belief": ("-", "*"),
+    "uncertain": ("-", "p"),
+    "navigator": ("-.", "<"),
+    "l2": ("--", ">"),
+    "shrink and perturb": (":", "H"),
+    "continual backprop": ((0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8"),  # type: ignore[dict-item]
     "loss": ("-", "."),
     "kinetic": ("-", "d"),
     "potential": ("--", "h"),
