@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
-from lossnav.figures.landscape import known_minimum
-from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line
+from lossnav.figures.landscape import ground, known_minimum
+from lossnav.figures.style import COLOURS, halo, label, letter, line
 from lossnav.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
@@ -57,7 +57,7 @@ def sails(sail: Sequence[Sail], times: ArrayLike, span: Span, printed: ArrayLike
     above = [figure.add_subplot(grid[0, i]) for i in range(2)]
     below = figure.add_subplot(grid[1, :])
     for ax, one in zip(above, sail, strict=True):
-        _ground(ax, one.loss, span)
+        ground(ax, one.loss, span)
         arrows(ax, one.drift, span, 9)
         ax.plot(*one.alone.T, color=COLOURS["loss"], ls=":", lw=1.8)
         ax.plot(*one.path(times).T, **line("optimal", lw=2.2), path_effects=halo(3.5))
@@ -195,7 +195,7 @@ def wrong_way(
         The figure.
     """
     figure, ax = plt.subplots(figsize=(5.8, 4.6))
-    _ground(ax, loss, span)
+    ground(ax, loss, span)
     arrows(ax, drift, span, 11)
     for rule, (text, path) in paths.items():
         ax.plot(*path.T, **line(rule, lw=2.4), path_effects=halo(4))
@@ -232,7 +232,7 @@ def decomposition(
     for ax, (_, field) in zip(panels, parts, strict=False):
         arrows(ax, field, span, points, longest=longest, strong=True)
     for ax, (_, height) in zip(panels[len(parts) :], heights, strict=True):
-        _ground(ax, height, span)
+        ground(ax, height, span)
     for ax in panels:
         ax.set(xlim=span[:2], ylim=span[2:], aspect="equal")
     letter(panels, [title for title, _ in (*parts, *heights)])
@@ -293,15 +293,6 @@ def _sample(field: Field, span: Span, points: int) -> tuple[Array, Array]:
     places = np.stack(np.meshgrid(x, y), axis=-1)
     flat = np.array([np.asarray(field(place), dtype=np.float64) for place in places.reshape(-1, 2)])
     return places, flat.reshape(places.shape)
-
-
-def _ground(ax: Axes, loss: Loss | Callable[[Array], Array], span: Span) -> None:
-    x, y = np.linspace(*span[:2], 120), np.linspace(*span[2:], 120)
-    value = loss.value if isinstance(loss, Loss) else loss
-    heights = value(np.stack(np.meshgrid(x, y), axis=-1))
-    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** 2
-    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
-    ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
 
 
 __all__ = ["Sail", "arrows", "decomposition", "ends", "overtaking", "sails", "shares", "signs", "wrong_way"]

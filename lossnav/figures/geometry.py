@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
-from lossnav.figures.landscape import known_minimum
-from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line, mark, readable
+from lossnav.figures.landscape import ground, known_minimum
+from lossnav.figures.style import COLOURS, halo, label, letter, line, mark, readable
 from lossnav.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
@@ -47,7 +47,7 @@ def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayL
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         drawn = {rule: path(share * float(path.times[-1])) for rule, (_, path) in curves.items()}
         start = next(iter(drawn.values()))[0]
-        _ground(ax, loss, (-0.5, 1.9, -0.9, 1.9))
+        ground(ax, loss, (-0.5, 1.9, -0.9, 1.9))
         _price(ax, np.asarray(metrics[title], dtype=np.float64), (1.35, -0.4), 0.42)
         for rule, theta in drawn.items():
             ax.plot(*theta.T, **line(rule, lw=2.2), path_effects=halo(3.2))
@@ -149,7 +149,7 @@ def detour(loss: Loss, metric: ArrayLike, theta: ArrayLike, times: ArrayLike, fa
     path, t = np.asarray(theta, dtype=np.float64), np.asarray(times, dtype=np.float64)
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.5))
     reach = 1.25 * float(np.abs(path).max())
-    _ground(left, loss, (-reach, reach, -reach, reach))
+    ground(left, loss, (-reach, reach, -reach, reach))
     _price(left, np.asarray(metric, dtype=np.float64), (0.0, 0.0), 0.6 * reach)
     left.plot(*path.T, **line("optimal", lw=2.4), path_effects=halo(4))
     left.plot(*path[0], "o", color=COLOURS["ink"], ms=6, zorder=5)
@@ -188,7 +188,7 @@ def half_plane(
     """
     figure, ax = plt.subplots(figsize=(5.8, 4.4))
     span = (-0.45, 2.6, 0.2, 2.2)
-    _ground(ax, loss, span, np.log)
+    ground(ax, loss, span, np.log)
     for mu in (0.5, 1.2, 1.9):
         for sigma in (0.4, 0.8, 1.2, 1.7):
             _price(ax, np.asarray(metric(np.array([mu, sigma]))), (mu, sigma), None, 0.12)
@@ -304,19 +304,6 @@ def _price(ax: Axes, metric: Array, centre: tuple[float, float], size: float | N
     scale = unit if size is None else size * np.sqrt(value.min())
     x, y = scale * vector @ (_circle() / np.sqrt(value)[:, None])
     ax.plot(centre[0] + x, centre[1] + y, color=COLOURS["loss"], lw=1.1, zorder=2)
-
-
-def _ground(
-    ax: Axes, loss: Loss, span: tuple[float, float, float, float], scale: Callable[[Array], Array] | None = None
-) -> None:
-    x, y = np.linspace(*span[:2], 140), np.linspace(*span[2:], 140)
-    heights = np.asarray(loss.value(np.stack(np.meshgrid(x, y), axis=-1)))
-    if scale is not None:
-        heights = scale(heights - heights.min() + 0.1)
-    power = 2 if scale is None else 1
-    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** power
-    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
-    ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
 
 
 __all__ = ["bowls", "detour", "half_plane", "learning", "preconditioners", "spectra", "turning"]

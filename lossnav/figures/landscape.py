@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,6 +16,7 @@ from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line,
 from lossnav.losses import Loss
 
 Span = tuple[float, float]
+Box = tuple[float, float, float, float]
 
 
 def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = None) -> None:
@@ -36,6 +37,31 @@ def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = 
     ax.contour(grid_x, grid_y, height, levels=levels, colors="white", linewidths=0.6, linestyles="-")
     ax.set(xlim=x, ylim=y, xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
     ax.spines[:].set_visible(False)
+
+
+def ground(
+    ax: Axes,
+    height: Loss | Callable[[Array], Array],
+    span: Box,
+    scale: Callable[[Array], Array] | None = None,
+) -> None:
+    """Shade the ground that paths and fields are drawn over: pale ten-step contours, dense near the bottom.
+
+    Args:
+        ax: axes to draw in.
+        height: loss with D = 2, or any function of shape (..., 2) → (...).
+        span: (x from, x to, y from, y to).
+        scale: what to draw instead of the height above the lowest point (plus 0.1), for example ``np.log``; the
+            contours are then evenly spaced in it.
+    """
+    value = height.value if isinstance(height, Loss) else height
+    x, y = np.linspace(*span[:2], 140), np.linspace(*span[2:], 140)
+    heights = np.asarray(value(np.stack(np.meshgrid(x, y), axis=-1)))
+    if scale is not None:
+        heights = scale(heights - heights.min() + 0.1)
+    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** (2 if scale is None else 1)
+    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
+    ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
 
 
 def paths(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.45, 1.45), y: Span = (-0.8, 0.8)) -> Figure:

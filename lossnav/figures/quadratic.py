@@ -16,6 +16,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, label_end, letter, line, mark
 from lossnav.losses import Loss
 from lossnav.trajectory.result import Trajectory
@@ -73,12 +74,8 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
     everything = np.concatenate(list(drawn.values()))
     low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.16 * (high - low)
-    x = np.linspace(low[0] - margin[0], high[0] + margin[0], 160)
-    y = np.linspace(low[1] - margin[1], high[1] + margin[1], 160)
-    heights = loss.value(np.stack(np.meshgrid(x, y), axis=-1))
-    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** 2
-    ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
-    ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
+    span = (low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1])
+    ground(ax, loss, span)
     from_left = sorted(drawn, key=lambda rule: float(np.mean(drawn[rule][:, 0])))
     for rule, (text, path) in curves.items():
         theta = drawn[rule]
@@ -91,7 +88,7 @@ def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] =
     points = loss.stationary_points()
     if points is not None:
         ax.plot(*points[0], "*", color=COLOURS["ink"], ms=13, mec="white")
-    ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
+    ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=span[:2], ylim=span[2:], aspect="equal")
     return figure
 
 
