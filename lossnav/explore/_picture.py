@@ -84,6 +84,24 @@ class Picture:
         style: Style = {"stroke": stroke, "stroke_width": width, "stroke_dasharray": dash}
         self.add("path", d=path, fill="none", stroke_linejoin="round", **style)
 
+    def inside(
+        self, panel: Panel, points: ArrayLike, stroke: str, width: float = 2.0, dash: str = "none"
+    ) -> None:
+        """Draw the parts of a line through data points, shape (N, 2), that lie in the panel."""
+        line = np.asarray(points, dtype=float)
+        low, high = (np.array([pick(panel.x), pick(panel.y)]) for pick in (min, max))
+        shown = np.all((line >= low) & (line <= high), axis=-1)
+        edges = np.flatnonzero(np.diff(shown.astype(int))) + 1
+        for part, seen in zip(np.split(line, edges), np.split(shown, edges), strict=True):
+            if seen[0] and len(part) > 1:
+                self.line(panel, part, stroke, width, dash)
+
+    def legend(self, x: float, y: float, words: str, stroke: str, dash: str = "none") -> None:
+        """Write a legend's row: a piece of a line and its name, with the baseline at (x, y)."""
+        style: Style = {"stroke": stroke, "stroke_width": 2.6, "stroke_dasharray": dash}
+        self.add("line", x1=x, x2=x + 28, y1=y - 4, y2=y - 4, **style)
+        self.text(x + 36, y, words)
+
     def dot(self, panel: Panel, x: float, y: float, fill: str, radius: float = 5.0) -> None:
         """Draw a data point."""
         cx, cy = panel.at(x, y)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import anywidget
+import numpy as np
+import traitlets
 from IPython.display import display
+
+from lossnav import _checks
 
 STATIC = Path(__file__).with_name("static")
 
@@ -40,6 +45,24 @@ def bundle(*files: str) -> str:
 def stylesheet() -> str:
     """Return the style sheet of the explorables."""
     return (STATIC / "explorable.css").read_text(encoding="utf-8")
+
+
+def point_trait(default: tuple[float, float], edge: float) -> traitlets.Tuple:
+    """Return a trait that holds a point of the plane, both entries in [−edge, edge], and travels to the script."""
+    part = [traitlets.Float(min=-edge, max=edge) for _ in range(2)]
+    return traitlets.Tuple(*part, default_value=default).tag(sync=True)
+
+
+def plane_point(name: str, value: Sequence[float], edge: float) -> tuple[float, float]:
+    """Return ``value`` as two floats in [−edge, edge].
+
+    Raises:
+        ValueError: naming the argument, its value and the range.
+    """
+    point = _checks.array(name, value, shape=(2,))
+    if np.max(np.abs(point)) > edge:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but both its entries must be in [{-edge}, {edge}]")
+    return float(point[0]), float(point[1])
 
 
 class Explorable(anywidget.AnyWidget):

@@ -12,7 +12,7 @@ from lossnav import _checks, helmholtz
 from lossnav._checks import Array
 from lossnav.drifts import Linear
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle
+from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
 from lossnav.losses import Quadratic
 from lossnav.objective import Objective
 from lossnav.trajectory.result import Trajectory
@@ -21,11 +21,6 @@ from lossnav.trajectory.solve import solve
 STIFFNESS = 4.0
 EDGE = 1.9
 _TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
-
-
-def _point(default: tuple[float, float]) -> traitlets.Tuple:
-    part = [traitlets.Float(min=-EDGE, max=EDGE) for _ in range(2)]
-    return traitlets.Tuple(*part, default_value=default)
 
 
 class DriftField(Explorable):
@@ -49,10 +44,10 @@ class DriftField(Explorable):
         array([ 0.      , -0.019231])
     """
 
-    _esm = bundle("kit.js", "drift_field_model.js", "drift_field.js")
+    _esm = bundle("kit.js", "plane.js", "drift_field_model.js", "drift_field.js")
 
-    start = _point((1.5, 1.5)).tag(sync=True)
-    minimum = _point((0.0, -1.5)).tag(sync=True)
+    start = point_trait((1.5, 1.5), EDGE)
+    minimum = point_trait((0.0, -1.5), EDGE)
     rate = traitlets.Float(2.5, min=-10.0, max=10.0).tag(sync=True)
     decay = traitlets.Float(0.0, min=0.0, max=4.0).tag(sync=True)
     gamma = traitlets.Float(2.0, min=0.0, max=10.0).tag(sync=True)
@@ -66,8 +61,8 @@ class DriftField(Explorable):
         gamma: float = 2.0,
     ):
         super().__init__(
-            start=_pair("start", start),
-            minimum=_pair("minimum", minimum),
+            start=plane_point("start", start, EDGE),
+            minimum=plane_point("minimum", minimum, EDGE),
             rate=_checks.finite("rate", rate, low=-10.0, high=10.0),
             decay=_checks.finite("decay", decay, low=0.0, high=4.0),
             gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
@@ -111,15 +106,13 @@ class DriftField(Explorable):
         angle = np.linspace(0, 2 * np.pi, 181)
         for radius in np.arange(0.5, 3.5, 0.5):
             ring = np.array(self.minimum) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-            for part in _visible(ring):
-                image.line(panel, part, "#a7acb5", 1.0)
+            image.inside(panel, ring, "#a7acb5", 1.0)
         self._arrows(image, panel)
         path = self.path()
         pace = max(abs(self.rate), self._decay_rate(path))
         span = 7 / self._decay_rate(path)
         t = np.linspace(0, span, int(np.clip(span * pace / 0.1, 200, 900)))
-        for part in _visible(path(t)):
-            image.line(panel, part, pink, 3.2)
+        image.inside(panel, path(t), pink, 3.2)
         image.dot(panel, self.start[0], self.start[1], colour("ink"), 8.0)
         places = [
             ("end of the path, θ∞", path.asymptote, pink, 6.0),
@@ -155,20 +148,6 @@ class DriftField(Explorable):
                 if size > 0:
                     half = 0.21 / (size + 1.5) * f
                     image.arrow(panel, [x - half[0], y - half[1]], [x + half[0], y + half[1]], "#9cc3dd")
-
-
-def _pair(name: str, value: Sequence[float]) -> tuple[float, float]:
-    point = _checks.array(name, value, shape=(2,))
-    if np.max(np.abs(point)) > EDGE:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but both its entries must be in [{-EDGE}, {EDGE}]")
-    return float(point[0]), float(point[1])
-
-
-def _visible(points: Array) -> list[Array]:
-    """Return the parts of a line that lie in the frame."""
-    inside = np.all(np.abs(points) <= 2.0, axis=-1)
-    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
-    return [part for part in np.split(points, edges) if len(part) > 1 and np.all(np.abs(part) <= 2.0)]
 
 
 def _shown(point: Sequence[float] | Array, digits: int = 2) -> str:

@@ -11,8 +11,8 @@ import traitlets
 
 from lossnav import _checks, rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, Style, colour, signed
-from lossnav.explore.base import Explorable, bundle
+from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
 from lossnav.objective import Objective
 
 CURVATURES = (1 / 9, 1.0)
@@ -48,23 +48,18 @@ class Horizon(Explorable):
         'ballistic'
     """
 
-    _esm = bundle("kit.js", "horizon_model.js", "regime_plane.js", "horizon.js")
+    _esm = bundle("kit.js", "labels.js", "plane.js", "horizon_model.js", "regime_plane.js", "horizon.js")
 
-    start = traitlets.Tuple(
-        traitlets.Float(min=-EDGE, max=EDGE), traitlets.Float(min=-EDGE, max=EDGE), default_value=(-3.0, -3.0)
-    ).tag(sync=True)
+    start = point_trait((-3.0, -3.0), EDGE)
     gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
     dt = traitlets.Float(1.0, min=0.01).tag(sync=True, to_json=_to_json, from_json=_from_json)
 
     def __init__(self, start: Sequence[float] = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0):
-        point = _checks.array("start", start, shape=(2,))
-        if np.max(np.abs(point)) > EDGE:
-            raise ValueError(f"start = {_checks.shown(start)}, but both its entries must be in [{-EDGE}, {EDGE}]")
         time = _checks.duration("dt", dt)
         if time < 0.01:
             raise ValueError(f"dt = {dt!r}, but it must be in [0.01, inf]")
         super().__init__(
-            start=(float(point[0]), float(point[1])),
+            start=plane_point("start", start, EDGE),
             gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
             dt=time,
         )
@@ -108,9 +103,10 @@ class Horizon(Explorable):
         panel = Panel((46, 56, 446, 456), (-4.0, 4.0), (-4.0, 4.0))
         image.text(46, 22, "One optimal step, three famous limits", font_size=17, font_weight="bold")
         image.frame(panel, "θ₂ (h = 1)", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), "θ₁ (h = 1/9)")
+        turn = np.linspace(0, 2 * np.pi, 361)
+        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
         for level in np.arange(0.5, 5.0, 0.5):
-            for ring in _ring(level):
-                image.line(panel, ring, "#a7acb5", 1.0)
+            image.inside(panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
         times = 9 / r[0] * np.linspace(0, 1, 121) ** 3
         image.line(panel, np.array(self.start) * np.exp(-np.outer(times, r)), colour("optimal"), 3.2)
@@ -128,20 +124,9 @@ class Horizon(Explorable):
         rows = {"optimal": ("optimal, Eq. 6", "none"), **_LIMITS}
         for i, (name, (words, dash)) in enumerate(rows.items()):
             y = 112 + 34 * i
-            style: Style = {"stroke": colour(name), "stroke_width": 2.6, "stroke_dasharray": dash}
-            image.add("line", x1=474, x2=502, y1=y - 4, y2=y - 4, **style)
-            image.text(510, y, words)
+            image.legend(474, y, words, colour(name), dash)
             image.text(706, y, _pair(steps[name]), text_anchor="end", fill=colour("soft"))
         return image.svg()
-
-
-def _ring(level: float) -> list[Array]:
-    """Return the parts of the contour L = level²/2 that lie in the frame."""
-    angle = np.linspace(0, 2 * np.pi, 361)
-    points = level * np.stack([np.cos(angle), np.sin(angle)], axis=-1) / np.sqrt(CURVATURES)
-    inside = np.all(np.abs(points) <= 4.0, axis=-1)
-    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
-    return [part for part in np.split(points, edges) if len(part) > 1 and np.all(np.abs(part) <= 4.0)]
 
 
 def _pair(step: Array) -> str:

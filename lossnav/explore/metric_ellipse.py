@@ -10,8 +10,8 @@ import traitlets
 
 from lossnav import _checks, rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, Style, colour, signed
-from lossnav.explore.base import Explorable, bundle
+from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
 from lossnav.losses import Quadratic
 from lossnav.objective import Objective
 from lossnav.trajectory.result import Trajectory
@@ -52,11 +52,9 @@ class MetricEllipse(Explorable):
         True
     """
 
-    _esm = bundle("kit.js", "metric_ellipse_model.js", "metric_ellipse.js")
+    _esm = bundle("kit.js", "labels.js", "plane.js", "metric_ellipse_model.js", "metric_ellipse.js")
 
-    start = traitlets.Tuple(
-        traitlets.Float(min=-EDGE, max=EDGE), traitlets.Float(min=-EDGE, max=EDGE), default_value=(1.3, 1.8)
-    ).tag(sync=True)
+    start = point_trait((1.3, 1.8), EDGE)
     angle = traitlets.Float(-30.0, min=-90.0, max=90.0).tag(sync=True)
     ratio = traitlets.Float(3.0, min=1.0, max=WIDEST).tag(sync=True)
     gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
@@ -64,11 +62,8 @@ class MetricEllipse(Explorable):
     def __init__(
         self, start: Sequence[float] = (1.3, 1.8), angle: float = -30.0, ratio: float = 3.0, gamma: float = 1.0
     ):
-        point = _checks.array("start", start, shape=(2,))
-        if np.max(np.abs(point)) > EDGE:
-            raise ValueError(f"start = {_checks.shown(start)}, but both its entries must be in [{-EDGE}, {EDGE}]")
         super().__init__(
-            start=(float(point[0]), float(point[1])),
+            start=plane_point("start", start, EDGE),
             angle=_checks.finite("angle", angle, low=-90.0, high=90.0),
             ratio=_checks.finite("ratio", ratio, low=1.0, high=WIDEST),
             gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
@@ -120,12 +115,12 @@ class MetricEllipse(Explorable):
         turn = np.linspace(0, 2 * np.pi, 361)
         circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
         for level in np.arange(0.5, 5.0, 0.5):
-            _draw_inside(image, panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
+            image.inside(panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
         start = np.array(self.start)
         shape = circle * _SIZE * np.array([math.sqrt(self.ratio), 1 / math.sqrt(self.ratio)])
-        _draw_inside(image, panel, start + shape @ self._axes().T, colour("ink"), 1.8)
+        image.inside(panel, start + shape @ self._axes().T, colour("ink"), 1.8)
         r = rules.rates(self._objective(), _HESSIAN)
-        _draw_inside(image, panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2)
+        image.inside(panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2)
         ways, reach = self.directions(), min(_REACH, float(np.linalg.norm(start)))
         for name in reversed(_RULES):
             size = float(np.linalg.norm(ways[name]))
@@ -134,10 +129,7 @@ class MetricEllipse(Explorable):
         image.dot(panel, float(start[0]), float(start[1]), colour("ink"), 8.0)
         image.text(474, 76, f"γ = {self.gamma:.2f}, J = {self.path().action:.3f}", font_weight="bold")
         for i, (name, (words, dash)) in enumerate({"optimal": ("optimal path", "none"), **_RULES}.items()):
-            y = 112 + 34 * i
-            style: Style = {"stroke": colour(name), "stroke_width": 2.6, "stroke_dasharray": dash}
-            image.add("line", x1=474, x2=502, y1=y - 4, y2=y - 4, **style)
-            image.text(510, y, words)
+            image.legend(474, 112 + 34 * i, words, colour(name), dash)
         image.text(474, 292, f"ellipse: ratio {self.ratio:.2f}, turned by {signed(self.angle, 1)}°")
         image.text(474, 318, f"natural gradient to Newton: {self.spread():.1f}°", fill=colour("soft"))
         return image.svg()
@@ -149,12 +141,3 @@ class MetricEllipse(Explorable):
         """Return the ellipse's long and short axis as unit columns."""
         turn = math.radians(self.angle)
         return np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
-
-
-def _draw_inside(image: Picture, panel: Panel, points: Array, stroke: str, width: float) -> None:
-    """Draw the parts of a line that lie in the frame."""
-    inside = np.all(np.abs(points) <= _FRAME, axis=-1)
-    edges = np.flatnonzero(np.diff(inside.astype(int))) + 1
-    for part in np.split(points, edges):
-        if len(part) > 1 and np.all(np.abs(part) <= _FRAME):
-            image.line(panel, part, stroke, width)

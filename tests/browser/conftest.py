@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chrome import Browser, find_chrome
 from paths import BUILD, ROOT, pages
 
 HERE = Path(__file__).parent
@@ -34,16 +33,6 @@ def html() -> Path:
     if missing:
         pytest.fail(f"{folder} lacks {', '.join(missing)}; build the book first: make book (or make test)")
     return folder
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    if find_chrome() is None:
-        if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):
-            pytest.fail("LOSSNAV_REQUIRE_BROWSER is set and there is no Chrome or Chromium")
-        pytest.skip("no Chrome or Chromium on this machine")
-    with Browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

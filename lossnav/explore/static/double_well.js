@@ -1,6 +1,6 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
-import { arrowhead, clamp, draw, explorable, fixed, handle, make, scale, setAll, slider, trace, unbroken } from "./kit.js";
+import { arrowhead, clamp, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, stageWidth, trace, unbroken } from "./kit.js";
 import { branch, course, gradientFlow, heteroclinic, loss, pathFrom, policy, stationary } from "./double_well_model.js";
 
 const SPAN = [-1.6, 1.6];
@@ -34,21 +34,13 @@ function buildDoubleWell(root, state) {
     text: (g) => fixed(g, 3),
     onInput: (g) => state.set("gamma", g),
   });
-  const svg = draw(make("div"), "svg", { class: "ln-figure" });
-  const readout = make("p", { class: "lossnav-readout", "aria-live": "polite" });
-  const ledger = wellLedger();
-  root.setAttribute("aria-label", "Explorable: stay in the shallow well or cross into the deep one");
-  root.append(
-    make("p", { class: "ln-title" }, "Stay, or cross?"),
-    make("p", { class: "ln-hint" }, "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip."),
-    make(
-      "div",
-      { class: "ln-grid-areas" },
-      make("div", { class: "ln-control" }, gamma.node),
-      make("div", { class: "ln-stage" }, svg),
-      make("div", { class: "ln-words" }, readout, ledger.node, make("p", { class: "ln-note" }, NOTE)),
-    ),
-  );
+  const [svg, readout, ledger] = [figure(), readoutNode(), wellLedger()];
+  scaffold(root, {
+    label: "stay in the shallow well or cross into the deep one",
+    title: "Stay, or cross?",
+    hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
+    areas: { control: [gamma.node], stage: [svg], words: [readout, ledger.node, make("p", { class: "ln-note" }, NOTE)] },
+  });
 
   const ground = draw(svg, "g", { "aria-hidden": "true" });
   const moving = draw(svg, "g", { "aria-hidden": "true" });
@@ -103,10 +95,8 @@ function wellPlans(families, start, rate) {
 
 /** Sizes and scales of the four panels for one width. */
 function wellFrame(svg, root, width) {
-  const wide = width >= 660;
-  root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? width - 338 : width - 24);
-  root.style.setProperty("--ln-stage", `${w}px`);
+  const w = stageWidth(root, width, 338);
+  const wide = root.classList.contains("ln-wide");
   const [left, right] = [58, w - 12];
   const tall = wide ? [158, 112, 132] : [136, 96, 112];
   const [hillTop, gap] = [20, 30];
@@ -302,27 +292,16 @@ function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, star
 
 /** The table of the three paths: how each is drawn, what it costs, where it ends. */
 function wellLedger() {
-  const body = make("tbody");
-  const rows = Object.fromEntries(
-    [["cross", "cross"], ["stay", "stay"], ["descent", "gradient descent"]].map(([key, name]) => {
-      const sample = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 24 8", width: 24, height: 8, "aria-hidden": "true" });
-      const line = draw(sample, "path", { class: "ln-line", d: "M2 4H22" });
-      const [cost, end] = [make("td"), make("td")];
-      body.append(make("tr", {}, make("th", { scope: "row" }, sample, ` ${name}`), cost, end));
-      return [key, { line, cost, end, row: body.lastChild }];
-    }),
-  );
-  setAll(rows.descent.line, DESCENT);
-  const names = ["path", "J", "ends at"].map((name) => make("th", { scope: "col" }, name));
-  const node = make("table", { class: "ln-table" }, make("thead", {}, make("tr", {}, ...names)), body);
+  const paths = [["cross", "cross"], ["stay", "stay"], ["descent", "gradient descent"]];
+  const lines = paths.map(([key, name]) => [key, { name, sample: lineSample(DESCENT) }]);
+  const { node, rows } = sampleTable(Object.fromEntries(lines), ["path", "J", "ends at"]);
   const show = (plans) => {
-    for (const [key, { line, cost, end, row }] of Object.entries(rows)) {
+    for (const [key, { drawn, cells, row }] of Object.entries(rows)) {
       const plan = plans[key];
-      cost.textContent = plan ? fixed(plan.action, 4) : "none";
-      end.textContent = plan ? fixed(plan.end, 3) : "–";
+      cells[0].textContent = plan ? fixed(plan.action, 4) : "none";
+      cells[1].textContent = plan ? fixed(plan.end, 3) : "–";
       row.classList.toggle("ln-best", key === plans.best);
-      if (key === "descent") continue;
-      setAll(line, wellStyle(key === plans.best));
+      if (key !== "descent") setAll(drawn, wellStyle(key === plans.best));
     }
   };
   return { node, show };

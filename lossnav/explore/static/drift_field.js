@@ -1,28 +1,17 @@
 // The view of a drift field: the plane with the field, the loss, the optimal path and where it ends.
 
-import { arrowhead, clamp, compact, draw, explorable, fixed, handle, make, scale, setAll, slider, trace, unbroken } from "./kit.js";
+import { arrowhead, compact, discountDial, draw, explorable, figure, fixed, lineSample, readoutNode, rootDial, sampleTable, scaffold, slider, trace, verdictLines } from "./kit.js";
+import { planePoint, squareFrame, squareGround, squareWindow } from "./plane.js";
 import { STIFF, driftLaw, driftTimes } from "./drift_field_model.js";
 
 const EDGE = 2;
 const HOLD = 1.9; // farthest start and minimum
 const FASTEST = 10; // largest |q|
-const HARDEST = 4; // largest j
-const MOST = 10; // largest γ
 
 const pair = ([x, y]) => `(${fixed(x, 3)}, ${fixed(y, 3)})`;
 const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
 function buildDriftField(root, state) {
-  const dial = (symbol, name, values, most, trait) =>
-    slider({
-      symbol,
-      name,
-      marks: values.map((value) => ({ value, label: String(value) })),
-      toPosition: (v) => Math.sqrt(v / most),
-      toValue: (u) => most * u * u,
-      text: (v) => fixed(v, 2),
-      onInput: (v) => state.set(trait, v),
-    });
   const rate = slider({
     symbol: "q",
     name: "rotation rate of the drift",
@@ -32,48 +21,27 @@ function buildDriftField(root, state) {
     text: (q) => fixed(q, 2),
     onInput: (q) => state.set("rate", q),
   });
-  const decay = dial("j", "decay rate of the drift", [0, 0.25, 1, 4], HARDEST, "decay");
-  const gamma = dial("γ", "discount rate", [0, 0.5, 2, 5, 10], MOST, "gamma");
-  const stage = draw(make("div"), "svg", { class: "ln-figure" });
-  const readout = make("p", { class: "lossnav-readout", "aria-live": "polite" });
-  const table = placeTable();
-  root.setAttribute("aria-label", "Explorable: the optimal path under a drift");
-  root.append(
-    make("p", { class: "ln-title" }, "Sailing with a drift"),
-    make("p", { class: "ln-hint" }, "Set j = 0 and turn q up; then raise γ and watch the end leave the minimum of L_eff. Drag the start, or the minimum."),
-    make(
-      "div",
-      { class: "ln-grid-areas" },
-      make("div", { class: "ln-control" }, rate.node, decay.node, gamma.node),
-      make("div", { class: "ln-stage" }, stage),
-      make("div", { class: "ln-words" }, table.node, readout),
-    ),
-  );
+  const decay = rootDial(state, "decay", "j", "decay rate of the drift", [0, 0.25, 1, 4]);
+  const gamma = discountDial(state);
+  const [stage, readout, table] = [figure(), readoutNode(), placeTable()];
+  scaffold(root, {
+    label: "the optimal path under a drift",
+    title: "Sailing with a drift",
+    hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the minimum of L_eff. Drag the start, or the minimum.",
+    areas: { control: [rate.node, decay.node, gamma.node], stage: [stage], words: [table.node, readout] },
+  });
 
   const ground = draw(stage, "g", { "aria-hidden": "true" });
   const moving = draw(stage, "g", { "aria-hidden": "true" });
-  const point = (trait, label, color) => {
-    const move = (x, y) => state.set(trait, [clamp(x, -HOLD, HOLD), clamp(y, -HOLD, HOLD)]);
-    return handle(stage, {
-      label: `${label}; arrow keys move it both ways`,
-      color,
-      onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
-      onKey([dx, dy], big) {
-        const [x, y] = state.get(trait);
-        move(x + dx * (big ? 0.5 : 0.05), y + dy * (big ? 0.5 : 0.05));
-      },
-      onEnd: (side) => move(side * HOLD, state.get(trait)[1]),
-    });
-  };
-  const start = point("start", "start θ(0)", "var(--ln-ink)");
-  const minimum = point("minimum", "minimum θ* of the loss", "var(--ln-neutral)");
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: "var(--ln-ink)", hold: HOLD });
+  const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: "var(--ln-neutral)", hold: HOLD });
 
   let frame = null;
   return {
     layout(width) {
-      frame = fieldFrame(stage, root, width);
+      frame = squareFrame(stage, root, width, { edge: EDGE });
       ground.replaceChildren();
-      fieldGround(ground, frame);
+      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
     },
     update() {
       const given = Object.fromEntries(["start", "minimum", "rate", "decay", "gamma"].map((name) => [name, state.get(name)]));
@@ -83,44 +51,17 @@ function buildDriftField(root, state) {
       gamma.show(given.gamma);
       moving.replaceChildren();
       fieldMoving(moving, frame, given, law);
-      for (const [knob, at] of [[start, given.start], [minimum, given.minimum]]) {
-        const text = `θ₁ = ${fixed(at[0], 2)}, θ₂ = ${fixed(at[1], 2)}`;
-        knob.place(frame.x(at[0]), frame.y(at[1]), { now: at[0].toFixed(2), low: -HOLD, high: HOLD, text });
-      }
+      start.show(frame);
+      minimum.show(frame);
       table.show({ end: law.rest, effective: law.effective, minimum: given.minimum });
       readout.replaceChildren(...fieldWords(given, law));
     },
   };
 }
 
-/** Sizes and scales for one width. */
-function fieldFrame(stage, root, width) {
-  const wide = width >= 660;
-  root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? Math.min(width - 348, 500) : width - 24);
-  root.style.setProperty("--ln-stage", `${w}px`);
-  const [left, top] = [30, 22];
-  const size = w - left - 8;
-  setAll(stage, { viewBox: `0 0 ${w} ${top + size + 36}`, width: w, height: top + size + 36 });
-  return { left, top, size, x: scale([-EDGE, EDGE], [left, left + size]), y: scale([-EDGE, EDGE], [top + size, top]) };
-}
-
-/** The panel and its axes. */
-function fieldGround(at, f) {
-  draw(at, "rect", { class: "ln-panel", x: f.left, y: f.top, width: f.size, height: f.size });
-  for (const value of [-2, -1, 0, 1, 2]) {
-    const text = fixed(value, 0);
-    draw(at, "text", { class: "ln-tick", x: f.x(value), y: f.top + f.size + 16, "text-anchor": "middle" }, text);
-    draw(at, "text", { class: "ln-tick", x: f.left - 6, y: f.y(value) + 4, "text-anchor": "end" }, text);
-  }
-  draw(at, "text", { class: "ln-name", x: f.x(0), y: f.top + f.size + 32, "text-anchor": "middle" }, "θ₁");
-  draw(at, "text", { class: "ln-name", x: f.left, y: f.top - 7 }, "θ₂");
-}
-
 /** Loss, field, the drift alone, the optimal path and the three places. */
 function fieldMoving(at, f, { minimum, rate, decay }, law) {
-  const view = { x: f.left, y: f.top, width: f.size, height: f.size, viewBox: `${f.left} ${f.top} ${f.size} ${f.size}` };
-  const inner = draw(at, "svg", view); // clips what leaves the panel
+  const inner = squareWindow(at, f);
   const unit = f.x(1) - f.x(0);
   for (const r of [0.5, 1, 1.5, 2, 2.5, 3]) {
     draw(inner, "circle", { class: "ln-contour", cx: f.x(minimum[0]), cy: f.y(minimum[1]), r: r * unit });
@@ -174,30 +115,19 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
     `λ = ${fixed(law.lambda, 3)}; ${fixed(turn, 2)} turns per e-fold.`,
     `h = ${STIFF}, γ = ${fixed(gamma, 2)}: ${cost}.`,
   ];
-  return [make("b", {}, verdict), ...lines.map((words) => make("span", { class: "ln-soft ln-block" }, unbroken(words)))];
+  return verdictLines(verdict, lines);
 }
 
 /** The table of the three places. */
 function placeTable() {
-  const body = make("tbody");
-  const rows = {
-    end: ["end of the path, θ∞", (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-optimal)" })],
-    effective: ["minimum of L_eff", (at) => draw(at, "path", { d: diamond(10, 6, 5), fill: "var(--ln-paper)", stroke: "var(--ln-ink)", "stroke-width": 1.6 })],
-    minimum: ["minimum of L, θ*", (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-neutral)" })],
-    alone: ["drift alone", (at) => draw(at, "path", { d: "M0 6H20", stroke: "var(--ln-neutral)", "stroke-width": 2, "stroke-dasharray": "2 4" })],
-  };
-  const cells = Object.fromEntries(
-    Object.entries(rows).map(([key, [name, symbol]]) => {
-      const sample = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" });
-      symbol(sample);
-      const cell = make("td");
-      body.append(make("tr", {}, make("th", { scope: "row" }, sample, ` ${name}`), cell));
-      return [key, cell];
-    }),
-  );
-  const node = make("table", { class: "ln-table" }, body);
+  const { node, rows } = sampleTable({
+    end: { name: "end of the path, θ∞", sample: (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-optimal)" }) },
+    effective: { name: "minimum of L_eff", sample: (at) => draw(at, "path", { d: diamond(10, 6, 5), fill: "var(--ln-paper)", stroke: "var(--ln-ink)", "stroke-width": 1.6 }) },
+    minimum: { name: "minimum of L, θ*", sample: (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-neutral)" }) },
+    alone: { name: "drift alone", sample: lineSample({ stroke: "var(--ln-neutral)", "stroke-width": 2, "stroke-dasharray": "2 4" }) },
+  });
   const show = (places) => {
-    for (const [key, place] of Object.entries(places)) cells[key].textContent = pair(place);
+    for (const [key, place] of Object.entries(places)) rows[key].cells[0].textContent = pair(place);
   };
   return { node, show };
 }

@@ -100,6 +100,23 @@ export function slider({ symbol, name, marks = [], toPosition, toValue, text, on
   return { node, input, show };
 }
 
+/** A slider for a trait from 0 to the last of `values`, finer towards 0; `values` are marked. */
+export function rootDial(state, trait, symbol, name, values) {
+  const most = values[values.length - 1];
+  return slider({
+    symbol,
+    name,
+    marks: values.map((value) => ({ value, label: String(value) })),
+    toPosition: (v) => Math.sqrt(v / most),
+    toValue: (u) => most * u * u,
+    text: (v) => fixed(v, 2),
+    onInput: (v) => state.set(trait, v),
+  });
+}
+
+/** The slider of γ in the explorables that allow γ = 0. */
+export const discountDial = (state) => rootDial(state, "gamma", "γ", "discount rate", [0, 0.5, 2, 5, 10]);
+
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /**
@@ -161,6 +178,54 @@ export function handle(svg, { label, color, onDrag, onKey, onEnd }) {
     });
   };
   return { node, place };
+}
+
+/** The title, the hint and the named areas {control, stage, words, …} of an explorable; each area holds its nodes. */
+export function scaffold(root, { label, title, hint, areas }) {
+  root.setAttribute("aria-label", `Explorable: ${label}`);
+  const boxes = Object.entries(areas).map(([name, nodes]) => make("div", { class: `ln-${name}` }, ...nodes));
+  root.append(
+    make("p", { class: "ln-title" }, title),
+    make("p", { class: "ln-hint" }, hint),
+    make("div", { class: "ln-grid-areas" }, ...boxes),
+  );
+}
+
+/** An empty drawing. */
+export const figure = () => draw(make("div"), "svg", { class: "ln-figure" });
+
+/** The paragraph that says what the picture means. */
+export const readoutNode = () => make("p", { class: "lossnav-readout", "aria-live": "polite" });
+
+/** A verdict, and lines of detail under it. */
+export const verdictLines = (verdict, lines) => [make("b", {}, verdict), ...lines.map((words) => make("span", { class: "ln-soft ln-block" }, unbroken(words)))];
+
+/** Chooses the wide or the narrow arrangement; returns the width of the stage, which leaves `aside` beside it. */
+export function stageWidth(root, width, aside, most = Infinity) {
+  const wide = width >= 660;
+  root.classList.toggle("ln-wide", wide);
+  const w = Math.round(wide ? Math.min(width - aside, most) : width - 24);
+  root.style.setProperty("--ln-stage", `${w}px`);
+  return w;
+}
+
+/** A row's sample in a table: a piece of its line. */
+export const lineSample = (style) => (at) => draw(at, "path", { class: "ln-line", d: "M0 6H20", "stroke-width": 2.6, ...style });
+
+/** A table of rows {key: {name, sample}}, `sample` drawing into 20 × 12 pixels; `heads` name the columns, if given. */
+export function sampleTable(rows, heads = []) {
+  const body = make("tbody");
+  const found = Object.entries(rows).map(([key, { name, sample }]) => {
+    const box = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" });
+    const drawn = sample(box);
+    const cells = (heads.length ? heads.slice(1) : [""]).map(() => make("td"));
+    const row = make("tr", {}, make("th", { scope: "row" }, box, ` ${name}`), ...cells);
+    body.append(row);
+    return [key, { row, cells, drawn }];
+  });
+  const names = heads.map((head) => make("th", { scope: "col" }, head));
+  const node = make("table", { class: "ln-table" }, ...(names.length ? [make("thead", {}, make("tr", {}, ...names))] : []), body);
+  return { node, rows: Object.fromEntries(found) };
 }
 
 /** Hides the last static twin before `root` in the page, with the box of its output; returns how to bring it back. */

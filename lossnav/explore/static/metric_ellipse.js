@@ -1,12 +1,13 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
-import { arrowhead, clamp, compact, draw, explorable, fixed, handle, make, scale, setAll, slider, trace, unbroken } from "./kit.js";
+import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, readoutNode, sampleTable, scaffold, slider, trace, verdictLines } from "./kit.js";
+import { around, placeLabels } from "./labels.js";
+import { along, bowlContours, drawArrow, planePoint, squareFrame, squareGround, squareWindow } from "./plane.js";
 import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./metric_ellipse_model.js";
 
 const EDGE = 3;
 const HOLD = 2.6; // farthest start
 const WIDEST = 8; // largest axis ratio
-const MOST = 10; // largest γ
 const SIZE = 0.7; // the drawn ellipse, in unit ellipses
 const REACH = 1.7; // length of the arrows
 const AGREE = 1; // degrees
@@ -37,45 +38,19 @@ function buildMetricEllipse(root, state) {
     text: (v) => fixed(v, 2),
     onInput: (v) => state.set("ratio", v),
   });
-  const gamma = slider({
-    symbol: "γ",
-    name: "discount rate",
-    marks: [0, 0.5, 2, 5, 10].map((value) => ({ value, label: String(value) })),
-    toPosition: (v) => Math.sqrt(v / MOST),
-    toValue: (u) => MOST * u * u,
-    text: (v) => fixed(v, 2),
-    onInput: (v) => state.set("gamma", v),
+  const gamma = discountDial(state);
+  const [stage, readout, table] = [figure(), readoutNode(), turnTable()];
+  scaffold(root, {
+    label: "how a metric turns the step",
+    title: "A metric turns the step",
+    hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
+    areas: { control: [angle.node, ratio.node, gamma.node], stage: [stage], words: [table.node, readout] },
   });
-  const stage = draw(make("div"), "svg", { class: "ln-figure" });
-  const readout = make("p", { class: "lossnav-readout", "aria-live": "polite" });
-  const table = turnTable();
-  root.setAttribute("aria-label", "Explorable: how a metric turns the step");
-  root.append(
-    make("p", { class: "ln-title" }, "A metric turns the step"),
-    make("p", { class: "ln-hint" }, "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0."),
-    make(
-      "div",
-      { class: "ln-grid-areas" },
-      make("div", { class: "ln-control" }, angle.node, ratio.node, gamma.node),
-      make("div", { class: "ln-stage" }, stage),
-      make("div", { class: "ln-words" }, table.node, readout),
-    ),
-  );
 
   const ground = draw(stage, "g", { "aria-hidden": "true" });
   const moving = draw(stage, "g", { "aria-hidden": "true" });
   let frame = null;
-  const move = (x, y) => state.set("start", [clamp(x, -HOLD, HOLD), clamp(y, -HOLD, HOLD)]);
-  const start = handle(stage, {
-    label: "start θ(0); arrow keys move it both ways",
-    color: "var(--ln-ink)",
-    onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
-    onKey([dx, dy], big) {
-      const [x, y] = state.get("start");
-      move(x + dx * (big ? 0.5 : 0.05), y + dy * (big ? 0.5 : 0.05));
-    },
-    onEnd: (side) => move(side * HOLD, state.get("start")[1]),
-  });
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: "var(--ln-ink)", hold: HOLD });
   const turn = (by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
   const stretch = (by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
   const tip = handle(stage, {
@@ -96,9 +71,10 @@ function buildMetricEllipse(root, state) {
 
   return {
     layout(width) {
-      frame = valleyFrame(stage, root, width);
+      frame = squareFrame(stage, root, width, { edge: EDGE });
       ground.replaceChildren();
-      valleyGround(ground, frame);
+      squareGround(ground, frame, [-3, -2, -1, 0, 1, 2, 3], ["θ₁ (h = 1/4)", "θ₂ (h = 2)"]);
+      bowlContours(ground, frame, VALLEY);
     },
     update() {
       const given = Object.fromEntries(["start", "angle", "ratio", "gamma"].map((name) => [name, state.get(name)]));
@@ -108,8 +84,7 @@ function buildMetricEllipse(root, state) {
       gamma.show(given.gamma);
       moving.replaceChildren();
       valleyMoving(moving, frame, given, law);
-      const [x, y] = given.start;
-      start.place(frame.x(x), frame.y(y), { now: x.toFixed(2), low: -HOLD, high: HOLD, text: `θ₁ = ${fixed(x, 2)}, θ₂ = ${fixed(y, 2)}` });
+      start.show(frame);
       const [tx, ty] = ellipseTip(given);
       const text = `angle ${fixed(given.angle, 1)}°, ratio ${fixed(given.ratio, 2)}`;
       tip.place(frame.x(tx), frame.y(ty), { now: given.angle.toFixed(1), low: -90, high: 90, text });
@@ -128,42 +103,10 @@ function ellipseTip({ start, angle, ratio }) {
   return best.map((v) => clamp(v, -EDGE + 0.1, EDGE - 0.1));
 }
 
-/** Sizes and scales for one width. */
-function valleyFrame(stage, root, width) {
-  const wide = width >= 660;
-  root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? Math.min(width - 348, 500) : width - 24);
-  root.style.setProperty("--ln-stage", `${w}px`);
-  const [left, top] = [30, 22];
-  const size = w - left - 8;
-  setAll(stage, { viewBox: `0 0 ${w} ${top + size + 36}`, width: w, height: top + size + 36 });
-  return { left, top, size, x: scale([-EDGE, EDGE], [left, left + size]), y: scale([-EDGE, EDGE], [top + size, top]) };
-}
-
-/** A part of the drawing that clips what leaves the panel. */
-const panelWindow = (at, f) => draw(at, "svg", { x: f.left, y: f.top, width: f.size, height: f.size, viewBox: `${f.left} ${f.top} ${f.size} ${f.size}` });
-
-/** Contours and axes. */
-function valleyGround(at, f) {
-  const inner = panelWindow(at, f);
-  draw(inner, "rect", { class: "ln-panel", x: f.left, y: f.top, width: f.size, height: f.size });
-  for (let level = 0.5; level <= 4.5; level += 0.5) {
-    const [rx, ry] = VALLEY.map((h) => f.x(level / Math.sqrt(h)) - f.x(0));
-    draw(inner, "ellipse", { class: "ln-contour", cx: f.x(0), cy: f.y(0), rx, ry });
-  }
-  for (const value of [-3, -2, -1, 0, 1, 2, 3]) {
-    const text = fixed(value, 0);
-    draw(at, "text", { class: "ln-tick", x: f.x(value), y: f.top + f.size + 16, "text-anchor": "middle" }, text);
-    draw(at, "text", { class: "ln-tick", x: f.left - 6, y: f.y(value) + 4, "text-anchor": "end" }, text);
-  }
-  draw(at, "text", { class: "ln-name", x: f.x(0), y: f.top + f.size + 32, "text-anchor": "middle" }, "θ₁ (h = 1/4)");
-  draw(at, "text", { class: "ln-name", x: f.left, y: f.top - 7 }, "θ₂ (h = 2)");
-  draw(at, "path", { class: "ln-cross", d: `M${f.x(0) - 5} ${f.y(0)}h10M${f.x(0)} ${f.y(0) - 5}v10` });
-}
-
 /** The ellipse, the optimal path, and the directions of the steps with their names. */
-function valleyMoving(at, f, { start, angle, ratio }, law) {
-  const inner = panelWindow(at, f);
+function valleyMoving(at, f, given, law) {
+  const { start, angle, ratio } = given;
+  const inner = squareWindow(at, f);
   const pixel = ([x, y]) => [f.x(x), f.y(y)];
   const from = pixel(start);
   const unit = SIZE * (f.x(1) - f.x(0));
@@ -173,32 +116,20 @@ function valleyMoving(at, f, { start, angle, ratio }, law) {
   const line = restTimes(law.rates).map((t) => pixel(law.place(t)));
   draw(inner, "path", { class: "ln-line", d: trace(line), stroke: "var(--ln-optimal)", "stroke-width": 3.2 });
   const reach = Math.min(REACH, Math.hypot(...start)) * (f.x(1) - f.x(0));
-  const taken = [];
+  const labels = [];
   for (const [key, { name, dash }] of Object.entries(STEPS).reverse()) {
     const size = Math.hypot(...law.ways[key]);
     if (size < 1e-9) continue;
     const [dx, dy] = [law.ways[key][0] / size, -law.ways[key][1] / size];
     const [x, y] = [from[0] + reach * dx, from[1] + reach * dy];
     const color = `var(--ln-${key})`;
-    const shaft = Math.max(0, reach - 9);
-    draw(inner, "path", { class: "ln-line", d: trace([from, [from[0] + shaft * dx, from[1] + shaft * dy]]), stroke: color, "stroke-width": 2.4, "stroke-dasharray": dash });
-    draw(inner, "path", { d: arrowhead(x, y, dx, dy, 11), fill: color });
-    if (reach > 40) nameArrow(at, f, taken, { name, color, x, y, dx, dy });
+    drawArrow(inner, from, [x, y], { color, dash });
+    labels.unshift({ text: name, color, x, y, dx, dy });
   }
-}
-
-/** Writes a name beyond an arrow's tip, at the first place that no other name takes; leaves it out where none is free. */
-function nameArrow(at, f, taken, { name, color, x, y, dx, dy }) {
-  const width = 7.8 * name.length;
-  for (const [far, side] of [[9, 0], [9, 17], [9, -17], [9, 34], [9, -34]]) {
-    const left = clamp(x + dx * (far + width / 2) - width / 2, f.left + 1, f.left + f.size - width - 1);
-    const top = clamp(y + dy * (far + 8) - 8 + side, f.top + 1, f.top + f.size - 17);
-    if (taken.some((b) => left < b[2] && left + width > b[0] && top < b[3] && top + 16 > b[1])) continue;
-    taken.push([left, top, left + width, top + 16]);
-    const text = draw(at, "text", { class: "ln-text", x: left + width / 2, y: top + 12, "text-anchor": "middle" }, name);
-    text.style.setProperty("--c", color);
-    return;
-  }
+  if (reach <= 40) return; // too short to be told apart by name
+  const strokes = [...line, ...labels.flatMap(({ x, y }) => along(from, [x, y]))];
+  const box = [f.left, f.top, f.left + f.size, f.top + f.size];
+  placeLabels(at, box, labels, [from, pixel(ellipseTip(given))].map((spot) => around(spot)), strokes);
 }
 
 /** What the picture means, in words and numbers. */
@@ -216,26 +147,16 @@ function valleyWords({ start, gamma }, law) {
     `γ = ${fixed(gamma, 2)}: rates r = ${couple(law.rates)}.`,
     `G and H ${law.commute ? "commute" : "do not commute"}; J = ${compact(law.action)}.`,
   ];
-  return [make("b", {}, verdict), ...lines.map((words) => make("span", { class: "ln-soft ln-block" }, unbroken(words)))];
+  return verdictLines(verdict, lines);
 }
 
 /** The table of the directions, as angles from Newton's. */
 function turnTable() {
-  const body = make("tbody");
-  const all = { optimal: { name: "optimal path", dash: "none" }, ...STEPS };
-  const cells = Object.fromEntries(
-    Object.entries(all).map(([key, { name, dash }]) => {
-      const sample = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 8", width: 20, height: 8, "aria-hidden": "true" });
-      draw(sample, "path", { class: "ln-line", d: "M0 4H20", stroke: `var(--ln-${key})`, "stroke-width": 2.6, "stroke-dasharray": dash });
-      const cell = make("td");
-      body.append(make("tr", {}, make("th", { scope: "row" }, sample, ` ${name}`), cell));
-      return [key, cell];
-    }),
-  );
-  const names = ["direction", "from Newton's"].map((name) => make("th", { scope: "col" }, name));
-  const node = make("table", { class: "ln-table" }, make("thead", {}, make("tr", {}, ...names)), body);
+  const all = Object.entries({ optimal: { name: "optimal path", dash: "none" }, ...STEPS });
+  const lines = all.map(([key, { name, dash }]) => [key, { name, sample: lineSample({ stroke: `var(--ln-${key})`, "stroke-dasharray": dash }) }]);
+  const { node, rows } = sampleTable(Object.fromEntries(lines), ["direction", "from Newton's"]);
   const show = (ways) => {
-    for (const [key, cell] of Object.entries(cells)) cell.textContent = `${fixed(between(ways[key], ways.newton), 1)}°`;
+    for (const [key, { cells }] of Object.entries(rows)) cells[0].textContent = `${fixed(between(ways[key], ways.newton), 1)}°`;
   };
   return { node, show };
 }

@@ -1,6 +1,7 @@
 // The plane of the two dimensionless groups that decide the regime, γ²/(4ηkh) and rΔt: where each limit holds.
 
 import { clamp, draw, trace } from "./kit.js";
+import { around, placeLabels, textWidth } from "./labels.js";
 import { BOWL, TOLERANCE, groups, validity } from "./horizon_model.js";
 
 export const LIMITS = {
@@ -11,6 +12,21 @@ export const LIMITS = {
 
 /** Decades shown: of γ²/(4ηkh) across and rΔt upwards. */
 export const GROUPS = { damping: [-3, 3], progress: [-4, 2] };
+
+/** Where the names of the limits stand: x, y, anchor. */
+const namePlaces = (f) => ({
+  newton: [(f.left + f.right) / 2, f.top + 16, "middle"],
+  ballistic: [f.left + 6, f.bottom - 7, "start"],
+  descent: [f.right - 6, f.bottom - 7, "end"],
+});
+
+/** Their boxes. */
+const nameBoxes = (f) =>
+  Object.entries(namePlaces(f)).map(([key, [x, y, anchor]]) => {
+    const width = textWidth(LIMITS[key].name);
+    const left = x - { start: 0, middle: width / 2, end: width }[anchor];
+    return [left, y - 12, left + width, y + 4];
+  });
 
 /** The regime plane: where each limit gives one direction's step to within the tolerance. */
 export function planeGround(at, f) {
@@ -27,12 +43,10 @@ export function planeGround(at, f) {
     draw(at, "path", { d: `${trace(outline)}Z`, fill: LIMITS[key].color, "fill-opacity": 0.26 });
   };
   for (const key of Object.keys(LIMITS)) region(key, (v) => v[key]);
-  const text = (x, y, words, color, anchor = "middle") => {
-    draw(at, "text", { class: "ln-text ln-bare", x, y, "text-anchor": anchor }, words).style.setProperty("--c", color);
-  };
-  text((f.left + f.right) / 2, f.top + 16, "Newton", LIMITS.newton.color);
-  text(f.left + 6, f.bottom - 7, "ballistic", LIMITS.ballistic.color, "start");
-  text(f.right - 6, f.bottom - 7, "gradient descent", LIMITS.descent.color, "end");
+  for (const [key, [x, y, anchor]] of Object.entries(namePlaces(f))) {
+    const text = draw(at, "text", { class: "ln-text ln-bare", x, y, "text-anchor": anchor }, LIMITS[key].name);
+    text.style.setProperty("--c", LIMITS[key].color);
+  }
   for (const d of [-2, 0, 2]) {
     draw(at, "text", { class: "ln-tick", x: f.x(d), y: f.bottom + 15, "text-anchor": "middle" }, decade(d));
     draw(at, "line", { class: "ln-grid", x1: f.x(d), x2: f.x(d), y1: f.top, y2: f.bottom });
@@ -55,13 +69,8 @@ export function planeSpots(at, f, { gamma, dt }) {
     const { damping, progress } = groups(h, gamma, dt);
     return [f.x(clamp(Math.log10(damping), ...GROUPS.damping)), f.y(clamp(Math.log10(progress), ...GROUPS.progress))];
   });
-  const same = Math.hypot(spots[0][0] - spots[1][0], spots[0][1] - spots[1][1]) < 28;
-  spots.forEach(([x, y], i) => {
-    draw(at, "circle", { class: "ln-dot", cx: x, cy: y, r: 5.5, fill: "var(--ln-optimal)" });
-    const right = x < f.right - 34;
-    const low = y < f.top + 30 ? 17 : -8;
-    const shift = same && i ? (right ? 24 : -24) : 0;
-    const label = { x: x + (right ? 8 : -8) + shift, y: y + low, "text-anchor": right ? "start" : "end" };
-    draw(at, "text", { class: "ln-text", ...label }, i ? "θ₂" : "θ₁").style.setProperty("--c", "var(--ln-optimal)");
-  });
+  for (const [x, y] of spots) draw(at, "circle", { class: "ln-dot", cx: x, cy: y, r: 5.5, fill: "var(--ln-optimal)" });
+  const labels = spots.map(([x, y], i) => ({ text: i ? "θ₂" : "θ₁", x, y, dx: 0.8, dy: -0.6, far: 7, color: "var(--ln-optimal)" }));
+  const obstacles = [...nameBoxes(f), ...spots.map((spot) => around(spot, 5))];
+  placeLabels(at, [f.left, f.top, f.right, f.bottom], labels, obstacles, []);
 }
