@@ -1,7 +1,8 @@
 """Data that has been verified, as tensors on the device that trains on it."""
 
 from ._files import DataCorrupted, DataUnavailable
+from .augment import Augmentation, CropFlip
 from .dataset import Dataset, Provenance, Split
 from .loading import load
 
-__all__ = ["DataCorrupted", "DataUnavailable", "Dataset", "Provenance", "Split", "load"]
+__all__ = ["Augmentation", "CropFlip", "DataCorrupted", "DataUnavailable", "Dataset", "Provenance", "Split", "load"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_TIMEOUT = (4.0, 20.0)  # seconds to connect, and between two packets: an offline machine should hear so at once
+TIMEOUT = (4.0, 20.0)  # seconds to connect, and between two packets: an offline machine should hear so at once
 _LEFTOVER = 24 * 3600.0  # seconds after which a part file must be of a download that was killed
 
 
@@ -161,7 +161,7 @@ def _download(source: Source, folder: Path, names: list[str], mirrors: tuple[str
             try:
                 _download_one(address, folder / f"{name}.gz", source.sha256[name], source.largest)
             except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
-                failures.append(f"{address}: {_reason(error)}")
+                failures.append(f"{address}: {reason(error)}")
                 alive.remove(mirror)
                 continue
             used[mirror] = None
@@ -182,7 +182,7 @@ def _download_one(address: str, target: Path, digest: str, largest: int) -> None
     handle, part = tempfile.mkstemp(prefix=target.stem + ".", suffix=".part.gz", dir=target.parent)
     os.close(handle)
     try:
-        fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=_TIMEOUT)
+        fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=TIMEOUT)
         fetch(address, part, None)
         _read_verified(Path(part), digest, largest, "the mirror serves something else")
         Path(part).replace(target)
@@ -200,7 +200,8 @@ def _sweep(folder: Path) -> None:
             continue
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return one line on what went wrong with an address."""
     text = str(error)
     if isinstance(error, DataCorrupted):  # the part file's name helps nobody
         text = text.split(".part.gz ", 1)[-1]

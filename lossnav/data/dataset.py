@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -34,10 +34,14 @@ class Split:
     def __len__(self) -> int:
         return len(self.y)
 
-    def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
-        """Return normalised float32 images (B, C, H, W) and int64 labels (B,) for an index tensor or a slice."""
+    def batch(self, index: Tensor | slice, change: Callable[[Tensor], Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """Return normalised float32 images (B, C, H, W) and int64 labels (B,) for an index tensor or a slice.
+
+        ``change``, if given, is applied to the raw pixels first (an augmentation).
+        """
         slope, shift = self._affine
-        return self.x[index].to(torch.float32).mul_(slope).sub_(shift), self.y[index]
+        pixels = self.x[index] if change is None else change(self.x[index])
+        return pixels.to(torch.float32).mul_(slope).sub_(shift), self.y[index]
 
     @cached_property
     def _affine(self) -> tuple[Tensor, Tensor]:
@@ -66,6 +70,7 @@ class Provenance:
         origin: "local folder", "cache", the address of the mirror, or the library that ships the data.
         licence: licence and authors.
         sha256: digest of each (decompressed) file, by name.
+        verified: whether the digests are those of the official files; else they only tell which copy it was.
         location: folder the files were read from, if any; never written to a record.
     """
 
@@ -74,10 +79,13 @@ class Provenance:
     licence: str
     sha256: Mapping[str, str] = field(default_factory=dict)
     location: str | None = field(default=None, repr=False)
+    verified: bool = True
 
     def __str__(self) -> str:
-        verified = f"; {len(self.sha256)} files verified by SHA-256" if self.sha256 else ""
-        return f"{self.label}, from {self.origin}{verified}; {self.licence}"
+        digests = f"; {len(self.sha256)} files verified by SHA-256" if self.sha256 else ""
+        if self.sha256 and not self.verified:
+            digests = f"; not the official files; SHA-256 {next(iter(self.sha256.values()))[:16]}…"
+        return f"{self.label}, from {self.origin}{digests}; {self.licence}"
 
     def record(self) -> dict[str, Any]:
         """Return what a record of a run keeps."""

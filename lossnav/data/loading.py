@@ -10,6 +10,7 @@ import torch
 
 from .._checks import one_of
 from ._files import DataUnavailable, Source, obtain
+from .cifar import load_cifar10
 from .dataset import Dataset, Provenance, from_pixels
 from .idx import parse_idx
 
@@ -42,11 +43,16 @@ def load(
     * ``"mnist"``: 60,000 + 10,000 images of 28×28, from the four official IDX files (gzip or raw). They are looked for
       in ``root``; without it in the folder that the environment variable LOSSNAV_DATA names, then in the cache; then
       they are downloaded. Each file is verified by the SHA-256 of its decompressed bytes *each time it is read*.
+    * ``"cifar10"``: 50,000 + 10,000 colour images of 32×32. Looked for in the same places: the official binary version
+      (its archive or its batches, verified by SHA-256; 170 MB, a broken download is continued), or a copy that
+      ``.provenance`` names as such: ``cifar10.npz`` with x_train, y_train, x_test, y_test and perhaps a ``label``, or
+      pictures as ``train|test/<class>/…``, in a folder or in ``images.tar.xz``. Official files come before copies.
     * ``"digits"``: scikit-learn's 1,797 images of 8×8, every fifth one for testing; needs no network.
 
     Args:
-        name: "mnist" or "digits".
-        root: folder with the files, or with a folder ``mnist/`` that has them. Nothing else is looked at then.
+        name: "mnist", "digits" or "cifar10".
+        root: folder with the files, or with a folder ``mnist/`` or ``cifar10/`` that has them; for CIFAR-10 also an
+            ``.npz`` file. Nothing else is looked at then.
         download: whether the files may be downloaded when they are not on this machine.
         mirrors: web folders to download from instead of the public ones.
         cache: folder to keep downloads in, instead of the user's cache.
@@ -69,6 +75,7 @@ def load(
     makers: dict[str, Callable[[], Dataset]] = {
         "mnist": lambda: _mnist(root, download, mirrors, cache),
         "digits": _digits,
+        "cifar10": lambda: load_cifar10(root, download, mirrors, cache),
     }
     return makers[one_of("name", name, tuple(makers))]()
 

@@ -1,0 +1,74 @@
+"""Random changes of training images, as tensor operations on the device that holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from .._checks import finite
+
+
+class Augmentation(Protocol):
+    """What ``training.train(augment=…)`` takes: a draw for all images of an epoch, and what it does to a batch.
+
+    Drawing is apart from applying so that an image's fate depends on the seed and on its place in the epoch alone, not
+    on how an epoch is cut into batches, interrupted, or shared between processes.
+    """
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """Return the choices for ``count`` images, one row each, on the generator's device."""
+
+    def __call__(self, pixels: Tensor, choices: Tensor) -> Tensor:
+        """Return the uint8 images (B, C, H, W) changed by their rows (B, …) of choices."""
+
+
+@dataclass(frozen=True)
+class CropFlip:
+    """Shift each image by up to ``pad`` pixels in each direction, filling with black, and mirror it half of the time.
+
+    The same as padding by ``pad`` on each side and cutting out a random window of the old size: the usual augmentation
+    of CIFAR-10. A whole batch is one indexing operation on raw pixels.
+
+    Args:
+        pad: largest shift in pixels; 0 for none.
+        flip: whether left and right are exchanged with probability 1/2.
+
+    Example:
+        >>> augment = CropFlip(pad=1)
+        >>> choices = augment.draw(2, torch.Generator().manual_seed(0))
+        >>> augment(torch.full((2, 3, 8, 8), 9, dtype=torch.uint8), choices).shape
+        torch.Size([2, 3, 8, 8])
+    """
+
+    pad: int = 4
+    flip: bool = True
+
+    def __post_init__(self) -> None:
+        if int(finite("pad", self.pad, low=0)) != self.pad:
+            raise ValueError(f"pad = {self.pad!r}, but it must be a whole number")
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """Return (count, 3) whole numbers: rows and columns to shift by, in −pad … pad, and 1 to mirror, else 0."""
+        place = generator.device
+        shifts = torch.randint(-self.pad, self.pad + 1, (count, 2), generator=generator, device=place)
+        mirrored = torch.randint(0, 2, (count, 1), generator=generator, device=place)
+        return torch.cat([shifts, mirrored if self.flip else torch.zeros_like(mirrored)], dim=1)
+
+    def __call__(self, pixels: Tensor, choices: Tensor) -> Tensor:
+        """Return the images (B, C, H, W), pixel (i, j) of each taken from (i + rows, j' + columns); outside is 0.
+
+        j' is j, or W − 1 − j in a mirrored image.
+        """
+        count, _, height, width = pixels.shape
+        place = pixels.device
+        rows, columns, mirrored = (choice.view(-1, 1) for choice in choices.unbind(1))
+        across = torch.arange(width, device=place).expand(count, -1)
+        i = torch.arange(height, device=place) + rows + self.pad
+        j = torch.where(mirrored.bool(), width - 1 - across, across) + columns + self.pad
+        padded = torch.nn.functional.pad(pixels, (self.pad,) * 4)
+        each = torch.arange(count, device=place).view(-1, 1, 1)
+        # The channel stays out of the indexing and ends up last in memory: channels_last at no cost.
+        return padded[each, :, i.unsqueeze(2), j.unsqueeze(1)].permute(0, 3, 1, 2)
