@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .._checks import finite, shown
+from . import _fused
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -21,19 +22,21 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     """A learning rule as a torch optimizer.
 
     A subclass says which options it has (``defaults``), what they may be (``_check``), what it remembers about a
-    parameter (``_start``) and how it moves (``_update``). This class sees to the rest:
+    parameter (``_start``), how it moves (``_update``) and, if there is a kernel that does the same in one pass over
+    the memory, how to call it (``_call``). This class sees to the rest:
 
     * every option may differ between parameter groups, and is checked in each of them;
     * ``_update`` gets lists of tensors of one device and one dtype, so that it can use torch's ``_foreach`` kernels;
       with ``foreach=False`` the lists have length one;
     * bfloat16 and float16 parameters are updated in float32 and keep their state in float32 — a running average with
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
+    * with ``fused=True`` the kernel takes the place of ``_update`` wherever it can;
     * the state follows a parameter whose dtype or device changes after the first step;
     * sparse gradients and complex parameters are refused by name.
     """
 
     def __init__(self, params: Any, defaults: Group) -> None:
-        super().__init__(params, {"maximize": False, "foreach": None, **defaults})
+        super().__init__(params, {"maximize": False, "foreach": None, "fused": False, **defaults})
 
     @abc.abstractmethod
     def _check(self, group: Group) -> None:
@@ -46,6 +49,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     @abc.abstractmethod
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Move ``params`` in place. All tensors share a device and a dtype, float32 or float64."""
+
+    def _call(self, group: Group, states: list[State]) -> _fused.Call:
+        """Count the step and describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
+        raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""
@@ -106,12 +113,14 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _move(self, group: Group, params: list[Tensor]) -> None:
         states = [self._state_of(p, group) for p in params]
         grads = [p.grad for p in params if p.grad is not None]
-        if params[0].dtype in _HALF:
-            work = [p.float() for p in params]
-            self._update(group, work, [g.float() for g in grads], states)
+        half = params[0].dtype in _HALF
+        work = [p.float() for p in params] if half else params
+        if half:
+            grads = [g.float() for g in grads]
+        if not (group["fused"] and _fused.step(self, group, work, grads, states)):
+            self._update(group, work, grads, states)
+        if half:
             torch._foreach_copy_(params, work)
-        else:
-            self._update(group, params, grads, states)
 
     def _state_of(self, parameter: Tensor, group: Group) -> State:
         state = self.state[parameter]

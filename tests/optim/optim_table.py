@@ -26,6 +26,8 @@ ROWS = [
     Row("ballistic", optim.Ballistic, {"lr": 0.01, "beta": 0.99}),
     Row("ballistic, all options", optim.Ballistic, _FULL),
     Row("ballistic, one at a time", optim.Ballistic, {**_FULL, "foreach": False}),
+    Row("ballistic, fused", optim.Ballistic, {"lr": 0.01, "beta": 0.99, "fused": True}),
+    Row("ballistic, all options, fused", optim.Ballistic, {**_FULL, "fused": True}),
     Row("reference", optim.BallisticReference, {"lr": 0.01, "beta": 0.99}, compiles=False),
     Row("reference, all options", optim.BallisticReference, _FULL, compiles=False),
 ]
