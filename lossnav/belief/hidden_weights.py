@@ -1,0 +1,119 @@
+r"""Noise of gradients as noise of hidden weights (Eqs. 133–137): when is the covariance of gradients ∝ the Hessian?
+
+.. math:: dx=-\tfrac1\tau H(x-\theta)\,dt+\sqrt{2D/\tau}\,dW,\qquad \nabla L(x)=g+H(x-\theta)
+
+At steady state x ~ N(θ, DH⁻¹), so gradients have the mean g and the covariance DH.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenWeights:
+    """A simulation of hidden weights; see ``simulate``.
+
+    Attributes:
+        hessian: H, shape (D, D).
+        gradient: g at θ, shape (D,).
+        positions: x − θ, shape (T, P, D): times, particles, weights.
+        dt: time between two rows.
+    """
+
+    hessian: Array
+    gradient: Array
+    positions: Array
+    dt: float
+
+    @property
+    def gradients(self) -> Array:
+        """∇L(x) = g + H(x − θ), shape (T, P, D) (Eq. 135)."""
+        return self.gradient + self.positions @ self.hessian
+
+    def covariance(self) -> Array:
+        """Return the covariance of gradients over all times and particles, shape (D, D)."""
+        return np.cov(self.gradients.reshape(-1, len(self.gradient)), rowvar=False)
+
+    def increment_covariance(self) -> Array:
+        """Return the covariance of (x_{n+1} − x_n)/Δt, the velocity as one would observe it, shape (D, D)."""
+        steps = np.diff(self.positions, axis=0) / self.dt
+        return np.cov(steps.reshape(-1, len(self.gradient)), rowvar=False)
+
+    def averaged_covariance(self, window: int) -> Array:
+        """Return the covariance of gradients averaged over ``window`` successive rows, shape (D, D)."""
+        rows = len(self.positions)
+        if not isinstance(window, int) or isinstance(window, bool) or not 1 <= window <= rows:
+            raise ValueError(f"window = {_checks.shown(window)}, but it must be an integer from 1 to {rows}")
+        whole = self.gradients[: rows // window * window]
+        means = whole.reshape(-1, window, *whole.shape[1:]).mean(axis=1)
+        return np.cov(means.reshape(-1, len(self.gradient)), rowvar=False)
+
+
+def simulate(
+    hessian: ArrayLike, gradient: ArrayLike, *, noise: float = 1.0, tau: float = 1.0, dt: float = 0.1, steps: int = 100,
+    particles: int = 1000, seed: int, centre: str = "current",
+) -> HiddenWeights:
+    """Return hidden weights at their steady state, sampled every ``dt`` without error of discretisation.
+
+    Args:
+        hessian: H, shape (D, D), symmetric positive definite, unit 1/u².
+        gradient: g at the current weights θ, shape (D,), unit 1/u.
+        noise: D > 0, dimensionless.
+        tau: τ > 0, unit of time over u².
+        dt: time between samples, > 0.
+        steps: number of samples T >= 1.
+        particles: independent copies P >= 1.
+        seed: of the random numbers.
+        centre: "current" (Eq. 134: drift −H(x−θ)/τ, gradients are unbiased) or "minimum" (drift −∇L(x)/τ: the weights
+            gather around the minimum, and the mean gradient is zero instead of g).
+
+    Raises:
+        ValueError: naming the argument.
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 134–137; that the drift is centred on θ is our reading.
+    """
+    matrix = _checks.symmetric("hessian", hessian, definite=True)
+    slope = _checks.array("gradient", gradient, shape=(len(matrix),))
+    noise, tau, dt = (_checks.positive(n, v) for n, v in (("noise", noise), ("tau", tau), ("dt", dt)))
+    for name, count in (("steps", steps), ("particles", particles)):
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"{name} = {_checks.shown(count)}, but it must be an integer >= 1")
+    _checks.one_of("centre", centre, ("current", "minimum"))
+    h, directions = np.linalg.eigh(matrix)
+    spread, keep = np.sqrt(noise / h), np.exp(-h * dt / tau)
+    fresh = spread * np.sqrt(-np.expm1(-2 * h * dt / tau))  # the exact transition of each mode
+    rng = np.random.default_rng(seed)
+    modes = np.empty((steps, particles, len(h)))
+    modes[0] = spread * rng.normal(size=modes.shape[1:])
+    for n in range(1, steps):
+        modes[n] = keep * modes[n - 1] + fresh * rng.normal(size=modes.shape[1:])
+    positions = modes @ directions.T
+    if centre == "minimum":
+        positions = positions - np.linalg.solve(matrix, slope)
+    return HiddenWeights(matrix, slope, positions, dt)
+
+
+def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0, tau: float = 1.0) -> Array:
+    """Return the variance of a gradient averaged over a time ``window``, for curvatures h > 0 of any shape.
+
+    With x = hT/τ it is Dh·2(x − 1 + e^{−x})/x²: Dh for short windows, 2Dτ/T for long ones, whatever h.
+    """
+    h = np.asarray(curvature, dtype=np.float64)
+    if np.any(h <= 0):
+        raise ValueError(f"curvature = {_checks.shown(curvature)}, but all of it must be > 0")
+    noise, tau = _checks.positive("noise", noise), _checks.positive("tau", tau)
+    x = h * _checks.finite("window", window, low=0.0) / tau
+    small = x < 1e-3
+    safe = np.where(small, 1.0, x)
+    share = np.where(small, 1 - x / 3 + x**2 / 12, 2 * (safe + np.expm1(-safe)) / safe**2)
+    return noise * h * share
+
+

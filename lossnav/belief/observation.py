@@ -1,0 +1,107 @@
+"""The two halves of a belief model: how quantities are believed to move (Eq. 13), and what is seen of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+
+@dataclass(frozen=True)
+class Prior:
+    """An Ornstein–Uhlenbeck belief, dx = −αx dt + σ dW (Eq. 13).
+
+    Args:
+        decay: α >= 0, unit 1/time; 0 is a random walk.
+        diffusion: σ > 0, unit of x per √time.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    decay: float = 0.0
+    diffusion: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decay", _checks.finite("decay", self.decay, low=0.0))
+        object.__setattr__(self, "diffusion", _checks.positive("diffusion", self.diffusion))
+
+    def cost(self, x: Any, speed: Any) -> Array:
+        """Return (ẋ+αx)²/2σ², the rate of −log of a path's density (Onsager–Machlup) up to a constant."""
+        return (speed + self.decay * x) ** 2 / (2 * self.diffusion**2)
+
+    def stiffness(self, gamma: float) -> float:
+        """Return α(α+γ), the pull towards zero in the Euler–Lagrange equation, unit 1/time²."""
+        return self.decay * (self.decay + gamma)
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """Two independent data: g ~ N(m, s_m²) and q ~ N(V, s_V²) (Eq. 141).
+
+    Gaussian data on V do not know that V > 0; a plan that leaves V > 0 is refused.
+
+    Args:
+        mean_noise: s_m > 0, unit √time/u.
+        variance_noise: s_V > 0, unit √time/u².
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    mean_noise: float = 1.0
+    variance_noise: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("mean_noise", "variance_noise"):
+            object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
+
+    def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
+        """Return (g−m)²/2s_m² + (q−V)²/2s_V²."""
+        return (g - m) ** 2 / (2 * self.mean_noise**2) + (q - v) ** 2 / (2 * self.variance_noise**2)
+
+    def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
+        """Return its derivatives by m and V."""
+        return -(g - m) / self.mean_noise**2, -(q - v) / self.variance_noise**2
+
+    def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
+        """Return its second derivatives by mm, mV, VV."""
+        return 1 / self.mean_noise**2, 0.0, 1 / self.variance_noise**2
+
+    def noises(self, variance: float | None = None) -> tuple[float, float]:
+        """Return (s_m, s_V)."""
+        return self.mean_noise, self.variance_noise
+
+
+@dataclass(frozen=True)
+class Exact:
+    """One datum g ~ N(m, V) (Eq. 138), believed to tell of both.
+
+    −log p falls without bound as V → 0 with m = g, so a plan that is stationary can only be a local minimum.
+    """
+
+    def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
+        """Return (g−m)²/2V + ½ ln V."""
+        return (g - m) ** 2 / (2 * v) + np.log(v) / 2
+
+    def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
+        """Return its derivatives by m and V; the second is −[(g−m)² − V]/2V² (Eq. 140)."""
+        return -(g - m) / v, -((g - m) ** 2 - v) / (2 * v**2)
+
+    def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
+        """Return its second derivatives by mm, mV, VV."""
+        return 1 / v, (g - m) / v**2, (g - m) ** 2 / v**3 - 1 / (2 * v**2)
+
+    def noises(self, variance: float | None = None) -> tuple[float, float]:
+        """Return (√V, √2·V): the noises of a simplified model with the same equations near this V (Eq. 140)."""
+        if variance is None:
+            raise ValueError("variance = None, but the exact model's noise depends on it: it must be a number > 0")
+        v = _checks.positive("variance", variance)
+        return float(np.sqrt(v)), float(np.sqrt(2) * v)
+
+
+Observation = Simplified | Exact

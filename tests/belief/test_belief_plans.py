@@ -1,0 +1,249 @@
+"""Plans under beliefs: ends, certificates, refusals, the two rules and the dictionary of Adam."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+from lossnav import belief
+from lossnav.belief import Beliefs, Exact, Prior, Simplified
+
+
+def model(**changes) -> Beliefs:
+    options = {"eta": 2.0, "k": 0.8, "gamma": 0.5, "curvature_scale": 1.3, "mean": Prior(0.2, 1.1),
+               "variance": Prior(0.1, 0.5), "observation": Simplified(0.3, 0.2), "weight": 1.7}
+    return Beliefs(**(options | changes))
+
+
+def residual(path: belief.Plan, t: np.ndarray, step: float, **data) -> float:
+    """Largest difference between a central difference of the velocity and the equation of motion."""
+    second = (path.velocity(t + step) - path.velocity(t - step)) / (2 * step)
+    return float(np.max(np.abs(second - path.model.acceleration(path(t), path.velocity(t), **data))))
+
+
+def test_endless_plan_rests_and_goes_on_beyond_its_mesh() -> None:
+    path = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
+    assert path.converged and path.is_minimum and path.residual < 1e-8
+    np.testing.assert_allclose(path(0.0), [0.0, 0.9, 0.7], atol=1e-12)
+    assert residual(path, np.linspace(0.1, 0.9 * path.end, 50), 1e-4, gradient=0.6, square=1.1) < 1e-5
+    np.testing.assert_allclose(model().pull(path.rest, 0.6, 1.1), 0.0, atol=1e-9)
+    late = path.end * np.array([0.999999, 1.000001, 1.3])
+    np.testing.assert_allclose(path(late)[:, 0], path(late)[:, 1], atol=1e-7)
+    np.testing.assert_allclose(path(40 * path.end), path.rest, atol=1e-9)
+    assert residual(path, path.end * np.array([1.1, 1.2]), 1e-4, gradient=0.6, square=1.1) < 1e-6
+
+
+def test_longer_deadlines_approach_the_endless_plan() -> None:
+    endless = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1)
+    t = np.linspace(0, 1, 11)
+    gaps = []
+    for horizon in (3.0, 6.0):
+        dated = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1, horizon=horizon)
+        assert dated.is_minimum
+        gaps.append(float(np.max(np.abs(dated(t) - endless(t)))))
+    assert gaps[1] < 0.1 * gaps[0] and gaps[1] < 1e-2
+
+
+def test_action_of_an_endless_plan_is_its_value_function() -> None:
+    """−∂J/∂V₀ is the momentum of V at the start, λ_b(V̇+α_V V)/σ_V²: J is consistent with the velocity."""
+    step, costs = 1e-3, []
+    for v in (0.7 - step, 0.7 + step):
+        costs.append(belief.plan(model(), 0.9, v, gradient=0.6, square=1.1, tol=1e-9).action)
+    path = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
+    momentum = 1.7 / 0.5**2 * (path.velocity(0.0)[2] + 0.1 * 0.7)
+    assert (costs[1] - costs[0]) / (2 * step) == pytest.approx(-momentum, rel=1e-4)
+
+
+def test_plan_without_tilt_moves_the_beliefs_alone() -> None:
+    """With a heavy posterior, m relaxes at the exact rate, and Eq. 12's weight to −m/cV."""
+    path = belief.plan(model(weight=1e8), 2.0, 1.0, gradient=0.6, square=1.1, tol=1e-8)
+    first, second = model().memories()
+    t = np.linspace(0, 2, 9)
+    for x, memory, start, datum in ((1, first, 2.0, 0.6), (2, second, 1.0, 1.1)):
+        end = memory.gain * datum
+        np.testing.assert_allclose(path(t)[x], end + (start - end) * np.exp(-memory.rate * t), rtol=1e-5)
+    assert path.rest[0] == pytest.approx(-path.rest[1] / (1.3 * path.rest[2]), rel=1e-9)
+
+
+def test_optimism_is_where_the_direct_hessian_loses_its_sign() -> None:
+    """Condition (c): the discretised J in (θ, m) at constant V, on a long horizon, is definite iff optimism < 1."""
+
+    def lowest(noise: float, gamma: float, decay: float) -> float:
+        eta, k, c, v, sigma, weight, span, count = 1.0, 1.0, 1.0, 0.5, 0.8, 1.3, 60.0, 900
+        h = span / count
+        d = np.diff(np.eye(count + 1), axis=0) / h
+        mid = (np.eye(count + 1)[:-1] + np.eye(count + 1)[1:]) / 2
+        slide, slip = d + gamma / 2 * mid, d + (decay + gamma / 2) * mid
+        both = mid.T @ mid
+        theta = slide.T @ slide / eta + k * c * v * both
+        mean = weight * (slip.T @ slip / sigma**2 + both / noise**2)
+        whole = np.block([[theta, k * both], [k * both, mean]]) * h
+        keep = np.r_[1 : count + 1, count + 2 : 2 * count + 2]
+        return float(np.linalg.eigvalsh(whole[np.ix_(keep, keep)])[0])
+
+    for gamma, decay in ((0.3, 0.0), (0.6, 0.25)):
+        def believer(noise: float, gamma=gamma, decay=decay) -> Beliefs:
+            return Beliefs(1.0, 1.0, gamma, 1.0, Prior(decay, 0.8), Prior(), Simplified(noise, 1.0), 1.3)
+
+        noises = np.linspace(0.4, 2.0, 161)
+        edge = noises[np.argmax([believer(s).optimism(0.5) >= 1 for s in noises])]
+        assert lowest(0.93 * edge, gamma, decay) > 0 > lowest(1.07 * edge, gamma, decay)
+        believer(0.93 * edge).require_evidence(0.5)
+        with pytest.raises(ln.NoMinimiser, match=r"observation\.mean_noise = .*optimism"):
+            believer(1.07 * edge).require_evidence(0.5)
+
+
+def test_exact_model_is_unbounded_below_where_it_believes_its_data() -> None:
+    """Pathology (b): m = g and V → 0; the stationary place of the data is a minimum in m and not in V."""
+    exact = model(observation=Exact(), mean=Prior(), variance=Prior())
+    falls = [float(exact.cost_rate([0.0, 1.0, v], np.zeros(3), 1.0)) for v in (1e-2, 1e-6, 1e-10)]
+    assert falls[0] > falls[1] > falls[2]
+    assert exact.optimism(1.0) == pytest.approx(model(observation=Simplified(1.0, 9.0), mean=Prior()).optimism(1.0))
+
+
+def test_simplified_model_is_unbounded_below_for_negative_variance() -> None:
+    """Pathology (a): with V < 0 the loss beats every price of the belief, far enough from θ₀."""
+    rate = [float(model().cost_rate([d, 0.0, -1.0], np.zeros(3), 0.0, 1.0)) for d in (1.0, 10.0, 100.0)]
+    assert rate[0] > rate[1] > rate[2] and rate[2] < -1000
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "message"),
+    [
+        ({"observation": Simplified(3.0, 0.1)}, (1.0, 1.0), "mean_noise"),
+        ({}, (1.0, -1.0), "V > 0"),
+        ({}, (30.0, 0.2), "square"),
+    ],
+)
+def test_plans_that_cannot_be_are_refused(changes: dict, data: tuple[float, float], message: str) -> None:
+    with pytest.raises(ln.NoMinimiser, match=message):
+        belief.plan(model(**changes), 1.0, 1.0, gradient=data[0], square=data[1])
+
+
+def test_collocation_that_fails_says_so() -> None:
+    bad = model(observation=Simplified(0.7, 0.9), mean=Prior(0.2, 1.0), weight=1.0)
+    options = {"gradient": 1.0, "square": -5.0, "horizon": 3.0}
+    with pytest.raises(ln.NotConverged, match=r"residual.*square"):
+        belief.plan(bad, 1.0, 1.0, **options)
+    path = belief.plan(bad, 1.0, 1.0, **options, throw=False)
+    assert not path.converged and path.reason and not path.is_minimum
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variance": 0.0}, "variance = 0"),
+        ({"mean": math.nan}, "mean = nan"),
+        ({"square": None}, "square = None"),
+        ({"gradient": np.sin}, "gradient is a function of time"),
+        ({"horizon": -1.0}, "horizon = -1"),
+        ({"model": model(observation=Exact())}, "square = 1.0"),
+        ({"model": model(observation=Exact()), "square": None}, "horizon = inf"),
+    ],
+)
+def test_bad_arguments_of_a_plan_are_named(options: dict, message: str) -> None:
+    good = {"model": model(), "mean": 1.0, "variance": 1.0, "gradient": 0.5, "square": 1.0}
+    with pytest.raises(ValueError, match=message):
+        belief.plan(**(good | options))
+
+
+def test_times_outside_a_plan_are_refused() -> None:
+    path = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1, horizon=1.0)
+    assert path(np.array([[0.0, 0.5], [0.7, 1.0]])).shape == (3, 2, 2)
+    for t in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="t = "):
+            path(t)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("eta", 0.0), ("k", -1.0), ("gamma", -1.0), ("curvature_scale", 0.0), ("weight", 0.0),
+                        ("mean", 1.0), ("variance", None), ("observation", "exact")])
+def test_bad_assumptions_are_named(name: str, value) -> None:
+    with pytest.raises(ValueError, match=f"{name} = "):
+        model(**{name: value})
+    with pytest.raises(ValueError, match="diffusion = 0"):
+        Prior(0.1, 0.0)
+    with pytest.raises(ValueError, match="variance_noise = 0"):
+        Simplified(1.0, 0.0)
+
+
+def test_resting_places_balance_the_equations() -> None:
+    for gradient, square in ((0.6, 1.1), (-2.0, 3.0)):
+        places = belief.resting_places(model(), gradient, square)
+        assert len(places) >= 1
+        for place in places:
+            np.testing.assert_allclose(model().pull(place, gradient, square), 0.0, atol=1e-8)
+    with pytest.raises(ValueError, match="simplified"):
+        belief.resting_places(model(observation=Exact()), 1.0, 1.0)
+
+
+def test_rules_agree_with_the_displacement_of_a_known_quadratic() -> None:
+    """Beliefs that never change are a loss known for sure: the finite rule is Eq. 6 with g = m and H = cV."""
+    one, dt = model(), 0.7
+    for v in (0.0, 0.4, 30.0):
+        known = ln.update(ln.Objective(2.0, 0.8, 0.5), [0.9], [[1.3 * v]], dt)[0]
+        assert float(one.step(0.9, v, dt, rule="finite")) == pytest.approx(known, rel=1e-12)
+    short = one.step(np.array([0.9]), np.array([0.4]), 1e-6) / one.step([0.9], [0.4], 1e-6, rule="finite")
+    assert short[0] == pytest.approx(1.0, abs=1e-6)
+    ballistic = one.step(0.9, 0.4, 0.1, rule="ballistic")
+    assert float(ballistic) == pytest.approx(-math.sqrt(1.6 / (1.3 * 0.4)) * 0.09, rel=1e-12)
+    assert float(model(gamma=1e-9).step(0.9, 0.4, 0.1)) == pytest.approx(float(ballistic), rel=1e-8)
+    for variance, rule in ((-1.0, "discounted"), (0.0, "ballistic")):
+        with pytest.raises(ValueError, match="variance = "):
+            one.step(0.9, variance, 0.1, rule=rule)
+    with pytest.raises(ValueError, match="rule = "):
+        one.step(0.9, 1.0, 0.1, rule="adam")
+
+
+def test_dictionary_of_adam() -> None:
+    """The believed step is torch's Adam with these settings, ε apart, whatever decay and gains the beliefs have."""
+    dt, rng = 0.3, np.random.default_rng(3)
+    one = model(gamma=1e-9, mean=Prior(0.1, 0.8), variance=Prior(0.2, 0.1), observation=Simplified(1.0, 1.0))
+    settings = belief.adam(one, dt)
+    first, second = one.memories(dt)
+    assert first.gain < 0.999 and second.gain < 0.5
+    g = rng.normal(0.5, 1.0, size=300)
+    m, v = first.filter(g), second.filter(g**2)
+    weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    adam = torch.optim.Adam([weight], lr=settings["lr"], betas=settings["betas"], eps=settings["eps"])
+    path = []
+    for value in g:
+        weight.grad = torch.full((1,), value, dtype=torch.float64)
+        adam.step()
+        path.append(weight.item())
+    n = np.arange(1, 301)
+    corrected = (1 - settings["betas"][0] ** n), (1 - settings["betas"][1] ** n)
+    believed = np.cumsum([float(one.step(a / x, b / y, dt)) for a, b, x, y in zip(m, v, *corrected, strict=True)])
+    np.testing.assert_allclose(path, believed, rtol=1e-6)
+
+
+def test_epsilon_of_the_dictionary_is_the_discount() -> None:
+    """lr/(√(v+ε²)+ε) is the discounted step to the last digit; Adam's lr/(√v+ε) meets it for large v."""
+    one, dt = model(variance=Prior(0.2, 0.4)), 0.3
+    settings, (_, second) = belief.adam(one, dt), one.memories(dt)
+    v = np.geomspace(1e-4, 1e6, 11)
+    exact = settings["lr"] / (np.sqrt(v + settings["eps"] ** 2) + settings["eps"])
+    first_gain = one.memories(dt)[0].gain
+    np.testing.assert_allclose(exact, [-float(one.step(first_gain, second.gain * x, dt)) for x in v], rtol=1e-12)
+    assert settings["lr"] / (math.sqrt(v[-1]) + settings["eps"]) == pytest.approx(exact[-1], rel=1e-6)
+
+
+def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
+    for kind in (Exact(), Simplified(0.4, 0.6)):
+        one = model(observation=kind)
+        data = (1.4,) if isinstance(kind, Exact) else (1.4, 0.5)
+        x, step = np.array([-0.4, 0.9, 0.6]), 1e-4
+
+        def potential(y: np.ndarray, one=one, data=data) -> float:
+            still = float(one.cost_rate(y, np.zeros(3), *data))
+            prior = one.weight * (float(one.mean.cost(y[1], 0.0)) + float(one.variance.cost(y[2], 0.0)))
+            return still - prior
+
+        e = step * np.eye(3)
+        numeric = [[(potential(x + a + b) - potential(x + a - b) - potential(x - a + b) + potential(x - a - b))
+                    / (4 * step**2) for b in e] for a in e]
+        np.testing.assert_allclose(one.bend(x, *data), numeric, atol=1e-5)
