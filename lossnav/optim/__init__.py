@@ -1,6 +1,19 @@
 """Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``."""
 
 from .ballistic import Ballistic
-from .reference import BallisticReference
+from .belief import Belief
+from .navigator import Navigator
+from .reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
+from .uncertain import Reset, Uncertain
 
-__all__ = ["Ballistic", "BallisticReference"]
+__all__ = [
+    "Ballistic",
+    "BallisticReference",
+    "Belief",
+    "BeliefReference",
+    "Navigator",
+    "NavigatorReference",
+    "Reset",
+    "Uncertain",
+    "UncertainReference",
+]

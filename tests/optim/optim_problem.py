@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
+from optim_table import ROWS
 from torch import Tensor, nn
 
 
@@ -38,18 +40,18 @@ def vector(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-def resume(checkpoint: str, result: str) -> None:
-    """Load a checkpoint made elsewhere, take steps 10 … 19, save the weights and the state."""
-    from lossnav import optim
-
+def resume(checkpoint: Path) -> None:
+    """Load a checkpoint made elsewhere, take steps 10 … 19, save weights and state beside it."""
     saved = torch.load(checkpoint, weights_only=True)
+    row = next(row for row in ROWS if row.name == saved["row"])
     model = network(seed=99, dtype=saved["dtype"])
     model.load_state_dict(saved["model"])
-    optimizer = getattr(optim, saved["class"])(model.parameters())
+    optimizer = row.make(model.parameters(), **row.code)  # its options come with the state
     optimizer.load_state_dict(saved["optimizer"])
     advance(model, optimizer, range(10, 20))
-    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, result)
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, checkpoint.with_suffix(".result"))
 
 
 if __name__ == "__main__":
-    resume(*sys.argv[1:])
+    for found in sorted(Path(sys.argv[1]).glob("*.checkpoint")):
+        resume(found)

@@ -2,32 +2,137 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from lossnav import optim
 
 
 @dataclass(frozen=True)
+class Family:
+    """What the contract must know about a rule to test it.
+
+    Attributes:
+        state: key of a state tensor that is a running average and shaped like the parameter.
+        groups: two sets of options that differ, for two parameter groups.
+        bad: (option, value) that must be refused.
+        still: options under which zero gradients leave the weights alone; None if nothing does (a prior pulls).
+        blind: options under which the state depends on the gradients alone, not on the weights.
+    """
+
+    state: str
+    groups: tuple[dict[str, Any], dict[str, Any]]
+    bad: tuple[tuple[str, Any], ...]
+    still: dict[str, Any] | None = field(default_factory=lambda: {"weight_decay": 0.0})
+    blind: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Row:
-    """An optimizer with its options; a reference is for reading, so nobody compiles it."""
+    """An optimizer with its options; a reference is for reading, so nobody compiles it.
+
+    ``code`` are options that are code, which no checkpoint holds: they must be given again. ``sober`` switches off the
+    draws, where a test moves a parameter to another place: a draw is named by seed, place and step.
+    """
 
     name: str
+    family: Family
     make: Any
     options: dict[str, Any] = field(default_factory=dict)
     compiles: bool = True
+    code: dict[str, Any] = field(default_factory=dict)
+    sober: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, params: Any, **more: Any) -> Any:
-        return self.make(params, **{**self.options, **more})
+        return self.make(params, **{**self.options, **self.code, **more})
 
 
-_FULL = {"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8}
+def steepness(parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """Stand in for a curvature: any function of the gradient, in float32 at least."""
+    return 0.1 + gradient.to(torch.promote_types(gradient.dtype, torch.float32)).abs()
+
+
+_RATES = (("lr", -1.0), ("lr", math.nan), ("lr", "fast"), ("lr", torch.ones(2)))
+_DECAYED = {"lr": 0.002, "weight_decay": 0.3}
+
+BALLISTIC = Family(
+    state="v",
+    groups=({"lr": 0.03, "beta": 0.5}, {**_DECAYED, "beta": 0.9}),
+    bad=(
+        *_RATES, ("lr", math.inf), ("beta", 1.0), ("beta", -0.1), ("beta", math.nan), ("eps", -1e-8),
+        ("weight_decay", -1), ("momentum", 1.0),
+    ),
+)  # fmt: skip
+BELIEF = Family(
+    state="v",
+    groups=({"lr": 0.03, "betas": (0.5, 0.8), "variance": "innovation"}, {**_DECAYED, "lr_overdamped": 0.3}),
+    bad=(
+        *_RATES, ("lr_overdamped", -1.0), ("lr_overdamped", math.nan), ("betas", 0.9), ("betas", (0.9, 0.9, 0.9)),
+        ("variance", "none"), ("eps", -1e-8), ("eps_inside", -1.0), ("eps_inside", math.inf), ("curvature_scale", -1),
+        ("weight_decay", -1),
+    ),
+)  # fmt: skip
+NAVIGATOR = Family(
+    state="h",
+    groups=({"lr": 0.03, "beta": 0.5}, {**_DECAYED, "gamma": 3.0, "eta_k": 2.0}),
+    bad=(
+        *_RATES, ("lr", math.inf), ("gamma", -1.0), ("gamma", math.nan), ("beta", 1.0), ("eta_k", 0.0),
+        ("eta_k", math.inf), ("curvature_scale", 0.0), ("eps", -1.0), ("negative", "none"), ("every", 0),
+        ("every", 1.5), ("probes", 0), ("seed", -1), ("weight_decay", -1),
+    ),
+)  # fmt: skip
+UNCERTAIN = Family(
+    state="precision",
+    groups=({"lr": 0.03, "forgetting": 0.1}, {"lr": 0.002, "temperature": 0.01, "prior_variance": 2.0, "clip": None}),
+    bad=(
+        *_RATES, ("lr", math.inf), ("forgetting", -0.1), ("temperature", 0.0), ("prior_variance", 0.0),
+        ("prior_variance", "auto"), ("clip", 0.0), ("prior_mean", math.inf), ("curvature_scale", -1.0),
+        ("speed", -1.0), ("speed_beta", 1.0), ("seed", 0.5), ("reset", 0.1), ("reset", (0.1, 0.1, 10, 3)),
+    ),
+    still=None,
+    blind={"speed": 0.0, "reset": None},
+)  # fmt: skip
+
+_BALLISTIC = {"lr": 0.01, "beta": 0.99}
+_BALLISTIC_ALL = {"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8}
+_BELIEF_ALL = {
+    "lr": 0.01, "lr_overdamped": 0.2, "betas": (0.8, 0.95), "eps_inside": 1e-4, "variance": "innovation",
+    "bias_correction": False, "curvature_scale": 3.0, "weight_decay": 0.1,
+}  # fmt: skip
+_NAVIGATOR_ALL = {
+    "lr": 0.2, "gamma": 1.5, "beta": 0.9, "eta_k": 2.0, "curvature_scale": 0.5, "eps": 1e-4, "weight_decay": 0.1,
+}  # fmt: skip
+_UNCERTAIN = {"lr": 0.01, "temperature": 0.1}
+_UNCERTAIN_ALL = {
+    "lr": 0.01, "forgetting": 0.02, "temperature": 0.3, "prior_variance": 0.7, "clip": 0.05, "prior_mean": 0.2,
+    "curvature_scale": 0.5, "speed": 2.0, "speed_beta": 0.8,
+}  # fmt: skip
+_RESET = {**_UNCERTAIN_ALL, "reset": (0.2, 5.0, 2.0), "seed": 3}
+
 ROWS = [
-    Row("ballistic", optim.Ballistic, {"lr": 0.01, "beta": 0.99}),
-    Row("ballistic, all options", optim.Ballistic, _FULL),
-    Row("ballistic, one at a time", optim.Ballistic, {**_FULL, "foreach": False}),
-    Row("ballistic, fused", optim.Ballistic, {"lr": 0.01, "beta": 0.99, "fused": True}),
-    Row("ballistic, all options, fused", optim.Ballistic, {**_FULL, "fused": True}),
-    Row("reference", optim.BallisticReference, {"lr": 0.01, "beta": 0.99}, compiles=False),
-    Row("reference, all options", optim.BallisticReference, _FULL, compiles=False),
-]
+    Row("ballistic", BALLISTIC, optim.Ballistic, _BALLISTIC),
+    Row("ballistic, all options", BALLISTIC, optim.Ballistic, _BALLISTIC_ALL),
+    Row("ballistic, one at a time", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "foreach": False}),
+    Row("ballistic, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC, "fused": True}),
+    Row("ballistic, all options, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "fused": True}),
+    Row("ballistic reference", BALLISTIC, optim.BallisticReference, _BALLISTIC, compiles=False),
+    Row("ballistic reference, all options", BALLISTIC, optim.BallisticReference, _BALLISTIC_ALL, compiles=False),
+    Row("belief", BELIEF, optim.Belief, {"lr": 0.01}),
+    Row("belief, centred", BELIEF, optim.Belief, {"lr": 0.01, "variance": "centred"}, compiles=False),
+    Row("belief, all options", BELIEF, optim.Belief, _BELIEF_ALL),
+    Row("belief, one at a time", BELIEF, optim.Belief, {**_BELIEF_ALL, "foreach": False}, compiles=False),
+    Row("belief reference", BELIEF, optim.BeliefReference, _BELIEF_ALL, compiles=False),
+    Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
+    Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),
+    Row("navigator, a function", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0},
+        compiles=False, code={"curvature": steepness}),
+    Row("navigator reference", NAVIGATOR, optim.NavigatorReference, _NAVIGATOR_ALL, compiles=False),
+    Row("uncertain", UNCERTAIN, optim.Uncertain, _UNCERTAIN),
+    Row("uncertain, all options", UNCERTAIN, optim.Uncertain, _UNCERTAIN_ALL, compiles=False),
+    Row("uncertain, with resets", UNCERTAIN, optim.Uncertain, {**_RESET, "foreach": False},
+        compiles=False, sober={"reset": None}),
+    Row("uncertain reference", UNCERTAIN, optim.UncertainReference, _UNCERTAIN_ALL, compiles=False),
+]  # fmt: skip

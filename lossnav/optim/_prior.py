@@ -1,0 +1,40 @@
+"""The prior of uncertain weights: what a tensor was drawn from, read off its values."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ._base import _HALF, Group, Rule
+
+
+def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
+    """Return mean and variance of a tensor's prior, from the options and from its values now."""
+    found, common = _spread(parameter)
+    mean = group["prior_mean"]
+    if mean is None:
+        mean = common if common is not None else 0.0
+    if group["prior_variance"] != "init":
+        return float(mean), float(group["prior_variance"])
+    if found == 0:  # borrow the spread of the group, as it was when training began
+        others = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in group["params"]]
+        others = [(size, variance) for size, variance in others if variance > 0]
+        if not others:
+            raise ValueError(
+                f"prior_variance = 'init', but the values of a parameter of shape {tuple(parameter.shape)} are all "
+                "equal, and so are those of every other in its group: it must be a number > 0 here"
+            )
+        found = sum(size * variance for size, variance in others) / sum(size for size, _ in others)
+    return float(mean), found
+
+
+def _spread(parameter: Tensor) -> tuple[float, float | None]:
+    """Return the variance of a tensor's values and, if they are all equal, the value."""
+    values = parameter.detach()
+    if parameter.dtype in _HALF:
+        values = values.float()
+    if values.numel() == 0:
+        return 1.0, 0.0
+    first = values.reshape(-1)[0]
+    if bool((values == first).all()):
+        return 0.0, first.item()
+    return values.var(correction=0).item(), None

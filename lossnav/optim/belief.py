@@ -1,0 +1,229 @@
+"""Learning with beliefs about the gradient: one rule that spans SGD, RMSprop, Adam and Newton (Eqs. 12–14)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._checks import duration, one_of, shown
+from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from ._plan import TINY, damped_root, finite_step_
+
+VARIANCES = ("uncentred", "centred", "innovation")
+
+
+class Belief(Rule):
+    r"""Optimal learning on beliefs about gradient and curvature, Eq. 14 with its discount kept.
+
+    The learner believes in a mean gradient m and a gradient variance V in each coordinate, follows both with running
+    averages, takes cV for the curvature (noise is large where the loss is steep), and makes the optimal step of Eq. 6:
+
+    .. math::
+        m \leftarrow \beta_1 m + (1-\beta_1) g, \qquad v \leftarrow \beta_2 v + (1-\beta_2) q, \qquad
+        \theta \leftarrow \theta - S(V)\,\hat m
+
+        S(V) = \frac{2\,\mathrm{lr}_s}{1+\sqrt{1+4V(\mathrm{lr}_s/\mathrm{lr}_b)^2}}
+        \le \min\bigl(\mathrm{lr}_s,\ \mathrm{lr}_b/\sqrt V\bigr)
+
+    with lr_b = √(ηk/c) Δt (``lr``), the rate of a learner that plans far ahead, lr_s = ηkΔt/γ (``lr_overdamped``), that
+    of one that discounts the future, and V = v̂ + ε_in. At least one of the two rates is finite:
+
+    =========================  ====================================================================================
+    SGD                        ``lr=inf, lr_overdamped=rate, betas=(0, …)``; with β₁ > 0 it follows an average
+    RMSprop                    ``betas=(0, β), bias_correction=False``
+    Adam, AdamW                the defaults
+    the paper's ballistic      ``betas=(0, β), bias_correction=False, eps=0, eps_inside=ε``
+    AdaBelief                  ``variance="centred"``
+    discount γ                 ``lr_overdamped=lr/(2ε)`` with ε = γ/(2√(ηkc)): Adam's ε is a discount rate
+    Newton, −m/(cV)            ``curvature_scale=c`` with c·lr·√V ≫ 1
+    =========================  ====================================================================================
+
+    A parameter without a gradient keeps its value and its beliefs (a prior without decay, α = 0).
+
+    Args:
+        params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
+        lr: lr_b in [0, inf], a length in weight space; a number or a 0-dim tensor (then finite).
+        lr_overdamped: lr_s in [0, inf], the units of a learning rate of SGD. A scheduler moves ``lr`` alone: with both
+            rates finite scale this one too, if γ is to stay.
+        betas: (β₁, β₂), weights of the past in m and v, each in [0, 1).
+        eps: added to √V where ``lr_overdamped`` is inf, as in Adam; elsewhere ε = lr_b/(2 lr_s) has its place, and
+            this one is not used. >= 0, in the units of g.
+        eps_inside: ε_in >= 0, in the units of g²: a floor of the curvature, cε_in.
+        variance: the datum q. "uncentred": g². "centred": (g − m)² with the new m, which is small by 2β₁²/(1+β₁) for
+            steady noise. "innovation": (g − m̂)² with the m̂ of the step before, divided by the factor that makes it
+            unbiased; g² in the first step. Without the mean in it, √V does not bound the step: where the gradient
+            is steady only ε or lr_s does.
+        bias_correction: divide m and v by 1 − βⁿ in the n-th step.
+        curvature_scale: c >= 0 in h = cV, in the units that make h a curvature. 0 makes the step of first order in Δt;
+            otherwise its length is exact for the quadratic model, S → (1 − e^{−ScV})/(cV).
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first (lr_s · wd where lr is inf).
+        maximize: go uphill.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    State: two tensors a parameter, ``m`` and ``v``, and a step counter.
+
+    Raises:
+        ValueError: an option is out of range, both rates are inf, or a parameter is not real.
+        RuntimeError: in ``step``, for sparse gradients.
+
+    Example:
+        >>> import torch
+        >>> w = torch.nn.Parameter(torch.tensor([3.0]))
+        >>> optimizer = Belief([w], lr=0.01, lr_overdamped=1.0)
+        >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
+        >>> round(w.item(), 4)
+        2.99
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 6, 12–14, 133–142. The two rates, the finite step and the unbiased centred
+        variance are ours; so are bias correction and ε as parts of the same family. Kingma, Ba (2015) for the limit.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        lr_overdamped: float = math.inf,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        *,
+        eps_inside: float = 0.0,
+        variance: str = "uncentred",
+        bias_correction: bool = True,
+        curvature_scale: float = 0.0,
+        weight_decay: float = 0.0,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        options = {
+            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "eps_inside": eps_inside,
+            "variance": variance, "bias_correction": bias_correction, "curvature_scale": curvature_scale,
+            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _check(self, group: Group) -> None:
+        check_options(group)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        start_state(parameter, state)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        m, v = [s["m"] for s in states], [s["v"] for s in states]
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        counts = [count(n) for n in steps]
+        if group["weight_decay"] != 0:
+            torch._foreach_mul_(params, 1 - decay_rate(group) * group["weight_decay"])
+        _believe(m, v, grads, counts, group)
+        mean, variance = m, v
+        if group["bias_correction"]:
+            beta1, beta2 = group["betas"]
+            mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
+            variance = list(torch._foreach_div(v, [1 - beta2**n for n in counts]))
+        if group["eps_inside"] != 0:
+            variance = list(torch._foreach_add(variance, group["eps_inside"]))
+        _move(params, mean, variance, group)
+
+
+def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list[Any], group: Group) -> None:
+    """Update both beliefs in place: m with g, v with the datum q."""
+    beta1, beta2 = group["betas"]
+    kind = group["variance"]
+    torch._foreach_mul_(v, beta2)
+    if kind == "innovation":  # before m moves: the datum must not know the mean that it is compared with
+        divisors, weights = zip(*(innovation(n, beta1) for n in counts), strict=True)
+        surprise = list(torch._foreach_div(m, list(divisors)))
+        torch._foreach_sub_(surprise, grads)
+        torch._foreach_mul_(surprise, surprise)
+        torch._foreach_mul_(surprise, [weight * (1 - beta2) for weight in weights])
+        torch._foreach_add_(v, surprise)
+    torch._foreach_mul_(m, beta1)
+    torch._foreach_add_(m, grads, alpha=1 - beta1)
+    if kind == "uncentred":
+        torch._foreach_addcmul_(v, grads, grads, 1 - beta2)
+    elif kind == "centred":
+        residual = list(torch._foreach_sub(grads, m))
+        torch._foreach_addcmul_(v, residual, residual, 1 - beta2)
+
+
+def _move(params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group) -> None:
+    """Take the step −S(V) m̂, or its finite-Δt form, in place."""
+    lr, slow, scale = group["lr"], group["lr_overdamped"], group["curvature_scale"]
+    sign = 1.0 if group["maximize"] else -1.0
+    if is_overdamped(group):
+        if scale == 0:
+            torch._foreach_add_(params, mean, alpha=sign * slow)
+            return
+        gain = [torch.full_like(x, slow) for x in variance]
+    else:
+        if slow == math.inf:
+            root = list(torch._foreach_sqrt(variance))
+            torch._foreach_add_(root, group["eps"] + TINY)
+        else:
+            root = damped_root(variance, lr / (2 * slow))
+        if scale == 0 and not torch.is_tensor(lr):
+            torch._foreach_addcdiv_(params, mean, root, sign * lr)
+            return
+        torch._foreach_reciprocal_(root)
+        torch._foreach_mul_(root, lr)  # a tensor is never read on the host: a schedule may live on the device
+        gain = root
+    if scale != 0:
+        finite_step_(gain, list(torch._foreach_mul(variance, scale)))
+    torch._foreach_addcmul_(params, mean, gain, sign)
+
+
+def innovation(n: Any, beta1: float) -> tuple[Any, Any]:
+    """Return what to divide m by, and what to multiply (g − m̂)² by, for an unbiased variance in step n.
+
+    m̂ averages n − 1 gradients with weights of sum one, so that E(g − m̂)² = V(1 + Σw²) for steady noise; the factor
+    1/(1 + Σw²) is (1+β₁)(1−β₁ⁿ⁻¹) / (2(1−β₁ⁿ)). In the first step there is no mean yet: 1 and 1.
+    """
+    first = n == 1
+    past = beta1 ** (n - 1)
+    return 1 - past + first, (1 + beta1) * (1 - past) / (2 * (1 - beta1**n)) + first
+
+
+def is_overdamped(group: Group) -> bool:
+    """Whether the step is lr_s whatever V is; a tensor rate is finite."""
+    return bool(group["lr_overdamped"] == 0 or (not torch.is_tensor(group["lr"]) and group["lr"] == math.inf))
+
+
+def decay_rate(group: Group) -> Any:
+    """Return the rate that multiplies the weight decay: lr, or lr_s where lr is inf."""
+    return group["lr_overdamped"] if is_overdamped(group) else group["lr"]
+
+
+def check_options(group: Group) -> None:
+    """Raise ``ValueError`` unless the options of a belief rule are in range."""
+    if torch.is_tensor(group["lr"]):
+        check_rate("lr", group["lr"])
+    else:
+        duration("lr", group["lr"], zero=True)
+    duration("lr_overdamped", group["lr_overdamped"], zero=True)
+    if not torch.is_tensor(group["lr"]) and group["lr"] == group["lr_overdamped"] == math.inf:
+        raise ValueError("lr = inf, but it must be finite where lr_overdamped is inf too: nothing would limit the step")
+    betas = group["betas"]
+    if not isinstance(betas, list | tuple) or len(betas) != 2:
+        raise ValueError(f"betas = {shown(betas)}, but it must be a pair of numbers in [0, 1)")
+    for i, beta in enumerate(betas):
+        check_decay(f"betas[{i}]", beta)
+    one_of("variance", group["variance"], VARIANCES)
+    if group["variance"] == "centred" and betas[0] == 0:
+        raise ValueError(
+            "betas[0] = 0, but it must be > 0 where variance is 'centred': with m = g there is no deviation "
+            '("innovation" compares with the gradient before)'
+        )
+    for name in ("eps", "eps_inside", "curvature_scale", "weight_decay"):
+        check_rate(name, group[name])
+
+
+def start_state(parameter: Tensor, state: State) -> None:
+    """Begin without beliefs: m = v = 0."""
+    if "v" not in state:
+        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["m"] = zeros(parameter)
+        state["v"] = zeros(parameter)

@@ -1,0 +1,325 @@
+"""The optimal step itself, Eq. 6, on an estimate of the Hessian's diagonal: from ballistic to gradient descent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._checks import duration, finite, one_of, positive, shown
+from . import _noise
+from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from ._plan import damped_root, finite_step_
+
+Curvature = Callable[[Tensor, Tensor], Tensor]
+ESTIMATES = ("second_moment", "hutchinson")
+NEGATIVE = ("absolute", "clip", "signed")
+
+
+class Navigator(Rule):
+    r"""The optimal step of Eq. 6 in each coordinate, for any discount and any step length.
+
+    .. math:: \theta_i \leftarrow \theta_i - \frac{1-e^{-r_i\Delta t}}{h_i}\,g_i,\qquad
+              r_i = \sqrt{\gamma^2/4+\eta kh_i}-\gamma/2
+
+    in a form that never divides by h. The three numbers of the theory are three arguments: Δt is ``lr``, γ is
+    ``gamma``, ηk is ``eta_k``; a coordinate of known curvature moves as ``lossnav.update`` says. h is a running average
+    of an estimate of the Hessian's diagonal, bias-corrected.
+
+    * ``gamma=0``: the ballistic step, −√(ηk) lr g/√h where lr·√(ηkh) ≪ 1. With ``curvature="second_moment"`` and
+      small steps this is ``Ballistic(bias_correction=True)``.
+    * γ² ≫ 4ηkh: gradient descent with the rate ηk·lr/γ. **The rate falls as 1/γ**: to compare discounts at one
+      rate, let ``lr`` or ``eta_k`` grow with γ. ``gamma=inf`` is the limit in which it does: ``eta_k`` is then ηk/γ,
+      and the step is that of gradient descent with the rate lr·eta_k (to first order in lr·h).
+    * lr·r ≫ 1: Newton, −g/h.
+
+    γ > 0 caps what a flat direction can do: no step is longer than (ηk·lr/γ)·|g| where h >= 0.
+
+    Args:
+        params: parameters, or dictionaries of parameter groups; every option but ``curvature`` may differ between them.
+        lr: Δt >= 0, the time that a step takes, in the units of 1/γ and 1/√(ηkh); a float or a 0-dim tensor.
+        gamma: discount rate γ in [0, inf].
+        curvature: where h comes from. "second_moment": g², as in ``Ballistic``; needs nothing, and is proportional to
+            the curvature at best. "hutchinson": z ⊙ Hz with random signs z, unbiased for the diagonal of H;
+            needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass.
+            A function (parameter, gradient) → tensor of the parameter's shape: called without autograd in each due
+            step (a parameter of half precision is shown as it is).
+        beta: weight of the past in h, in [0, 1). 0 takes each estimate as it is.
+        eta_k: ηk > 0.
+        curvature_scale: factor > 0 from the estimate to h. For "second_moment" it is the c of h = cV.
+        eps: added to h, >= 0, in the units of h. With γ = 0 it floors the root at √ε.
+        negative: what to do where the average is negative. "absolute": |h|. "clip": 0. "signed": keep it, as the
+            theory does, but not below −γ²/(4ηk), where a minimiser stops to exist: the step runs away from a saddle.
+        every: a due step is one in ``every``, the first included; between them h is kept. Not for "second_moment".
+        probes: number of sign vectors that an observation averages. Only for "hutchinson".
+        seed: of the signs. Draws are numbered, so that a checkpoint resumes them; torch's generator is left alone.
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
+        maximize: go uphill; h is then the curvature of −loss.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    State: one tensor a parameter, ``h``, and counters of its steps and observations.
+
+    Raises:
+        ValueError: an option is out of range, a parameter is not real, or the function gives a wrong shape.
+        RuntimeError: in ``step``, for sparse gradients, or where "hutchinson" has nothing to look at.
+
+    Example:
+        >>> import torch
+        >>> w = torch.nn.Parameter(torch.tensor([3.0, 1.0]))
+        >>> optimizer = Navigator([w], lr=100.0, curvature="hutchinson")
+        >>> loss = (torch.tensor([1.0, 10.0]) * w**2).sum()
+        >>> optimizer.observe(loss)
+        >>> loss.backward()
+        >>> optimizer.step()  # a long step on a quadratic: Newton's
+        >>> bool(w.abs().max() < 1e-6)
+        True
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 6, 7; the diagonal and its estimates are heuristics (ibid., App. B), and
+        ``negative`` is ours. Hutchinson (1990) for the probes.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        gamma: float = 0.0,
+        *,
+        curvature: str | Curvature = "second_moment",
+        beta: float = 0.999,
+        eta_k: float = 1.0,
+        curvature_scale: float = 1.0,
+        eps: float = 1e-8,
+        negative: str = "absolute",
+        every: int = 1,
+        probes: int = 1,
+        seed: int = 0,
+        weight_decay: float = 0.0,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        self.curvature = check_curvature(curvature)
+        options = {
+            "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
+            "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
+            "maximize": maximize, "foreach": foreach,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def observe(self, loss: Tensor) -> None:
+        """Look at the curvature of ``loss`` with random signs, before ``loss.backward()``; for "hutchinson".
+
+        The next step then uses it, due or not. Costs about one more forward and backward pass a probe. Unlike
+        ``backward(create_graph=True)``, it leaves no gradient with a graph behind.
+
+        Args:
+            loss: a scalar with its graph, twice differentiable.
+
+        Raises:
+            RuntimeError: the rule takes its curvature elsewhere, or the loss does not depend on any parameter.
+        """
+        if self.curvature != "hutchinson":
+            raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")
+        params = [p for p in self._parameters() if p.requires_grad]
+        if not loss.requires_grad:
+            raise RuntimeError("loss has no graph: call observe(loss) before loss.backward(), with gradients enabled")
+        with torch.enable_grad():
+            grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+        seen = [(p, g) for p, g in zip(params, grads, strict=True) if g is not None]
+        if not seen:
+            raise RuntimeError("loss depends on none of the parameters, so it has no curvature to observe")
+        self._probe([p for p, _ in seen], [g for _, g in seen])
+        for p, _ in seen:
+            self.state[p]["fresh"] = True
+
+    def curvature_due(self) -> bool:
+        """Whether the next step wants a curvature: ask it before paying for ``create_graph=True`` or ``observe``."""
+        if self.curvature == "second_moment":
+            return False
+        return any(self._is_due(p, group) for group in self.param_groups for p in group["params"] if p.requires_grad)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Refresh the curvature where it is due, then move every parameter that has a gradient.
+
+        Args:
+            closure: optional; clears the gradients, computes the loss, calls ``backward()`` and returns the loss.
+
+        Returns:
+            What ``closure`` returned, or None.
+
+        Raises:
+            RuntimeError: a gradient is sparse, or "hutchinson" has seen no curvature and no graph.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self.curvature != "second_moment":
+            self._look()
+        super().step()
+        return loss
+
+    def _check(self, group: Group) -> None:
+        check_options(group)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        if "h" not in state:
+            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["h"] = zeros(parameter)
+            if self.curvature != "second_moment":
+                state["seen"] = 0
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        h, beta = [s["h"] for s in states], group["beta"]
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        if self.curvature == "second_moment":
+            torch._foreach_mul_(h, beta)
+            torch._foreach_addcmul_(h, grads, grads, 1 - beta)
+            seen = [count(n) for n in steps]
+        else:
+            seen = [s["seen"] for s in states]
+        if group["weight_decay"] != 0:
+            torch._foreach_mul_(params, 1 - group["lr"] * group["weight_decay"])
+        average = list(torch._foreach_div(h, [(1 - beta**n) / group["curvature_scale"] for n in seen]))
+        if self.curvature != "second_moment":
+            if group["maximize"]:
+                torch._foreach_neg_(average)
+            _bound_(average, group)
+        torch._foreach_add_(average, group["eps"])
+        torch._foreach_addcmul_(params, grads, preconditioner(average, group), 1.0 if group["maximize"] else -1.0)
+
+    def _is_due(self, parameter: Tensor, group: Group) -> bool:
+        state = self.state.get(parameter, {})  # the state is a defaultdict: indexing would create an entry
+        return "step" not in state or int(state["step"].item()) % group["every"] == 0
+
+    def _look(self) -> None:
+        """Bring the averages up to date for the parameters that move now."""
+        probed = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None or p.grad.layout != torch.strided:  # the move refuses a sparse gradient by name
+                    continue
+                if self.curvature == "hutchinson":
+                    if self._is_due(p, group) and not self.state.get(p, {}).get("fresh", False):
+                        probed.append(p)
+                elif self._is_due(p, group):
+                    self._average(p, group, self._called(p))
+        if probed:
+            if not any(p.grad.requires_grad for p in probed if p.grad is not None):
+                raise RuntimeError(
+                    f"Navigator(curvature='hutchinson') has no curvature for a parameter of shape "
+                    f"{tuple(probed[0].shape)}: call optimizer.observe(loss) before loss.backward(), or "
+                    "loss.backward(create_graph=True); with every > 1, in the steps where optimizer.curvature_due()"
+                )
+            self._probe(probed, [p.grad for p in probed if p.grad is not None])
+        for p in self._parameters():
+            if p.grad is not None and p.grad.requires_grad:
+                p.grad = p.grad.detach()  # parameter and graph would keep each other in memory
+            if p in self.state:
+                self.state[p].pop("fresh", None)
+
+    def _called(self, parameter: Tensor) -> Tensor:
+        assert callable(self.curvature) and parameter.grad is not None
+        found = self.curvature(parameter, parameter.grad)
+        if not torch.is_tensor(found) or found.shape != parameter.shape:
+            shape = f"shape {tuple(found.shape)}" if torch.is_tensor(found) else shown(found)
+            raise ValueError(
+                f"curvature returned {shape} for a parameter of shape {tuple(parameter.shape)}, "
+                "but it must return a tensor of the parameter's shape"
+            )
+        return found
+
+    def _probe(self, params: list[Tensor], grads: list[Tensor]) -> None:
+        """Observe z ⊙ Hz, one Hessian-vector product a probe for all parameters together."""
+        home = {id(p): (i, group) for i, (p, group) in enumerate(self._members())}
+        with_graph = [i for i, g in enumerate(grads) if g.requires_grad]
+        totals = [torch.zeros_like(p) for p in params]
+        probes = max(home[id(p)][1]["probes"] for p in params)
+        for k in range(probes):
+            z = []
+            for p in params:
+                index, group = home[id(p)]
+                state = self._state_of(p, group)
+                z.append(_noise.signs(p, group["seed"], index, state["seen"], k))
+            with torch.enable_grad():
+                products = torch.autograd.grad(
+                    [grads[i] for i in with_graph], params, [z[i] for i in with_graph], retain_graph=True,
+                    allow_unused=True,
+                )  # fmt: skip
+            for total, sign, product in zip(totals, z, products, strict=True):
+                if product is not None:  # a loss that is linear in a parameter has no curvature there
+                    total.addcmul_(sign, product.detach(), value=1 / probes)
+        for p, total in zip(params, totals, strict=True):
+            self._average(p, home[id(p)][1], total)
+
+    @torch.no_grad()
+    def _average(self, parameter: Tensor, group: Group, estimate: Tensor) -> None:
+        state, beta = self._state_of(parameter, group), group["beta"]
+        state["h"].mul_(beta).add_(estimate.detach().to(state["h"]), alpha=1 - beta)
+        state["seen"] += 1
+
+    def _members(self) -> list[tuple[Tensor, Group]]:
+        return [(p, group) for group in self.param_groups for p in group["params"]]
+
+    def __getstate__(self) -> State:
+        return {**super().__getstate__(), "curvature": self.curvature}
+
+
+def preconditioner(h: list[Tensor], group: Group) -> list[Tensor]:
+    """Return φ = (1 − e^{−rΔt})/h for curvatures h >= −γ²/(4ηk)."""
+    lr, gamma, stiffness = group["lr"], group["gamma"], group["eta_k"]
+    if gamma == math.inf:
+        gain = [torch.ones_like(x) for x in h]
+        torch._foreach_mul_(gain, lr * stiffness)
+    else:
+        gain = damped_root(h, damping(group))
+        torch._foreach_reciprocal_(gain)
+        torch._foreach_mul_(gain, lr * math.sqrt(stiffness))
+    finite_step_(gain, h)
+    return gain
+
+
+def _bound_(h: list[Tensor], group: Group) -> None:
+    """Make h a curvature for which the optimal path exists, in place."""
+    if group["negative"] == "absolute":
+        torch._foreach_abs_(h)
+    elif group["negative"] == "clip":
+        torch._foreach_clamp_min_(h, 0.0)
+    elif group["gamma"] < math.inf:
+        torch._foreach_clamp_min_(h, -(damping(group) ** 2))  # the number that damped_root adds: no root of less than 0
+
+
+def damping(group: Group) -> float:
+    """Return ε = γ/(2√(ηk))."""
+    return float(group["gamma"] / (2 * math.sqrt(group["eta_k"])))
+
+
+def check_curvature(curvature: Any) -> str | Curvature:
+    """Return where h comes from, or raise ``ValueError``."""
+    if callable(curvature):
+        found: Curvature = curvature
+        return found
+    if isinstance(curvature, str) and curvature in ESTIMATES:
+        return curvature
+    allowed = ", ".join(map(repr, ESTIMATES))
+    raise ValueError(f"curvature = {shown(curvature)}, but it must be one of {allowed} or a function")
+
+
+def check_options(group: Group) -> None:
+    """Raise ``ValueError`` unless the options of a navigator are in range."""
+    check_rate("lr", group["lr"])
+    duration("gamma", group["gamma"], zero=True)
+    check_decay("beta", group["beta"])
+    positive("eta_k", group["eta_k"])
+    positive("curvature_scale", group["curvature_scale"])
+    check_rate("eps", group["eps"])
+    one_of("negative", group["negative"], NEGATIVE)
+    for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
+        if finite(name, group[name], low=low) != int(group[name]):
+            raise ValueError(f"{name} = {shown(group[name])}, but it must be a whole number >= {low}")
+    check_rate("weight_decay", group["weight_decay"])

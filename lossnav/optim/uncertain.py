@@ -1,0 +1,338 @@
+"""Learning with uncertain weights: a mean and a precision each, and entropy that makes old evidence fade (Sec. 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .._checks import finite, positive, shown
+from . import _noise
+from ._base import Group, Rule, State, check_decay, check_rate, zeros
+from ._prior import prior
+
+_UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
+
+
+class Reset(NamedTuple):
+    """When a weight that has learned nothing is drawn afresh from the prior.
+
+    In each step, with ``probability``, if its precision exceeds the prior's by less than the fraction ``threshold``
+    and its last reset is more than ``age`` steps ago.
+    """
+
+    probability: float
+    threshold: float = 0.1
+    age: float = 1000.0
+
+
+class Uncertain(Rule):
+    r"""Learning of a mean and a variance per weight, with entropy: the overdamped Eq. 148 with a proper prior.
+
+    Each weight is N(μ, 1/p). Curvature sharpens it, entropy blurs it towards the prior N(μ_p, v_p), and the mean moves
+    by an online Newton step at temperature T:
+
+    .. math::
+        p \leftarrow e^{-\rho}p + (1-e^{-\rho})\Bigl(\frac hT+\frac1{v_p}\Bigr),\qquad
+        \mu \leftarrow \mu - \mathrm{lr}\,\frac{g+T(\mu-\mu_p)/v_p}{T\,p}
+
+    so that a weight on which the loss does not depend returns to the prior in 1/ρ steps, and is plastic again.
+    ρ = ηλ_SΔt/γ is ``forgetting``; T = λ_S/k; the theory has lr = ρ, the default. At rest 1/p = 1/(h/T + 1/v_p), which
+    without a prior is Eq. 149.
+
+    The parameters hold the means. With ``sample=True`` the gradient is taken at a draw from the weights' distribution::
+
+        with optimizer.sampled():
+            loss = criterion(model(x), y)
+            loss.backward()
+        optimizer.step()
+
+    p stays in [1/v_p, ∞) for any gradients. It is updated before μ, so that after any jump of the curvature the mean
+    cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
+
+    Args:
+        params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
+        lr: rate of the mean, >= 0, dimensionless; a number or a 0-dim tensor.
+        forgetting: ρ >= 0, rate at which old curvature fades; None means lr (and follows its scheduler).
+        temperature: T > 0, in nats: the weight of entropy against the loss.
+        prior_variance: v_p > 0, or "init": the variance of each tensor's values when it is first seen. A tensor of
+            equal values (a zero bias, the ones of a normalisation) has none; it takes the mean, over weights, of
+            its group's other tensors.
+        clip: trust region: no step moves a mean by more than ``clip`` posterior standard deviations. None: unbounded.
+        prior_mean: μ_p; None means 0, and for a tensor of equal values that value (so a normalisation stays near 1).
+        curvature_scale: factor >= 0 from g² (or, sampling, from g z √p) to the curvature h. 0 keeps p at the prior's.
+            g² stands for curvature where gradients are noise, as they are in batches. Without noise it vanishes at
+            a minimum, and the mean hops around it at a distance of √(lr/2h), unless T/v_p or ``clip`` is in the way.
+        speed: χ = 1/(γΔt) >= 0: a mean that travels is less certain, 1/p grows by χu² a step, at most to v_p. u is a
+            running average of the steps, because noise alone would saturate the raw ones.
+        speed_beta: weight of the past in u, in [0, 1).
+        sample: the gradient was taken in ``sampled()``; the curvature is then g z √p, clipped at 0 (Price's theorem).
+        reset: None, or (probability, threshold, age), a ``Reset``: draw idle weights afresh.
+        seed: of the samples and resets. Draws are numbered, so that a checkpoint resumes them; torch's generator
+            is left alone.
+        maximize: go uphill.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    State: ``precision`` p; ``age``, steps since the last reset (a number a weight with ``reset``, else a tensor);
+    ``drift`` u with ``speed``; the prior's mean and variance; counters.
+
+    Raises:
+        ValueError: an option is out of range or leaves the mean unstable, a parameter is not real, or "init" finds
+            nothing to go by.
+        RuntimeError: in ``step``, for sparse gradients, inside ``sampled()``, or without it where ``sample`` is True.
+
+    Example:
+        >>> import torch
+        >>> w = torch.nn.Parameter(torch.tensor([3.0, -3.0]))
+        >>> optimizer = Uncertain([w], lr=0.1, temperature=1.0)
+        >>> for _ in range(300):
+        ...     loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
+        >>> bool(w.abs().max() < 0.1)
+        True
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 143–149. The prior, the finite step, the trust region and the
+        resets are ours; g² for the curvature is a heuristic.
+    """
+
+    _sampling = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        forgetting: float | None = None,
+        temperature: float = 3e-4,
+        prior_variance: float | str = "init",
+        clip: float | None = 0.1,
+        *,
+        prior_mean: float | None = None,
+        curvature_scale: float = 1.0,
+        speed: float = 0.0,
+        speed_beta: float = 0.99,
+        sample: bool = False,
+        reset: Sequence[float] | None = None,
+        seed: int = 0,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        options = {
+            "lr": lr, "forgetting": forgetting, "temperature": temperature, "prior_variance": prior_variance,
+            "clip": clip, "prior_mean": prior_mean, "curvature_scale": curvature_scale, "speed": speed,
+            "speed_beta": speed_beta, "sample": sample, "reset": reset, "seed": seed, "maximize": maximize,
+            "foreach": foreach,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    @contextmanager
+    def sampled(self) -> Iterator[None]:
+        """Put draws from N(μ, 1/p) in the place of the means, for a loss and its gradient, or for a prediction.
+
+        On leaving, also through an exception, every weight has its old bits back. Call ``backward`` inside. Each
+        ``step`` with ``sample=True`` wants a draw of its own: the last one before it.
+        """
+        if self._sampling:
+            raise RuntimeError("sampled() inside sampled(): a draw of a draw is no sample of the weights")
+        kept: list[tuple[Tensor, Tensor]] = []
+        self._sampling = True
+        try:
+            with torch.no_grad():
+                for group in self.param_groups:
+                    for parameter in filter(lambda p: p.requires_grad, group["params"]):
+                        state = self._state_of(parameter, group)
+                        state["draws"] += 1
+                        kept.append((parameter, parameter.detach().clone()))
+                        noise = last_draw(parameter, group, state) / state["precision"].sqrt()
+                        parameter.copy_(parameter + noise)
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, mean in kept:
+                    parameter.copy_(mean)
+            self._sampling = False
+
+    def _check(self, group: Group) -> None:
+        check_options(group)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        start_state(self, parameter, group, state)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        if self._sampling:
+            raise RuntimeError("step() inside sampled(): the weights are not the means there; leave the block first")
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        torch._foreach_add_([s["age"] for s in states], 1.0)
+        _sharpen(params, grads, states, group)
+        moves = _moves(params, grads, states, group)
+        torch._foreach_add_(params, moves)
+        if group["speed"] != 0:
+            _blur(moves, states, group)
+        if group["reset"] is not None:
+            for parameter, state in zip(params, states, strict=True):
+                reset_idle(parameter, state, group)
+
+
+def _sharpen(params: list[Tensor], grads: list[Tensor], states: list[State], group: Group) -> None:
+    """Update the precisions: forget, then learn from the curvature and the prior."""
+    p = [s["precision"] for s in states]
+    if group["sample"]:
+        target = list(torch._foreach_sqrt(p))
+        torch._foreach_mul_(target, grads)
+        draws = [used_draw(parameter, group, s) for parameter, s in zip(params, states, strict=True)]
+        torch._foreach_mul_(target, draws)
+        if group["maximize"]:
+            torch._foreach_neg_(target)
+        torch._foreach_clamp_min_(target, 0.0)
+    else:
+        target = list(torch._foreach_mul(grads, grads))
+    torch._foreach_mul_(target, group["curvature_scale"] / group["temperature"])
+    torch._foreach_add_(target, [1 / s["prior_variance"] for s in states])
+    keep, learn = forgetting(group)
+    torch._foreach_mul_(target, learn)
+    torch._foreach_mul_(p, keep)
+    torch._foreach_add_(p, target)
+
+
+def _moves(params: list[Tensor], grads: list[Tensor], states: list[State], group: Group) -> list[Tensor]:
+    """Return the displacements of the means."""
+    p = [s["precision"] for s in states]
+    uphill = -1.0 if group["maximize"] else 1.0
+    moves = list(torch._foreach_sub(params, [s["prior_mean"] for s in states]))
+    torch._foreach_mul_(moves, [1 / s["prior_variance"] for s in states])
+    torch._foreach_add_(moves, grads, alpha=uphill / group["temperature"])
+    torch._foreach_div_(moves, p)
+    torch._foreach_mul_(moves, -group["lr"])
+    if group["clip"] is not None:
+        radius = list(torch._foreach_sqrt(p))
+        torch._foreach_reciprocal_(radius)
+        torch._foreach_mul_(radius, group["clip"])
+        torch._foreach_minimum_(moves, radius)
+        torch._foreach_neg_(radius)
+        torch._foreach_maximum_(moves, radius)
+    return moves
+
+
+def _blur(moves: list[Tensor], states: list[State], group: Group) -> None:
+    """Let the variance of a travelling mean grow, at most to the prior's."""
+    p, drift = [s["precision"] for s in states], [s["drift"] for s in states]
+    torch._foreach_mul_(drift, group["speed_beta"])
+    torch._foreach_add_(drift, moves, alpha=1 - group["speed_beta"])
+    variance = list(torch._foreach_reciprocal(p))
+    torch._foreach_addcmul_(variance, drift, drift, group["speed"])
+    torch._foreach_clamp_max_(variance, [s["prior_variance"] for s in states])
+    torch._foreach_reciprocal_(variance)
+    torch._foreach_copy_(p, variance)
+
+
+def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
+    """Draw afresh, with some probability, the weights that have learned nothing for long, in place."""
+    probability, threshold, age = group["reset"]
+    variance, name = state["prior_variance"], (group["seed"], state["index"], int(state["step"].item()))
+    p = state["precision"]
+    idle = (p * variance < 1 + threshold) & (state["age"] > age)
+    chosen = idle & (_noise.uniform(p, *name, _UNIFORM) < probability)
+    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(p, p.dtype, *name, _NORMAL)
+    parameter.copy_(torch.where(chosen, fresh, parameter))
+    p.masked_fill_(chosen, 1 / variance)
+    state["age"].masked_fill_(chosen, 0.0)
+    if "drift" in state:
+        state["drift"].masked_fill_(chosen, 0.0)
+
+
+def last_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
+    """Return z of the last draw; made again from its name, so that nobody has to keep it."""
+    name = (group["seed"], state["index"], state["draws"], _SAMPLE)
+    return _noise.normal(parameter, state["precision"].dtype, *name)
+
+
+def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
+    """Return z of the last draw, which must not have served a step before."""
+    if state["draws"] == state["used"]:
+        raise RuntimeError(
+            f"Uncertain(sample=True) has no sample for a parameter of shape {tuple(parameter.shape)}: "
+            "compute the loss and call backward() inside `with optimizer.sampled():`, then step()"
+        )
+    state["used"] = state["draws"]
+    return last_draw(parameter, group, state)
+
+
+def forgetting(group: Group) -> tuple[Any, Any]:
+    """Return e^{−ρ} and 1 − e^{−ρ}."""
+    rate = group["lr"] if group["forgetting"] is None else group["forgetting"]
+    if torch.is_tensor(rate):
+        return torch.exp(-rate), -torch.expm1(-rate)
+    return math.exp(-rate), -math.expm1(-rate)
+
+
+def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:
+    """Begin as sure as the prior, and remember the prior."""
+    if "precision" not in state:
+        mean, variance = prior(rule, parameter, group)
+        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["precision"] = zeros(parameter).fill_(1 / variance)
+        state["age"] = torch.zeros((), dtype=state["precision"].dtype, device=parameter.device)
+        state["prior_mean"], state["prior_variance"] = mean, variance
+        state["index"] = next(i for i, p in enumerate(rule._parameters()) if p is parameter)
+        state["draws"] = state["used"] = 0
+    if group["reset"] is not None and state["age"].shape != parameter.shape:
+        state["age"] = zeros(parameter) + state["age"]
+    if group["speed"] != 0 and "drift" not in state:
+        state["drift"] = zeros(parameter)
+
+
+def check_options(group: Group) -> None:
+    """Raise ``ValueError`` unless the options of an uncertain rule are in range and keep the mean stable."""
+    check_rate("lr", group["lr"])
+    if group["forgetting"] is not None:
+        finite("forgetting", group["forgetting"], low=0.0)
+    positive("temperature", group["temperature"])
+    if not (isinstance(group["prior_variance"], str) and group["prior_variance"] == "init"):
+        allowed = "'init' or a finite number > 0"
+        try:
+            positive("prior_variance", group["prior_variance"])
+        except ValueError:
+            raise ValueError(f"prior_variance = {shown(group['prior_variance'])}, but it must be {allowed}") from None
+    if group["clip"] is not None:
+        positive("clip", group["clip"])
+    if group["prior_mean"] is not None:
+        finite("prior_mean", group["prior_mean"])
+    check_rate("curvature_scale", group["curvature_scale"])
+    check_rate("speed", group["speed"])
+    check_decay("speed_beta", group["speed_beta"])
+    if finite("seed", group["seed"], low=0) != int(group["seed"]):
+        raise ValueError(f"seed = {shown(group['seed'])}, but it must be a whole number >= 0")
+    if group["reset"] is not None:
+        group["reset"] = checked_reset(group["reset"])
+    _check_stability(group)
+
+
+def checked_reset(reset: Any) -> tuple[float, float, float]:
+    """Return (probability, threshold, age) as a plain tuple, which any checkpoint can hold."""
+    try:
+        probability, threshold, age = Reset(*reset)
+    except TypeError:
+        raise ValueError(f"reset = {shown(reset)}, but it must be None or (probability, threshold, age)") from None
+    return (
+        finite("reset.probability", probability, low=0.0, high=1.0),
+        finite("reset.threshold", threshold, low=0.0),
+        finite("reset.age", age, low=0.0),
+    )
+
+
+def _check_stability(group: Group) -> None:
+    """Raise if the mean can diverge: after a jump p >= (1 − e^{−ρ})h/T, so that it moves lr/(1 − e^{−ρ}) of its way."""
+    lr, fixed = group["lr"], group["forgetting"]
+    if torch.is_tensor(lr) or lr == 0 or lr < 2 * forgetting(group)[1]:
+        return
+    if fixed is None:
+        raise ValueError(f"lr = {shown(lr)}, but it must be < 1.594 where forgetting is lr: the mean would diverge")
+    if group["clip"] is None:
+        raise ValueError(
+            f"lr = {shown(lr)}, but it must be < {2 * forgetting(group)[1]:.4g} where forgetting = {shown(fixed)} and "
+            "clip is None: after a jump of the curvature the mean would diverge"
+        )
