@@ -60,6 +60,30 @@ def test_equals_a_plain_loop(digits, clip):
     assert len(history.seconds) == 2 and min(history.seconds) > 0
 
 
+def test_augmented_training_equals_a_plain_loop(digits):
+    """The order is drawn first, then all shifts of the epoch; batch k gets rows 50k … of the shifts."""
+    augment = data.CropFlip(pad=1)
+    model, plain = small(), small()
+    history = run(model, digits, augment=augment, clip=None)
+    generator = torch.Generator().manual_seed(0)
+    losses = []
+    for _ in range(2):
+        order = torch.randperm(1437, generator=generator)
+        shifts = augment.draw(1437, generator)
+        images = augment(digits.train.x[order], shifts)
+        x = (images.float() / 16 - digits.train.mean[0]) / digits.train.std[0]
+        for a, b in zip(x.split(50), digits.train.y[order].split(50), strict=True):
+            value = nn.functional.cross_entropy(plain(a), b)
+            gradient = torch.autograd.grad(value, list(plain.parameters()))
+            with torch.no_grad():
+                for p, g in zip(plain.parameters(), gradient, strict=True):
+                    p -= 0.1 * g
+            losses.append(value.item())
+    assert history.step_loss == pytest.approx(losses, rel=1e-4)
+    assert history.settings["augment"] == "CropFlip(pad=1, flip=True)"
+    torch.testing.assert_close(weights(model), weights(plain), rtol=1e-4, atol=1e-5)
+
+
 def test_a_seed_fixes_the_run_whatever_torch_s_global_generator_does(digits):
     results = []
     for seed, disturbance in ((0, 1), (0, 2), (1, 1)):
@@ -189,7 +213,9 @@ def test_settings_and_record(digits):
     history = run(small(), digits, seed=7)
     assert history.settings == {
         "epochs": 2, "batch_size": 50, "seed": 7, "clip": 5.0, "device": training.pick_device().type,
-        "data": "scikit-learn digits (8×8)",
+        "data": "scikit-learn digits (8×8)", "optimizer": "SGD", "augment": None, "processes": 1,
+        "precision": "float32", "memory_format": "contiguous", "compile": False, "cuda_graphs": False,
+        "arithmetic": "float32: no convolutions; contiguous: no convolutions",
     }  # fmt: skip
     record = history.record()
     assert record["test_accuracy"] == [round(a, 6) for a in history.test_accuracy] and "step_loss" not in record
