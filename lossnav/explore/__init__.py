@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 _NAMES = {
+    "BeliefFilter": "lossnav.explore.belief_filter",
     "Explorable": "lossnav.explore.base",
     "DoubleWell": "lossnav.explore.double_well",
     "DriftField": "lossnav.explore.drift_field",
@@ -17,7 +18,7 @@ _NAMES = {
     "MetricEllipse": "lossnav.explore.metric_ellipse",
 }
 
-__all__ = ["DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse"]
+__all__ = ["BeliefFilter", "DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse"]
 
 
 def __getattr__(name: str) -> Any:

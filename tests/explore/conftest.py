@@ -16,6 +16,11 @@ def script(tmp_path_factory: pytest.TempPathFactory, widget: type[Explorable]) -
 
 
 @pytest.fixture(scope="session")
+def belief_filter(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.BeliefFilter)
+
+
+@pytest.fixture(scope="session")
 def double_well(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.DoubleWell)
 

@@ -114,6 +114,20 @@ export function rootDial(state, trait, symbol, name, values) {
   });
 }
 
+/** A slider for a trait from the first to the last of `values`, the same factor a step; `values` are marked. */
+export function logDial(state, trait, symbol, name, values, digits = 3) {
+  const [least, most] = [values[0], values[values.length - 1]];
+  return slider({
+    symbol,
+    name,
+    marks: values.map((value) => ({ value, label: String(value) })),
+    toPosition: (v) => Math.log(v / least) / Math.log(most / least),
+    toValue: (u) => least * (most / least) ** u,
+    text: (v) => fixed(v, digits),
+    onInput: (v) => state.set(trait, v),
+  });
+}
+
 /** The slider of γ in the explorables that allow γ = 0. */
 export const discountDial = (state) => rootDial(state, "gamma", "γ", "discount rate", [0, 0.5, 2, 5, 10]);
 
@@ -191,6 +205,16 @@ export function scaffold(root, { label, title, hint, areas }) {
   );
 }
 
+/** A row of buttons [[text, what it does in words, onClick], …]; returns its node and the buttons. */
+export function buttonRow(buttons) {
+  const made = buttons.map(([text, words, onClick]) => {
+    const node = make("button", { type: "button", class: "ln-button", title: words }, text);
+    node.addEventListener("click", onClick);
+    return node;
+  });
+  return { node: make("div", { class: "ln-buttons" }, ...made), buttons: made };
+}
+
 /** An empty drawing. */
 export const figure = () => draw(make("div"), "svg", { class: "ln-figure" });
 
@@ -241,8 +265,9 @@ function replaceTwin(root) {
 }
 
 /**
- * An anywidget module. `build(root, state)` makes the view and returns {layout(width), update()}: the first draws
- * what depends on the size, the second what depends on the state. The state lives in the widget's traits, so views
+ * An anywidget module. `build(root, state)` makes the view and returns {layout(width), update(), leave()}: the first
+ * draws what depends on the size, the second what depends on the state, the third, if there is one, stops what runs
+ * by itself. The state lives in the widget's traits, so views
  * of one widget, and Python where there is a kernel, stay in step.
  */
 export function explorable(name, build) {
@@ -258,6 +283,8 @@ export function explorable(name, build) {
           clearTimeout(timer);
           timer = setTimeout(save, 60); // Python needs the place where the hand rests, not every pixel on the way
         },
+        show: (trait, value) => model.set(trait, value), // for what moves by itself: Python hears of it at the next set
+        shared: model, // the same for all views of a widget
       };
       el.append(root);
       const view = build(root, state);
@@ -278,6 +305,7 @@ export function explorable(name, build) {
       });
       observer.observe(root);
       return () => {
+        view.leave?.();
         clearTimeout(timer);
         observer.disconnect();
         model.off("change", update);

@@ -1,0 +1,68 @@
+// The belief about a mean that wanders: its leaky average and its two-sided smoother, and the stream they watch. Δt = 1.
+
+/** B, A, ρ, γ+ρ, β, κ and the share of the smoother's weight that lies on the past. */
+export function beliefLaw({ gamma, decay, diffusion, noise }) {
+  const evidence = (diffusion / noise) ** 2;
+  const stiffness = decay * (decay + gamma) + evidence;
+  const rate = stiffness / (Math.sqrt(gamma ** 2 / 4 + stiffness) + gamma / 2); // √(γ²/4+A) − γ/2 without cancellation
+  const fast = gamma + rate;
+  return { evidence, stiffness, rate, fast, beta: Math.exp(-rate), gain: evidence / stiffness, causal: fast / (fast + rate) };
+}
+
+/** The leaky average's weight on the datum `lag` steps ago. */
+export const averageWeight = (law, lag) => (lag < 0 ? 0 : -law.gain * Math.expm1(-law.rate) * Math.exp(-law.rate * lag));
+
+/** The smoother's weight on the datum `lag` steps ago (< 0: still to come); a datum holds for one step. */
+export function smootherWeight(law, lag) {
+  if (lag >= 0) return law.causal * averageWeight(law, lag);
+  return -law.gain * (1 - law.causal) * Math.expm1(-law.fast) * Math.exp(law.fast * (lag + 1));
+}
+
+/** The leaky average x ← βx + κ(1−β)g after each datum, from 0. */
+export function averages(law, data) {
+  let held = 0;
+  return data.map((g) => (held = law.beta * held - law.gain * Math.expm1(-law.rate) * g));
+}
+
+/** The bounded solution of ẍ − γẋ = Ax − Bg after each datum: an average of the past mixed with one of the future. */
+export function smoothed(law, data) {
+  const past = averages(law, data);
+  const found = new Array(data.length);
+  const keep = Math.exp(-law.fast);
+  let ahead = 0;
+  for (let n = data.length - 1; n >= 0; n--) {
+    found[n] = law.causal * past[n] + (1 - law.causal) * law.gain * ahead;
+    ahead = keep * ahead - Math.expm1(-law.fast) * data[n];
+  }
+  return found;
+}
+
+export const STREAM = { decay: 0.02, diffusion: 0.1, noise: 0.8, often: 1 / 80 }; // what really makes the gradients
+
+/** A number in (0, 1) that belongs to a step and a salt: the same in Python, whatever has been drawn before. */
+export function uniform(step, salt) {
+  let x = Math.imul(step + 1, 0x9e3779b1) ^ Math.imul(salt + 1, 0x85ebca77);
+  x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
+  x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
+  return (((x ^ (x >>> 16)) >>> 0) + 0.5) / 2 ** 32;
+}
+
+const normal = (step, salt) => Math.sqrt(-2 * Math.log(uniform(step, salt))) * Math.cos(2 * Math.PI * uniform(step, salt + 1));
+
+/** The stream of a seed with extra jumps [[step, size], …]; `upTo(n)` gives the hidden means and gradients 1 … n. */
+export function gradientStream(seed, jumps) {
+  const [means, gradients] = [[], []];
+  const extra = new Map(jumps);
+  const upTo = (count) => {
+    for (let step = means.length + 1; step <= count; step++) {
+      const salt = 8 * seed;
+      const chance = uniform(step, salt + 4);
+      const leap = chance < STREAM.often ? (chance < STREAM.often / 2 ? 1 : -1) * (1 + uniform(step, salt + 5)) : 0;
+      const drawn = (1 - STREAM.decay) * (means[step - 2] ?? 0) + STREAM.diffusion * normal(step, salt);
+      means.push(drawn + leap + (extra.get(step) ?? 0));
+      gradients.push(means[step - 1] + STREAM.noise * normal(step, salt + 2));
+    }
+    return { means: means.slice(0, count), gradients: gradients.slice(0, count) };
+  };
+  return { upTo };
+}
