@@ -1,4 +1,4 @@
-"""Uncertain against its literal twin, the differential equation of Sec. 6, closed forms, and statistics of its draws."""
+"""Uncertain against its literal twin, its differential equation, closed forms, and statistics of its draws."""
 
 from __future__ import annotations
 
