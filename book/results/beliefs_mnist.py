@@ -77,7 +77,7 @@ def split(dataset: data.Dataset) -> data.Dataset:
 
 
 def chosen(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """Return for each rule the rate with the lowest mean loss on the held-out images, among those that never diverge."""
+    """Return for each rule the rate with the lowest mean loss on the held-out images; none that diverges."""
     table: dict[str, dict[float, list[float]]] = {}
     for entry in runs:
         loss = math.inf if "diverged" in entry else entry["test_loss"][-1]
