@@ -72,8 +72,6 @@ def same(one: sympy.Expr, other: sympy.Expr) -> bool:
     return sympy.simplify(sympy.expand(one - other)) == 0
 
 
-# Beyond the numbered equations, until the chapter states them
-
 # --- the local model and its motivation
 
 
