@@ -8,6 +8,7 @@ says why.
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -138,8 +139,11 @@ def _compiled(operations: Callable[..., None], device: str) -> Callable[..., Non
         nonlocal failure
         if failure:
             raise NoKernel(failure)
+        lr = group["lr"]
+        if not torch.is_tensor(lr) and lr < math.inf:
+            lr = torch.tensor(lr, dtype=torch.float64)
         try:
-            update(self, {**group, "lr": torch.as_tensor(group["lr"], dtype=torch.float64)}, params, *rest)
+            update(self, {**group, "lr": lr}, params, *rest)
         except torch._dynamo.exc.TorchDynamoException as error:  # before the first operation ran: fullgraph
             failure = f"torch.compile failed on {device} ({_first_line(error)})"
             raise NoKernel(failure) from None

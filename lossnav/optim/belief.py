@@ -10,7 +10,8 @@ from torch import Tensor
 
 from .._checks import duration, one_of, shown
 from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from ._plan import TINY, damped_root, finite_step_
+from ._fused import Call
+from ._plan import TINY, damped_root, finite_step_, root_options
 
 VARIANCES = ("uncentred", "centred", "innovation")
 
@@ -62,6 +63,7 @@ class Belief(Rule):
         weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first (lr_s · wd where lr is inf).
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+        fused: as in ``Ballistic``: one pass over the memory, if there is a C compiler.
 
     State: two tensors a parameter, ``m`` and ``v``, and a step counter.
 
@@ -97,11 +99,12 @@ class Belief(Rule):
         weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
+        fused: bool = False,
     ) -> None:
         options = {
             "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "eps_inside": eps_inside,
             "variance": variance, "bias_correction": bias_correction, "curvature_scale": curvature_scale,
-            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
 
@@ -127,6 +130,39 @@ class Belief(Rule):
         if group["eps_inside"] != 0:
             variance = list(torch._foreach_add(variance, group["eps_inside"]))
         _move(params, mean, variance, group)
+
+    def _call(self, group: Group, states: list[State]) -> Call:
+        beta1, beta2 = group["betas"]
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        return Call(
+            kernel="belief",
+            memory=("v", "m"),
+            option=(
+                1 - decay_rate(group) * group["weight_decay"], *_plan_options(group), group["curvature_scale"],
+                1.0 if group["maximize"] else -1.0, beta1, 1 - beta1, beta2, 1 - beta2, group["eps_inside"],
+                2 * VARIANCES.index(group["variance"]) + (not is_overdamped(group)),
+            ),
+            each=[_numbers(count(n), group) for n in steps],
+        )  # fmt: skip
+
+
+def _plan_options(group: Group) -> tuple[float, ...]:
+    """Return the rate and the four numbers of the root that divides it, for the kernel."""
+    if is_overdamped(group):
+        return (group["lr_overdamped"], *root_options(0.0))
+    lr, slow = float(group["lr"]), group["lr_overdamped"]
+    if slow == math.inf:
+        return (lr, 1.0, 0.0, group["eps"] + TINY, 1.0)
+    return (lr, *root_options(lr / (2 * slow)))
+
+
+def _numbers(n: float, group: Group) -> tuple[float, float, float, float]:
+    """Return what step n divides m and v by, and m again, and what it multiplies the squared innovation by."""
+    beta1, beta2 = group["betas"]
+    corrections = (1 - beta1**n, 1 - beta2**n) if group["bias_correction"] else (1.0, 1.0)
+    divisor, weight = innovation(n, beta1) if group["variance"] == "innovation" else (1.0, 0.0)
+    return (*corrections, divisor, weight * (1 - beta2))
 
 
 def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list[Any], group: Group) -> None:

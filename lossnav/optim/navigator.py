@@ -12,7 +12,8 @@ from torch import Tensor
 from .._checks import duration, finite, one_of, positive, shown
 from . import _noise
 from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from ._plan import damped_root, finite_step_
+from ._fused import Call
+from ._plan import bound_, damping, lowest_curvature, preconditioner, root_options
 
 Curvature = Callable[[Tensor, Tensor], Tensor]
 ESTIMATES = ("second_moment", "hutchinson")
@@ -59,6 +60,7 @@ class Navigator(Rule):
         weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         maximize: go uphill; h is then the curvature of −loss.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+        fused: as in ``Ballistic``: one pass over the memory, if there is a C compiler.
 
     State: one tensor a parameter, ``h``, and counters of its steps and observations.
 
@@ -100,12 +102,13 @@ class Navigator(Rule):
         weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
+        fused: bool = False,
     ) -> None:
         self.curvature = check_curvature(curvature)
         options = {
             "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
             "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach,
+            "maximize": maximize, "foreach": foreach, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
 
@@ -189,9 +192,30 @@ class Navigator(Rule):
         if self.curvature != "second_moment":
             if group["maximize"]:
                 torch._foreach_neg_(average)
-            _bound_(average, group)
+            bound_(average, group)
         torch._foreach_add_(average, group["eps"])
         torch._foreach_addcmul_(params, grads, preconditioner(average, group), 1.0 if group["maximize"] else -1.0)
+
+    def _call(self, group: Group, states: list[State]) -> Call:
+        lr, beta, stiffness, scale = float(group["lr"]), group["beta"], group["eta_k"], group["curvature_scale"]
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        if self.curvature == "second_moment":
+            kind, seen = 0, [count(n) for n in steps]
+        else:
+            kind, seen = 1 if group["negative"] == "absolute" else 2, [s["seen"] for s in states]
+            scale = -scale if group["maximize"] else scale
+        damped = group["gamma"] < math.inf
+        return Call(
+            kernel="navigator",
+            memory=("h",),
+            option=(
+                1 - lr * group["weight_decay"], lr * (math.sqrt(stiffness) if damped else stiffness),
+                *root_options(damping(group) if damped else 0.0), 1.0, 1.0 if group["maximize"] else -1.0,
+                beta, 1 - beta, group["eps"], lowest_curvature(group), 2 * kind + damped,
+            ),
+            each=[((1 - beta**n) / scale,) for n in seen],
+        )  # fmt: skip
 
     def _is_due(self, parameter: Tensor, group: Group) -> bool:
         state = self.state.get(parameter, {})  # the state is a defaultdict: indexing would create an entry
@@ -268,35 +292,6 @@ class Navigator(Rule):
 
     def __getstate__(self) -> State:
         return {**super().__getstate__(), "curvature": self.curvature}
-
-
-def preconditioner(h: list[Tensor], group: Group) -> list[Tensor]:
-    """Return φ = (1 − e^{−rΔt})/h for curvatures h >= −γ²/(4ηk)."""
-    lr, gamma, stiffness = group["lr"], group["gamma"], group["eta_k"]
-    if gamma == math.inf:
-        gain = [torch.ones_like(x) for x in h]
-        torch._foreach_mul_(gain, lr * stiffness)
-    else:
-        gain = damped_root(h, damping(group))
-        torch._foreach_reciprocal_(gain)
-        torch._foreach_mul_(gain, lr * math.sqrt(stiffness))
-    finite_step_(gain, h)
-    return gain
-
-
-def _bound_(h: list[Tensor], group: Group) -> None:
-    """Make h a curvature for which the optimal path exists, in place."""
-    if group["negative"] == "absolute":
-        torch._foreach_abs_(h)
-    elif group["negative"] == "clip":
-        torch._foreach_clamp_min_(h, 0.0)
-    elif group["gamma"] < math.inf:
-        torch._foreach_clamp_min_(h, -(damping(group) ** 2))  # the number that damped_root adds: no root of less than 0
-
-
-def damping(group: Group) -> float:
-    """Return ε = γ/(2√(ηk))."""
-    return float(group["gamma"] / (2 * math.sqrt(group["eta_k"])))
 
 
 def check_curvature(curvature: Any) -> str | Curvature:

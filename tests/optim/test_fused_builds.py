@@ -1,0 +1,215 @@
+"""How ``fused=True`` gets its kernel: compilers good and bad, the cache of builds, and the route of other devices."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from optim_problem import advance, network, vector
+
+from lossnav.optim import Ballistic, BallisticReference, Belief, Navigator, _fused, _native
+
+
+def random(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def walk(parameters, steps=5, **options):
+    """Take steps along a fixed stream of gradients."""
+    optimizer = Ballistic(parameters, lr=0.01, beta=0.9, **options)
+    for k in range(steps):
+        for p in parameters:
+            p.grad = random(*p.shape, seed=50 + k)
+        optimizer.step()
+
+
+def one_warning(match):
+    """Expect one warning over several steps and dtypes, and the very bits of the list operations."""
+    with pytest.warns(RuntimeWarning, match=match) as heard:
+        for dtype in (torch.float32, torch.float64, torch.bfloat16):
+            fused, plain = network(dtype=dtype), network(dtype=dtype)
+            advance(fused, Ballistic(fused.parameters(), fused=True), range(3))
+            advance(plain, Ballistic(plain.parameters()), range(3))
+            assert torch.equal(vector(fused), vector(plain))
+    assert len(heard) == 1, [str(w.message) for w in heard]
+
+
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_without_a_compiler_it_says_so_once_and_runs_unfused(fresh, tmp_path, monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    one_warning(r"Ballistic\(fused=True\) runs unfused.* because no C compiler was found")
+
+
+def test_a_named_compiler_that_is_not_there(fresh, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-cc -O2")
+    one_warning("the compiler in CC = 'no-such-cc' was not found")
+
+
+def test_a_compiler_that_fails(fresh, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", script(tmp_path / "cc", "echo 'fatal error: no headers' >&2; exit 3"))
+    one_warning("failed with exit status 3: fatal error: no headers")
+    assert not any(fresh.iterdir())
+
+
+def test_a_compiler_that_makes_rubbish(fresh, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", script(tmp_path / "cc", "echo rubbish > kernels.o; echo rubbish > kernels.so"))
+    one_warning("what .*cc built does not load")
+    assert not any(fresh.iterdir())
+
+
+def test_a_compiler_that_hangs(fresh, tmp_path, monkeypatch):
+    monkeypatch.setattr(_native, "_TIMEOUT", 0.2)
+    monkeypatch.setenv("CC", script(tmp_path / "cc", "exec sleep 5"))
+    one_warning("did not end within")
+
+
+def test_a_compiler_without_openmp_and_without_native_code_still_builds(kernel, fresh, tmp_path, monkeypatch):
+    real = shutil.which("cc")
+    refuse = 'case "$*" in *-fopenmp*|*-march=native*) echo "error: unknown option" >&2; exit 1;; esac'
+    monkeypatch.setenv("CC", script(tmp_path / "cc", f'{refuse}\nexec {real} "$@"'))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain, simple = ([torch.nn.Parameter(random(50_000))] for _ in range(2))
+        walk(simple, fused=True)
+    monkeypatch.delenv("CC")
+    _native._load.cache_clear()
+    walk(plain, fused=True)
+    assert len(list(fresh.iterdir())) == 2  # two compilers, two builds
+    assert torch.equal(simple[0], plain[0])
+
+
+PROCESS = """
+import warnings, torch
+warnings.simplefilter("error")
+from lossnav.optim import Ballistic
+w = torch.nn.Parameter(torch.arange(8.0))
+w.grad = torch.ones(8)
+Ballistic([w], lr=0.5, fused=True).step()
+print(w.tolist())
+"""
+
+
+def counting_compiler(tmp_path, monkeypatch):
+    """Name a compiler that writes down each call, and return what it writes to."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("CC", script(tmp_path / "cc", f'echo called >> {log}\nexec {shutil.which("cc")} "$@"'))
+    return log
+
+
+@pytest.mark.slow
+def test_processes_that_build_at_once_leave_one_build_for_all(kernel, fresh, tmp_path, monkeypatch):
+    log = counting_compiler(tmp_path, monkeypatch)
+    crowd = [subprocess.Popen([sys.executable, "-c", PROCESS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = {process.communicate(timeout=300)[0] for process in crowd}
+    assert [process.returncode for process in crowd] == [0, 0] and len(said) == 1
+    (build,) = fresh.iterdir()
+    calls = log.read_text()
+    _native.load(torch.float32)  # a third process finds it
+    assert log.read_text() == calls and list(fresh.iterdir()) == [build]
+
+
+def test_a_damaged_build_is_built_anew(kernel, fresh, tmp_path, monkeypatch):
+    log = counting_compiler(tmp_path, monkeypatch)
+    _native.load(torch.float32)
+    (build,) = fresh.iterdir()
+    calls = log.read_text()
+    build.unlink()  # this process still uses the file: the damaged one is another
+    build.write_bytes(b"rubbish")
+    _native._load.cache_clear()
+    walk([torch.nn.Parameter(random(8))], fused=True)
+    assert log.read_text() == 2 * calls
+    assert list(fresh.iterdir()) == [build] and build.read_bytes()[:4] != b"rubb"
+
+
+def test_a_folder_that_others_may_write_to_is_not_trusted(kernel, fresh):
+    fresh.mkdir()
+    fresh.chmod(0o777)
+    weights = [torch.nn.Parameter(random(9))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        walk(weights, fused=True)
+    assert not any(fresh.iterdir())
+
+
+def test_what_has_no_kernel_says_so(fresh):
+    class Weights(torch.nn.Parameter):
+        pass
+
+    plain, group = ([torch.nn.Parameter(random(4))] for _ in range(2))
+    with pytest.warns(RuntimeWarning, match="because BallisticReference has no fused kernel"):
+        optimizer = BallisticReference([{"params": group, "fused": True}], lr=0.01)
+        group[0].grad = random(4, seed=1)
+        optimizer.step()
+    with pytest.warns(RuntimeWarning, match="because a parameter is a Weights, a subclass of Tensor"):
+        walk([Weights(random(4))], fused=True)
+    walk(plain, fused=True)
+
+
+def by_compiler(optimizer, rates):
+    """Take the route of devices other than the CPU."""
+    (group,) = optimizer.param_groups
+    for k, rate in enumerate(rates):
+        group["lr"] = rate
+        grads = [random(*p.shape, seed=100 + k) for p in group["params"]]
+        with torch.no_grad():
+            states = [optimizer._state_of(p, group) for p in group["params"]]
+            _fused._compiled(type(optimizer)._update, "cpu")(optimizer, group, group["params"], grads, states)
+
+
+FAMILY = [
+    (Ballistic, {"beta": 0.9, "momentum": 0.8, "bias_correction": True, "weight_decay": 0.1}, 0.01),
+    (Belief, {"variance": "innovation", "curvature_scale": 2.0, "weight_decay": 0.1}, 0.01),
+    (Belief, {"lr_overdamped": 0.1}, math.inf),
+    (Navigator, {"gamma": 1.0, "weight_decay": 0.1}, 0.01),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "options", "rate"), FAMILY)
+def test_the_route_of_other_devices_compiles_once_for_all_rates(rule, options, rate, fresh, monkeypatch):
+    """Traced on the CPU with ``aot_eager``; what a GPU makes of the graph is not tested here."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compile_ = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda f, **options: compile_(f, backend="aot_eager", **options))
+    ours, plain = ([torch.nn.Parameter(random(30)), torch.nn.Parameter(random(2, 3))] for _ in range(2))
+    rates = [rate / (k + 1) for k in range(12)]
+    by_compiler(rule(ours, **options), rates)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2
+    optimizer = rule(plain, **options)
+    for k, rate in enumerate(rates):
+        optimizer.param_groups[0]["lr"] = rate
+        for p in plain:
+            p.grad = random(*p.shape, seed=100 + k)
+        optimizer.step()
+    for p, q in zip(ours, plain, strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-6, atol=1e-7)
+
+
+def test_a_failing_torch_compile_is_a_reason_not_an_error(fresh, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError("not on this system\nand much more")
+
+    monkeypatch.setattr(torch, "compile", refuse)
+    with pytest.raises(_native.NoKernel, match=r"torch.compile refuses on cpu \(not on this system\)"):
+        by_compiler(Ballistic([torch.nn.Parameter(random(3))]), [0.1])
+
+
+def test_the_source_travels_with_the_package():
+    from importlib import resources
+
+    assert b"EXPORT(ballistic)" in (resources.files("lossnav.optim") / "kernels.c").read_bytes()
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    assert "optim/kernels.c" in text
