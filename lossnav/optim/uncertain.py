@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ class Uncertain(Rule):
             running average of the steps, because noise alone would saturate the raw ones.
         speed_beta: weight of the past in u, in [0, 1).
         sample: the gradient was taken in ``sampled()``; the curvature is then g z √p, clipped at 0 (Price's theorem).
-        reset: None, or (probability, threshold, age), a ``Reset``: draw idle weights afresh.
+        reset: None, or a ``Reset`` or its (probability, threshold, age) by place or by name: draw idle weights afresh.
         seed: of the samples and resets. Draws are numbered, so that a checkpoint resumes them; torch's generator
             is left alone.
         maximize: go uphill.
@@ -115,7 +115,7 @@ class Uncertain(Rule):
         speed: float = 0.0,
         speed_beta: float = 0.99,
         sample: bool = False,
-        reset: Sequence[float] | None = None,
+        reset: Sequence[float] | Mapping[str, float] | None = None,
         seed: int = 0,
         maximize: bool = False,
         foreach: bool | None = None,
@@ -314,7 +314,7 @@ def check_options(group: Group) -> None:
 def checked_reset(reset: Any) -> tuple[float, float, float]:
     """Return (probability, threshold, age) as a plain tuple, which any checkpoint can hold."""
     try:
-        probability, threshold, age = Reset(*reset)
+        probability, threshold, age = Reset(**reset) if isinstance(reset, Mapping) else Reset(*reset)
     except TypeError:
         raise ValueError(f"reset = {shown(reset)}, but it must be None or (probability, threshold, age)") from None
     return (

@@ -222,6 +222,18 @@ def test_idle_weights_are_drawn_afresh_at_the_given_rate():
     assert torch.allclose(parameter.detach()[fresh], drawn, atol=1e-6)  # the young are spared
 
 
+@pytest.mark.parametrize(
+    "form", [Reset(0.1, 0.2, 30), (0.1, 0.2, 30), [0.1, 0.2, 30.0], {"probability": 0.1, "threshold": 0.2, "age": 30}]
+)
+def test_a_reset_may_be_given_in_any_form_and_is_kept_as_plain_numbers(form):
+    assert Uncertain([one(1.0)], reset=form).param_groups[0]["reset"] == (0.1, 0.2, 30.0)
+    assert Uncertain([one(1.0)], reset={"probability": 0.5}).param_groups[0]["reset"] == (0.5, 0.1, 1000.0)
+    with pytest.raises(ValueError, match=r"reset\.probability = 2, but it must be a finite number >= 0 and <= 1"):
+        Uncertain([one(1.0)], reset=(2, 0.1, 10))
+    with pytest.raises(ValueError, match=r"reset = .*but it must be None or \(probability"):
+        Uncertain([one(1.0)], reset={"chance": 0.5})
+
+
 def test_a_schedule_of_the_rate_carries_the_forgetting_with_it():
     parameter = one(1.0)
     optimizer = Uncertain([parameter], lr=0.5, temperature=T, prior_variance=VP)
