@@ -24,6 +24,7 @@ from lossnav.training import History
 _NAMES = {
     "sgd": "SGD",
     "adam": "Adam",
+    "rmsprop": "RMSprop",
     "ballistic": "ballistic",
     "ballistic, corrected": "ballistic, bias-corrected",
     "gradient descent": "gradient descent",
@@ -185,7 +186,7 @@ def _band(ax: Axes, rule: str, values: np.ndarray, x: ArrayLike | None = None, m
     options = _line(rule, 2.0)
     if marker:
         options |= {"marker": LINES[_base(rule)][1], "ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    ax.plot(where, values.mean(axis=0), label=_NAMES[rule], **options)
+    ax.plot(where, values.mean(axis=0), label=_NAMES.get(rule, rule), **options)
     ax.fill_between(where, values.min(axis=0), values.max(axis=0), color=options["color"], alpha=0.18, lw=0)
 
 
@@ -193,7 +194,7 @@ def _line(rule: str, width: float) -> dict[str, Any]:
     options = style(_base(rule), lw=width)
     if rule == "ballistic, corrected":
         options |= {"color": "#7F2F00", "linestyle": (0, (1.2, 1.0))}  # a darker ballistic: the same rule, mended
-    elif rule == "ballistic, diagonal":
+    elif rule != _base(rule):  # a variant: the colour of its rule, another line
         options |= {"linestyle": (0, (1.2, 1.2))}
     return options
 
