@@ -16,9 +16,10 @@ _NAMES = {
     "DriftField": "lossnav.explore.drift_field",
     "Horizon": "lossnav.explore.horizon",
     "MetricEllipse": "lossnav.explore.metric_ellipse",
+    "TaskSwitch": "lossnav.explore.task_switch",
 }
 
-__all__ = ["BeliefFilter", "DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse"]
+__all__ = ["BeliefFilter", "DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse", "TaskSwitch"]
 
 
 def __getattr__(name: str) -> Any:

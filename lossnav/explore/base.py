@@ -17,6 +17,7 @@ from lossnav import _checks
 
 STATIC = Path(__file__).with_name("static")
 
+_COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
 
 
@@ -24,7 +25,7 @@ def bundle(*files: str) -> str:
     """Return the scripts ``files`` as one module: a published page carries each widget's script, and no other files.
 
     The files are joined in the order given, and their imports of each other dropped, so a file may import only
-    from those before it.
+    from those before it. Lines that are all comment stay behind: each widget of a page brings its own copy.
 
     Args:
         *files: names in ``static/``; the last has the default export.
@@ -38,7 +39,7 @@ def bundle(*files: str) -> str:
         for wanted in _IMPORT.finditer(text):
             if wanted["file"] not in files[:position]:
                 raise ValueError(f"{name} imports {wanted['file']}, which must come before it in {files}")
-        parts.append(_IMPORT.sub("", text))
+        parts.append(_COMMENT.sub("", _IMPORT.sub("", text)))
     return "\n".join(parts)
 
 

@@ -38,3 +38,8 @@ def horizon(tmp_path_factory: pytest.TempPathFactory) -> Script:
 @pytest.fixture(scope="session")
 def metric_ellipse(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.MetricEllipse)
+
+
+@pytest.fixture(scope="session")
+def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.TaskSwitch)

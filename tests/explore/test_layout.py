@@ -52,6 +52,14 @@ FUZZ = """(async () => {
                                       decay: 4 * between(0, 1) ** 2, gamma: 10 * between(0, 1) ** 2 }),
                  MetricEllipse: () => ({ start: [between(-2.6, 2.6), between(-2.6, 2.6)], angle: between(-90, 90),
                                          ratio: between(1, 8), gamma: 10 * between(0, 1) ** 2 }),
+                 TaskSwitch: () => {
+                   const task = () => [0.25 * 16 ** between(0, 1), between(-3, 3)], switches = [];
+                   for (let time = between(0, 9); random() < 0.6 && switches.length < 8; time += between(0, 13))
+                     switches.push([time, ...task()]);
+                   const [curvature, minimum] = random() < 0.2 && switches.length ? switches.at(-1).slice(1) : task();
+                   return { gamma: 10 * between(0, 1) ** 2, entropy: 0.2 * 10 ** between(0, 1), curvature, minimum,
+                            now: (switches.at(-1)?.[0] ?? 0) + between(0, 13), switches };
+                 },
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   let broken = null;

@@ -92,6 +92,16 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.MetricEllipse(angle=91), "angle = 91"),
         (lambda: explore.MetricEllipse(ratio=0.5), r"ratio = 0\.5"),
         (lambda: explore.MetricEllipse(gamma=-1), "gamma = -1"),
+        (lambda: explore.TaskSwitch(gamma=11), "gamma = 11"),
+        (lambda: explore.TaskSwitch(entropy=0.1), r"entropy = 0\.1"),
+        (lambda: explore.TaskSwitch(curvature=5), "curvature = 5"),
+        (lambda: explore.TaskSwitch(minimum=-4), "minimum = -4"),
+        (lambda: explore.TaskSwitch(now=14), "now = 14"),
+        (lambda: explore.TaskSwitch(switches=[(1, 2)]), r"switches has an entry \(1, 2\)"),
+        (lambda: explore.TaskSwitch(switches=[(2, 1, 0), (1, 1, 0)]), r"switches\[i\]\[0\] = 1"),
+        (lambda: explore.TaskSwitch(switches=[(2, 9, 0)]), r"switches\[i\]\[1\] = 9"),
+        (lambda: explore.TaskSwitch(switches=[(1, 1, 0)] * 9, now=1), "switches has 9 entries"),
+        (lambda: explore.TaskSwitch(switches=[(2, 1, 0)], now=1), "now = 1"),
         (lambda: explore.Horizon(start=(1, 2, 3)), r"start has shape \(3,\)"),
         (lambda: explore.Horizon(start=(1, 5)), r"start = \(1, 5\)"),
         (lambda: explore.Horizon(gamma=-1), "gamma = -1"),
@@ -160,6 +170,16 @@ def test_belief_filter_at_the_edges_of_the_range(gamma, diffusion, noise, now):
     widget = explore.BeliefFilter(gamma, 0.5, diffusion, noise, now)
     assert "nan" not in widget.picture()
     assert f"{widget.memory().gain:.3f}" in widget.description()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 10.0])
+@pytest.mark.parametrize("entropy", [0.2, 2.0])
+def test_task_switch_at_the_edges_of_the_range(gamma, entropy):
+    life = [(0.0, 0.25, 3.0), (0.4, 4.0, -3.0), (13.4, 4.0, 3.0)]
+    for curvature, minimum in ((0.25, -3.0), (4.0, 3.0)):
+        widget = explore.TaskSwitch(gamma, entropy, curvature, minimum, life, 14.0)
+        assert "nan" not in widget.picture()
+        assert f"{entropy / curvature:.3g}." in widget.description()
 
 
 def test_horizon_agrees_with_the_script(horizon):

@@ -139,7 +139,7 @@ function beliefWeights(at, f, x, first, now, law) {
   const most = averageWeight(law, 0);
   const top = roundUp(Math.max(most, smootherWeight(law, -1)));
   const y = valueAxis(at, f, row, [0, top], [[0, "0"]]);
-  draw(at, "text", { class: "ln-name", x: f.left, y: row.top - 7 }, `weight on each gradient (full height: ${Number(top.toPrecision(1))})`);
+  draw(at, "text", { class: "ln-name", x: f.left, y: row.top - 7 }, `weight of each gradient (top: ${Number(top.toPrecision(1))})`);
   const inner = panelWindow(at, f, row);
   const steps = Array.from({ length: SPAN + 2 }, (_, i) => first + i);
   // A datum holds for the step that ends with it.

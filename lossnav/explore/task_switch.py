@@ -1,0 +1,227 @@
+"""The explorable of the chapter on continual learning: what a switch of the task does to a weight's variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import traitlets
+
+from lossnav import _checks, uncertainty
+from lossnav._checks import Array
+from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._switch import TIMES, UNTIL, switch_plan
+from lossnav.explore.base import Explorable, bundle
+
+RANGES = {"gamma": (0.0, 10.0), "entropy": (0.2, 2.0), "curvature": (0.25, 4.0), "minimum": (-3.0, 3.0)}
+MOST_SWITCHES = 8
+LONGEST = 13.0  # units of 1/r from a switch to the last time
+_SPAN = 12.0
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A task from a time on (units of 1/r), with the plan made there: y = ln(v/v*) and z = (μ−a)/√v* at ``TIMES``."""
+
+    since: float
+    curvature: float
+    minimum: float
+    rest: float
+    plan: Array
+
+    def variance(self, time: Array) -> Array:
+        """Return v(t), of the shape of ``time``."""
+        return self.rest * np.exp(self._value(self.plan[0], time))
+
+    def mean(self, time: Array) -> Array:
+        """Return μ(t), of the shape of ``time``."""
+        return self.minimum + math.sqrt(self.rest) * self._value(self.plan[1], time)
+
+    def _value(self, values: Array, time: Array) -> Array:
+        ago = np.asarray(time) - self.since
+        late = np.exp(np.minimum(0.0, UNTIL - np.where(np.isfinite(ago), ago, UNTIL)))
+        return np.asarray(np.interp(ago, TIMES, values) * late)
+
+
+def _dial(name: str, default: float) -> traitlets.Float:
+    return traitlets.Float(default, min=RANGES[name][0], max=RANGES[name][1]).tag(sync=True)
+
+
+class TaskSwitch(Explorable):
+    """A weight with mean μ and variance v whose quadratic task switches, as a surprise (Eqs. 15, 16, 149), η = k = 1.
+
+    The learner rests in a first task (H = 1, minimum 0). Drag the next task's minimum, bend its bowl, and press Switch;
+    move γ and λ_S. Time is in units of 1/r, r = √(γ²/4+λ_S) − γ/2, the rate at which a plan comes to rest.
+
+    Args:
+        gamma: γ, in [0, 10].
+        entropy: λ_S, in [0.2, 2].
+        curvature: H of the next task, in [0.25, 4].
+        minimum: a of the next task, in [−3, 3].
+        switches: switches up to now, (time, H, a) in order of time, from time 0 on; at most 8.
+        now: running time, from the last switch (or 0) to 13 units later.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> widget = TaskSwitch(gamma=0.5, curvature=0.5, minimum=0)  # a flatter task
+        >>> round(widget.next_task().rest / widget.variance(), 6)
+        2.0
+    """
+
+    _esm = bundle("kit.js", "chart.js", "task_switch_model.js", "task_switch.js")
+
+    gamma = _dial("gamma", 0.5)
+    entropy = _dial("entropy", 0.8)
+    curvature = _dial("curvature", 0.5)
+    minimum = _dial("minimum", 2.0)
+    switches = traitlets.List(traitlets.Tuple(*[traitlets.Float() for _ in range(3)])).tag(sync=True)
+    now = traitlets.Float(0.0, min=0.0).tag(sync=True)
+
+    def __init__(
+        self,
+        gamma: float = 0.5,
+        entropy: float = 0.8,
+        curvature: float = 0.5,
+        minimum: float = 2.0,
+        switches: Sequence[tuple[float, float, float]] = (),
+        now: float = 0.0,
+    ):
+        given = {"gamma": gamma, "entropy": entropy, "curvature": curvature, "minimum": minimum}
+        past = _switches(switches)
+        last = past[-1][0] if past else 0.0
+        super().__init__(
+            **{name: _checks.finite(name, v, low=RANGES[name][0], high=RANGES[name][1]) for name, v in given.items()},
+            switches=past,
+            now=_checks.finite("now", now, low=last, high=last + LONGEST),
+        )
+
+    def life(self) -> list[Stretch]:
+        """Return the stretches of the learner's life, each with its plan; the first is rest."""
+        found = [Stretch(-math.inf, 1.0, 0.0, self._rest(1.0), np.zeros((2, len(TIMES))))]
+        for time, curvature, minimum in self.switches:
+            found.append(self._planned(found[-1], time, curvature, minimum))
+        return found
+
+    def next_task(self) -> Stretch:
+        """Return what follows if the next task comes now."""
+        return self._planned(self.life()[-1], self.now, self.curvature, self.minimum)
+
+    def variance(self) -> float:
+        """Return v now."""
+        return float(self.life()[-1].variance(np.array(self.now)))
+
+    def mean(self) -> float:
+        """Return μ now."""
+        return float(self.life()[-1].mean(np.array(self.now)))
+
+    def rate(self) -> float:
+        """Return r, unit 1/time."""
+        return float(uncertainty.relaxation_rate(1.0, self.gamma, self.entropy))
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        following, held = self.next_task(), self.variance()
+        peak = float(np.max(following.variance(following.since + TIMES)))
+        return (
+            f"Variance, mean and learning rate of a weight over a running time, now {self.now:.1f} units of "
+            f"1/r = {1 / self.rate():.3g}, for γ = {self.gamma:.2f}, λ_S = {self.entropy:.2f}. A next task with "
+            f"curvature {self.curvature:.2f} and minimum {signed(self.minimum, 2)} would take the variance from "
+            f"{held:.3g} over at most {peak:.3g} to {following.rest:.3g}."
+        )
+
+    def picture(self) -> str:
+        """Return variance, mean and learning rate over time, as an SVG document."""
+        image, first = Picture(720, 560), self.now - 4
+        pieces = self._pieces(first, first + _SPAN)
+        values = np.concatenate([part.variance(t) for part, t, _ in pieces] + [[part.rest] for part, _, _ in pieces])
+        low = math.floor(math.log2(float(np.min(values))) - 0.15)
+        high = max(low + 3, math.ceil(math.log2(float(np.max(values))) + 0.15))
+        x = (first, first + _SPAN)
+        rows = {
+            "variance": Panel((52, 56, 706, 216), x, (low, high)),
+            "mean": Panel((52, 250, 706, 380), x, (-4.5, 4.5)),
+            "pace": Panel((52, 414, 706, 514), x, (0.0, 1.1 * max(1.0, 2.0**high / self.entropy))),
+        }
+        image.text(52, 22, "A task switch, and how sure to stay", font_size=17, font_weight="bold")
+        image.text(706, 22, f"γ = {self.gamma:.2f}, λ_S = {self.entropy:.2f}", text_anchor="end")
+        ticks = [t for t in range(math.ceil(first), math.floor(first + _SPAN) + 1) if t % 2 == 0]
+        image.frame(rows["variance"], "log₂ of the variance v", (), list(range(low, high + 1)), "")
+        image.frame(rows["mean"], "mean μ ± √v", (), (-4, -2, 0, 2, 4), "")
+        top = rows["pace"].y[1]
+        title = "learning rate, times that in the first task"
+        image.frame(rows["pace"], title, ticks, (0, 1, math.floor(top)), "time · r")
+        for part, t, style in pieces:
+            self._draw(image, rows, part, t, *style)
+        for panel in rows.values():
+            px = panel.at(self.now, panel.y[0])[0]
+            top, bottom = panel.box[1], panel.box[3]
+            image.add("line", x1=px, x2=px, y1=top, y2=bottom, stroke=colour("ink"), stroke_opacity=0.4)
+        image.legend(430, 48, "if the next task came now", colour("uncertain"), "3 4")
+        return image.svg()
+
+    def _draw(
+        self, image: Picture, rows: dict[str, Panel], part: Stretch, t: Array, width: float, dash: str
+    ) -> None:
+        """Draw one piece of a stretch in all panels."""
+        v, mean = part.variance(t), part.mean(t)
+        lines = {"variance": np.log2(v), "mean": mean, "pace": v / self.entropy}
+        levels = {"variance": math.log2(part.rest), "mean": part.minimum, "pace": part.rest / self.entropy}
+        for name, panel in rows.items():
+            ends = np.array([[t[0], levels[name]], [t[-1], levels[name]]])
+            image.inside(panel, ends, colour("neutral"), 1.4, "2 4" if dash != "none" else "none")
+            image.inside(panel, np.stack([t, lines[name]], axis=-1), colour("uncertain"), width, dash)
+        for sign in (1, -1):
+            edge = np.stack([t, mean + sign * np.sqrt(v)], axis=-1)
+            image.inside(rows["mean"], edge, colour("uncertain"), 0.8, "none")
+
+    def _pieces(self, low: float, high: float) -> list[tuple[Stretch, Array, tuple[float, str]]]:
+        """Return what lies in the window: what has been lived, what is planned, and what the next task would bring."""
+        life = self.life()
+        ends = [*(part.since for part in life[1:]), math.inf]
+        found = []
+        for part, end in zip(life, ends, strict=True):
+            for start, stop, width in ((part.since, min(end, self.now), 3.0), (max(part.since, self.now), end, 1.4)):
+                if max(low, start) < min(high, stop):
+                    found.append((part, _samples(part, max(low, start), min(high, stop)), (width, "none")))
+        following = self.next_task()
+        if (following.curvature, following.minimum) != (life[-1].curvature, life[-1].minimum):
+            found.append((following, _samples(following, self.now, high), (2.4, "3 4")))
+        return found
+
+    def _rest(self, curvature: float) -> float:
+        return float(uncertainty.equilibrium_variance(curvature, k=1.0, entropy=self.entropy))
+
+    def _planned(self, before: Stretch, time: float, curvature: float, minimum: float) -> Stretch:
+        rest, at = self._rest(curvature), np.array(time)
+        start = (
+            math.log(float(before.variance(at)) / rest),
+            (float(before.mean(at)) - minimum) / math.sqrt(rest),
+        )
+        rate = self.rate()
+        return Stretch(time, curvature, minimum, rest, switch_plan(rate / (rate + self.gamma), start))
+
+
+def _samples(part: Stretch, low: float, high: float) -> Array:
+    """Return times between ``low`` and ``high`` at which a stretch is drawn."""
+    own = part.since + TIMES if math.isfinite(part.since) else np.empty(0)
+    return np.concatenate([[low], own[(own > low) & (own < high)], [high]])
+
+
+def _switches(switches: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    found: list[tuple[float, float, float]] = []
+    for entry in switches:
+        if len(entry) != 3:
+            raise ValueError(f"switches has an entry {entry!r}, but each must be (time, curvature, minimum)")
+        last = found[-1][0] if found else 0.0
+        time = _checks.finite("switches[i][0]", entry[0], low=last, high=last + LONGEST)
+        low, high = RANGES["curvature"]
+        curvature = _checks.finite("switches[i][1]", entry[1], low=low, high=high)
+        low, high = RANGES["minimum"]
+        found.append((time, curvature, _checks.finite("switches[i][2]", entry[2], low=low, high=high)))
+    if len(found) > MOST_SWITCHES:
+        raise ValueError(f"switches has {len(found)} entries, but at most {MOST_SWITCHES} are allowed")
+    return found

@@ -1,0 +1,142 @@
+"""The task switch's script against lossnav.uncertainty, scipy's collocation, and the findings of the theory."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import lossnav as ln
+from lossnav import explore, uncertainty
+from lossnav.explore._switch import TIMES, switch_plan
+
+SETTINGS = list(itertools.product((0.0, 0.5, 3.0, 10.0), (0.2, 0.8, 2.0)))
+STARTS = [(0.7, 0.0), (-1.4, 0.0), (0.0, 1.6), (-1.0, 4.0)]
+# Each task as the script tells it: [times since the switch, variances, means], growth and peak.
+LAST = """given.map((state) => {
+    const story = M.taskHistory(state), part = story.ahead ?? story.life.at(-1);
+    const held = M.TIMES.map((t) => part.at(part.since + t));
+    return { rest: part.rest, growth: part.growth * story.scales.rate, peak: part.peak, rate: story.scales.rate,
+             variance: held.map((s) => s.variance), mean: held.map((s) => s.mean), now: story.now };
+})"""
+
+
+def state(**changes) -> dict:
+    given = {"gamma": 0.5, "entropy": 0.8, "curvature": 1.0, "minimum": 0.0, "switches": [], "now": 0.0}
+    return given | changes
+
+
+def scales(gamma: float, entropy: float) -> tuple[float, float]:
+    rate = math.sqrt(gamma**2 / 4 + entropy) - gamma / 2
+    return rate, rate / (rate + gamma)
+
+
+def test_plans_are_those_of_the_library(task_switch):
+    cases = [(*setting, *start) for setting in SETTINGS for start in STARTS]
+    given = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]
+    expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
+    assert np.allclose(task_switch("M.TIMES"), TIMES, atol=1e-13)
+    for (gamma, entropy, y0, z0), (y, z) in zip(cases, task_switch(expression, given), strict=True):
+        problem = uncertainty.Problem(gamma=gamma, entropy=entropy)
+        bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+        root = math.sqrt(entropy)
+        exact = uncertainty.plan(problem, bowl, mean=[z0 * root], variance=[entropy * math.exp(y0)])
+        t = TIMES / scales(gamma, entropy)[0]
+        np.testing.assert_allclose(y, exact.log_variance(t)[:, 0] - math.log(entropy), atol=1e-3)
+        np.testing.assert_allclose(z, exact.mean(t)[:, 0] / root, atol=1e-3)
+
+
+@pytest.mark.parametrize(("share", "y0", "z0"), [(1.0, 0.5, 3.0), (0.3, -1.0, 2.0), (0.01, 1.0, 2.0)])
+def test_plan_solves_the_equations_as_a_boundary_value_problem(task_switch, share, y0, z0):
+    def law(t, x):
+        y, z, u, w = x
+        return [
+            u, w, ((1 - share) * u + np.exp(y) - 1 - share * w**2 * np.exp(-y)) / share,
+            ((1 - share + share * u) * w + np.exp(y) * z) / share,
+        ]  # fmt: skip
+
+    def ends(a, b):
+        return [a[0] - y0, a[1] - z0, b[0] + b[2], b[1] + b[3]]
+
+    fade = np.exp(-TIMES)
+    guess = [y0 * fade, z0 * fade, -y0 * fade, -z0 * fade]
+    found = scipy.integrate.solve_bvp(law, ends, TIMES, guess, tol=1e-8, max_nodes=50_000)
+    assert found.success
+    y, z = task_switch("(({ y, z }) => [[...y], [...z]])(M.switchPlan(...given))", [share, y0, z0])
+    np.testing.assert_allclose([y, z], found.sol(TIMES)[:2], atol=3e-4)
+
+
+def test_plans_from_far_away_and_from_near_by_are_the_same(task_switch):
+    expression = """given.map(([p, y, z]) => {
+        const cold = M.switchPlan(p, y, z), near = M.switchPlan(0.9 * p, y + 0.2, z + 0.3);
+        const warm = M.switchPlan(p, y, z, near);
+        return Math.max(...cold.y.map((v, i) => Math.abs(v - warm.y[i]) + Math.abs(cold.z[i] - warm.z[i])));
+    })"""
+    far = [[p, y, z] for p in (1.0, 0.2, 0.002) for y, z in ((-2.8, 27.0), (2.8, 27.0), (0.0, 15.0), (0.1, 0.0))]
+    assert max(task_switch(expression, far)) < 1e-6
+
+
+def test_both_languages_plan_alike(task_switch):
+    cases = [[p, y, z] for p in (1.0, 0.1, 0.002) for y, z in ((-2.8, 20.0), (1.0, 3.0))]
+    expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
+    for (share, y0, z0), found in zip(cases, task_switch(expression, cases), strict=True):
+        np.testing.assert_allclose(switch_plan(share, (y0, z0)), found, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0, 10.0])
+def test_a_flatter_task_raises_the_variance_at_once_and_for_good(task_switch, gamma):
+    found = task_switch(LAST, [state(gamma=gamma, curvature=0.25)])[0]
+    assert np.all(np.diff(found["variance"]) > -1e-12)
+    assert found["variance"][-1] == pytest.approx(4 * 0.8, rel=1e-4)
+    assert found["growth"] > 0
+    if gamma == 10.0:  # overdamped: v̇/v jumps to (ηλ/γ)(1 − H_new/H_old)
+        assert found["growth"] == pytest.approx(0.8 / gamma * 0.75, rel=0.02)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 10.0])
+def test_a_steeper_task_lowers_it(task_switch, gamma):
+    found = task_switch(LAST, [state(gamma=gamma, curvature=4.0)])[0]
+    assert np.all(np.diff(found["variance"]) < 1e-12)
+    assert found["growth"] < 0
+
+
+def test_a_mere_shift_raises_it_for_a_while_unless_overdamped(task_switch):
+    gammas = [0.0, 0.5, 2.0, 8.0]
+    # theory's table: a = 1, v* = 0.4 (H = 2, λ = 0.8); first the task of H = 2, at rest for long, then its shift
+    states = [state(gamma=g, switches=[[0.0, 2.0, 0.0]], now=13.0, curvature=2.0, minimum=1.0) for g in gammas]
+    peaks = [found["peak"] / 0.4 for found in task_switch(LAST, states)]
+    np.testing.assert_allclose(peaks, [1.21, 1.17, 1.07, 1.007], atol=0.006)
+    big = task_switch(LAST, [states[0] | {"minimum": 3.0}])[0]
+    assert big["peak"] / 0.4 == pytest.approx(2.90, abs=0.01)
+    assert big["variance"][-1] == pytest.approx(0.4, rel=1e-4)
+
+
+def test_a_life_of_surprises_is_the_librarys(task_switch):
+    switches = [[1.0, 0.5, 2.0], [2.2, 2.0, -1.0]]
+    given = state(gamma=0.7, switches=switches, now=5.0, curvature=2.0, minimum=-1.0)
+    widget = explore.TaskSwitch(**given)
+    rate = scales(0.7, 0.8)[0]
+    bowls = [ln.losses.Quadratic([[h]], minimum=[a]) for h, a in [(1.0, 0.0), *(task[1:] for task in switches)]]
+    times = [task[0] / rate for task in switches]
+    exact = uncertainty.plan(
+        uncertainty.Problem(gamma=0.7, entropy=0.8), bowls[0], mean=[0.0], variance=[0.8],
+        switches=list(zip(times, bowls[1:], strict=True)),
+    )  # fmt: skip
+    assert widget.rate() == pytest.approx(rate)
+    found = task_switch(LAST, [given])[0]
+    t = (2.2 + np.array(TIMES)) / rate
+    np.testing.assert_allclose(np.log(found["variance"]), exact.log_variance(t)[:, 0], atol=1e-3)
+    np.testing.assert_allclose(found["mean"], exact.mean(t)[:, 0], atol=1e-3)
+    assert widget.variance() == pytest.approx(found["now"]["variance"], rel=1e-6)
+    assert widget.mean() == pytest.approx(found["now"]["mean"], abs=1e-6)
+
+
+def test_a_task_that_is_the_present_one_changes_nothing(task_switch):
+    at_rest, same = task_switch("given.map((s) => M.taskHistory(s).ahead)", [state(), state(now=3.0)])
+    assert at_rest is None and same is None
+    found = task_switch(LAST, [state(switches=[[1.0, 1.0, 0.0]], now=2.0)])[0]
+    assert found["growth"] == 0
+    np.testing.assert_allclose(found["variance"], 0.8)
