@@ -39,9 +39,8 @@ def discounts(record: Record) -> Figure:
     letter((left, right), ("at tuned rates", "by rate"))
     title = f"{record.data['label']}, {record.config['epochs']} epochs"
     figure.suptitle(title, x=0.01, ha="left", fontsize=9)
-    for ax, side in ((left, "left"), (right, "right")):
-        handles, names = ax.get_legend_handles_labels()
-        figure.legend(handles, names, loc=f"outside lower {side}", ncols=2, fontsize=8, columnspacing=1.0)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=8, columnspacing=1.0)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=8, columnspacing=1.0)
     return figure
 
 
