@@ -214,7 +214,7 @@ class Navigator(Rule):
                 *root_options(damping(group) if damped else 0.0), 1.0, 1.0 if group["maximize"] else -1.0,
                 beta, 1 - beta, group["eps"], lowest_curvature(group), 2 * kind + damped,
             ),
-            each=[((1 - beta**n) / scale,) for n in seen],
+            each=[(scale / (1 - beta**n),) for n in seen],
         )  # fmt: skip
 
     def _is_due(self, parameter: Tensor, group: Group) -> bool:
