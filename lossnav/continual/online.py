@@ -1,0 +1,174 @@
+"""An online run: every batch is first predicted, which is the score, and then learned from; once, in its order."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from tqdm import tqdm
+
+from .._checks import finite, positive
+from ..ensemble import Ensemble, Loss, member_losses
+from .tasks import Stream
+
+Score = Callable[[Tensor, Tensor], Tensor]
+
+
+class Stepper(Protocol):
+    """What an online run asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+
+    def step(self) -> Any:
+        """Move the parameters."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the rule remembers."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore it."""
+
+
+@dataclass(frozen=True)
+class Online:
+    """What an online run has seen.
+
+    Attributes:
+        scores: (S, tasks), the mean score over each task, of predictions made before learning from them.
+        finite: (S,), whether all parameters are finite at the end. If not, the member diverged, and its later scores
+            are those of a broken network.
+        seconds: wall time.
+    """
+
+    scores: Tensor
+    finite: Tensor
+    seconds: float
+
+    def first(self, share: float = 0.1) -> Tensor:
+        """Return each member's mean score over the first ``share`` of the tasks, (S,)."""
+        return self.scores[:, : self._count(share)].mean(1)
+
+    def last(self, share: float = 0.1) -> Tensor:
+        """Return each member's mean score over the last ``share`` of the tasks, (S,)."""
+        return self.scores[:, -self._count(share) :].mean(1)
+
+    def _count(self, share: float) -> int:
+        finite("share", share, low=0.0, high=1.0, open_low=True)
+        return max(1, round(share * self.scores.shape[1]))
+
+
+def accuracy(outputs: Tensor, y: Tensor) -> Tensor:
+    """Return the share of right answers, (…): logits (…, B, C), labels (…, B)."""
+    return (outputs.argmax(-1) == y).float().mean(-1)
+
+
+def squared_error(outputs: Tensor, y: Tensor) -> Tensor:
+    """Return the mean squared error, (…): outputs and targets (…, B, D)."""
+    return (outputs - y).square().mean((-2, -1))
+
+
+def run(
+    ensemble: Ensemble,
+    rule: Stepper,
+    stream: Stream,
+    *,
+    tasks: int,
+    loss: Loss = cross_entropy,
+    score: Score = accuracy,
+    clip: float | None = None,
+    progress: bool = True,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
+) -> Online:
+    """Let an ensemble learn a stream of tasks, each example once, and return its online score in each task.
+
+    Nothing tells the rule that a task has ended.
+
+    Args:
+        ensemble: one member a seed of the stream; trained in place.
+        rule: steps the ensemble's parameters.
+        stream: where the tasks come from.
+        tasks: how many of them.
+        loss: mean loss of one member's outputs and targets.
+        score: of outputs (steps, S, B, …) and targets (steps, S, B, …) to (steps, S).
+        clip: per-member clipping of the gradient's 2-norm; None for none.
+        progress: show a bar on the terminal.
+        checkpoint: file to save the run in, and to go on from if it is there.
+        every: seconds between two saves.
+
+    Returns:
+        The scores.
+
+    Raises:
+        ValueError: the ensemble and the stream disagree about the number of members, or the checkpoint is of another
+            run.
+    """
+    finite("tasks", tasks, low=1)
+    if clip is not None:
+        positive("clip", clip)
+    if ensemble.size != len(stream.seeds):
+        raise ValueError(f"the ensemble has {ensemble.size} members, but the stream has {len(stream.seeds)} seeds")
+    device = next(ensemble.parameters()).device
+    scores = torch.full((ensemble.size, tasks), math.nan)
+    begun, spent = 0, 0.0
+    if checkpoint is not None and Path(checkpoint).is_file():
+        begun, spent = _restore(Path(checkpoint), ensemble, rule, stream, scores)
+    start = saved = time.perf_counter()
+    with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
+        for number in range(begun, tasks):
+            inputs, targets = (tensor.to(device) for tensor in stream.task(number))
+            outputs = _learn(ensemble, rule, inputs, targets, loss, clip)
+            scores[:, number] = score(outputs, targets).mean(0)
+            bar.set_postfix(score=f"{scores[:, number].mean():.3f}", refresh=False)
+            bar.update()
+            if checkpoint is not None and (time.perf_counter() - saved > every or number == tasks - 1):
+                saved = time.perf_counter()
+                _save(Path(checkpoint), ensemble, rule, stream, scores[:, : number + 1], spent + saved - start)
+    return Online(scores, ensemble.finite_members().cpu(), spent + time.perf_counter() - start)
+
+
+def _learn(ensemble: Ensemble, rule: Stepper, x: Tensor, y: Tensor, loss: Loss, clip: float | None) -> Tensor:
+    """Take one pass over a task and return the outputs before each step; the host never waits for the device."""
+    outputs = []
+    for inputs, targets in zip(x.unbind(), y.unbind(), strict=True):
+        found = ensemble(inputs)
+        rule.zero_grad(set_to_none=True)
+        member_losses(found, targets, loss).sum().backward()
+        if clip is not None:
+            ensemble.clip_grad_norm(clip)
+        rule.step()
+        outputs.append(found.detach())
+    return torch.stack(outputs)
+
+
+def _save(path: Path, ensemble: Ensemble, rule: Stepper, stream: Stream, scores: Tensor, seconds: float) -> None:
+    part = path.with_name(path.name + ".part")
+    content = {
+        "seeds": list(stream.seeds), "scores": scores.clone(), "seconds": seconds,
+        "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
+    }  # fmt: skip
+    torch.save(content, part)
+    part.replace(path)
+
+
+def _restore(path: Path, ensemble: Ensemble, rule: Stepper, stream: Stream, scores: Tensor) -> tuple[int, float]:
+    """Load a checkpoint into the run; return the number of tasks it has done and the seconds it took."""
+    content = torch.load(path, weights_only=True)
+    done = content["scores"].shape[1]
+    if content["seeds"] != list(stream.seeds) or done > scores.shape[1]:
+        raise ValueError(
+            f"checkpoint = {str(path)!r} holds {done} tasks of the seeds {content['seeds']}, but this run has "
+            f"{scores.shape[1]} tasks and the seeds {list(stream.seeds)}: name another file, or delete it"
+        )
+    ensemble.load_state_dict(content["ensemble"])
+    rule.load_state_dict(content["rule"])
+    scores[:, :done] = content["scores"]
+    return done, float(content["seconds"])

@@ -1,0 +1,134 @@
+"""Online runs: scored before learning, each example once, resumed bit for bit, alike in any company."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, mse_loss
+
+from lossnav import data, optim
+from lossnav.continual import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return data.load("digits")
+
+
+def setup(digits, seeds=(0, 1)):
+    stream = Permuted(digits, seeds, examples=320)
+    return stream, networks.perceptrons(stream.inputs, (16, 16), 10, seeds=seeds)
+
+
+RULES = {
+    "sgd": lambda e: torch.optim.SGD(e.parameters(), lr=0.1),
+    "adam": lambda e: torch.optim.Adam(e.parameters(), lr=3e-3),
+    "uncertain": lambda e: optim.Uncertain(e.parameters()),
+    "shrink and perturb": lambda e: ShrinkAndPerturb(e.parameters(), 0.1, 0.01, 1e-3, seed=0),
+    "continual backprop": lambda e: ContinualBackprop(
+        e, torch.optim.Adam(e.parameters(), 3e-3), rate=0.02, maturity=5, seed=0
+    ),
+}
+
+
+def test_score_is_that_of_predictions_made_before_learning(digits):
+    """Against a loop over one plain model, written out."""
+    stream, ensemble = setup(digits, (4, 7))
+    plain = ensemble.member(1)
+    found = run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, clip=1.0, progress=False)
+    optimizer = torch.optim.SGD(plain.parameters(), lr=0.1)
+    for number in range(3):
+        right = count = 0
+        x, y = stream.task(number)
+        for images, labels in zip(x[:, 1], y[:, 1], strict=True):
+            outputs = plain(images)
+            right, count = right + (outputs.argmax(1) == labels).sum().item(), count + len(labels)
+            optimizer.zero_grad()
+            cross_entropy(outputs, labels).backward()
+            torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+            optimizer.step()
+        assert count == 320
+        assert found.scores[1, number].item() == pytest.approx(right / count, abs=2 / count)
+    assert found.finite.all() and found.scores.shape == (2, 3)
+
+
+def test_regression_is_scored_by_its_squared_error():
+    stream = BitFlipping((0, 1), period=200)
+    ensemble = networks.perceptrons(20, (5,), 1, seeds=(0, 1))
+    still = torch.optim.SGD(ensemble.parameters(), lr=0.0)
+    found = run(ensemble, still, stream, tasks=2, loss=mse_loss, score=online.squared_error, progress=False)
+    x, y = stream.task(1)
+    for s in range(2):
+        error = (ensemble.member(s)(x[:, s, 0]) - y[:, s, 0]).square().mean()
+        assert found.scores[s, 1].item() == pytest.approx(error.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_interrupted_run_goes_on_bit_for_bit(digits, tmp_path, rule):
+    stream, whole = setup(digits)
+    scores = run(whole, RULES[rule](whole), stream, tasks=6, progress=False).scores
+    path = tmp_path / "run.pt"
+    for tasks in (2, 6):  # two processes: nothing but the file is handed on
+        _, ensemble = setup(digits)
+        found = run(ensemble, RULES[rule](ensemble), stream, tasks=tasks, progress=False, checkpoint=path, every=0.0)
+    assert torch.equal(found.scores, scores)
+    for mine, theirs in zip(ensemble.parameters(), whole.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_a_finished_run_is_read_from_its_checkpoint(digits, tmp_path):
+    stream, ensemble = setup(digits)
+    first = run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
+    _, other = setup(digits)
+    again = run(other, RULES["sgd"](other), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
+    assert torch.equal(again.scores, first.scores) and again.seconds == pytest.approx(first.seconds, abs=0.5)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path):
+    stream, ensemble = setup(digits)
+    run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False, checkpoint=tmp_path / "run.pt")
+    with pytest.raises(ValueError, match=r"holds 2 tasks of the seeds \[0, 1\], but this run has 1 tasks"):
+        run(ensemble, RULES["sgd"](ensemble), stream, tasks=1, progress=False, checkpoint=tmp_path / "run.pt")
+    stream, ensemble = setup(digits, (0, 2))
+    with pytest.raises(ValueError, match=r"the seeds \[0, 2\]"):
+        run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, progress=False, checkpoint=tmp_path / "run.pt")
+
+
+def test_a_member_that_diverges_is_reported_and_hurts_no_other(digits):
+    stream, ensemble = setup(digits)
+    with torch.no_grad():
+        ensemble.stacked[1].weight[0] *= 1e30
+    found = run(ensemble, RULES["sgd"](ensemble), stream, tasks=2, progress=False)
+    assert found.finite.tolist() == [False, True]
+    _, alone = setup(digits)
+    assert torch.equal(run(alone, RULES["sgd"](alone), stream, tasks=2, progress=False).scores[1], found.scores[1])
+
+
+def test_first_and_last_are_means_over_tenths():
+    scores = torch.arange(40.0).view(2, 20)
+    found = online.Online(scores, torch.tensor([True, True]), 1.0)
+    assert found.first().tolist() == [0.5, 20.5] and found.last().tolist() == [18.5, 38.5]
+    assert found.last(0.01).tolist() == [19.0, 39.0]
+    with pytest.raises(ValueError, match="share = 0"):
+        found.first(0.0)
+
+
+def test_members_and_seeds_must_agree(digits):
+    stream, _ = setup(digits)
+    _, other = setup(digits, (0, 1, 2))
+    with pytest.raises(ValueError, match="the ensemble has 3 members, but the stream has 2 seeds"):
+        run(other, RULES["sgd"](other), stream, tasks=1, progress=False)
+
+
+def test_networks_are_he_uniform():
+    ensemble = networks.perceptrons(64, (400, 30), 10, seeds=(0, 1, 2))
+    for layer, inputs in zip((1, 3, 5), (64, 400, 30), strict=True):
+        weight = ensemble.stacked[layer].weight
+        bound = math.sqrt(6 / inputs)
+        assert 0.97 * bound < weight.abs().max() <= bound * (1 + 1e-6)
+        assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+        assert ensemble.stacked[layer].bias.abs().max() == 0
+    assert not torch.equal(ensemble.stacked[1].weight[0], ensemble.stacked[1].weight[1])
