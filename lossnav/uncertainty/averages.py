@@ -1,0 +1,190 @@
+r"""Losses averaged over uncertain weights, L̄(μ, v) = E[L(θ)] with θ_i ~ N(μ_i, v_i).
+
+Averaging over a Gaussian is diffusion. For independent weights the heat equation holds,
+:math:`\partial\bar L/\partial v_i = \tfrac12\,\partial^2\bar L/\partial\mu_i^2 = \tfrac12 E[H_{ii}]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks, losses
+from lossnav._checks import Array
+from lossnav.uncertainty.problem import positive
+
+
+class Average:
+    """An averaged loss of ``dim`` weights; all methods take means and variances of shape (..., D)."""
+
+    dim: int
+
+    def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
+        """Return L̄(μ, v), shape (...)."""
+        raise NotImplementedError  # defined by subclasses
+
+    def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return ∂L̄/∂μ, shape (..., D)."""
+        raise NotImplementedError  # defined by subclasses
+
+    def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return ∂L̄/∂v, half the averaged curvature, shape (..., D)."""
+        raise NotImplementedError  # defined by subclasses
+
+    def centres(self) -> Array:
+        """Return means near which the averaged loss may have a minimum, shape (M, D)."""
+        return np.zeros((0, self.dim))
+
+
+class Quadratic(Average):
+    r"""The average of a quadratic loss, exact: :math:`L(\mu) + \tfrac12\sum_i H_{ii}v_i` (after Eq. 146).
+
+    Args:
+        loss: a ``lossnav.losses.Quadratic``.
+    """
+
+    def __init__(self, loss: losses.Quadratic):
+        self.loss, self.dim = loss, loss.dim
+        self.hessian = loss.hessian(np.zeros(loss.dim))
+        self.curvature = np.diag(self.hessian)
+
+    def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
+        """Return L̄(μ, v), shape (...)."""
+        return self.loss.value(mean) + np.asarray(variance, dtype=np.float64) @ self.curvature / 2
+
+    def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return H(μ − θ*), shape (..., D)."""
+        return self.loss.gradient(mean)
+
+    def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return H_ii/2, shape (..., D)."""
+        return np.broadcast_to(self.curvature / 2, np.shape(variance))
+
+
+class Hermite(Average):
+    """The average of any loss in one to three dimensions, by Gauss–Hermite quadrature.
+
+    Args:
+        loss: from ``lossnav.losses``.
+        order: nodes along each axis; a polynomial of degree below 2·order is averaged exactly.
+
+    Raises:
+        ValueError: for more than three dimensions, where a grid of nodes would be no method.
+    """
+
+    def __init__(self, loss: losses.Loss, order: int = 32):
+        if loss.dim > 3:
+            raise ValueError(f"loss has {loss.dim} dimensions, but quadrature on a grid is for at most 3")
+        self.loss, self.dim = loss, loss.dim
+        nodes, weights = np.polynomial.hermite_e.hermegauss(int(_checks.finite("order", order, low=1, high=200)))
+        self._nodes = np.stack(np.meshgrid(*[nodes] * loss.dim, indexing="ij"), axis=-1).reshape(-1, loss.dim)
+        grid = np.stack(np.meshgrid(*[weights / weights.sum()] * loss.dim, indexing="ij"), axis=-1)
+        self._weights = np.prod(grid.reshape(-1, loss.dim), axis=-1)
+
+    def _samples(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return μ + √v z for all nodes z, shape (..., Q, D)."""
+        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        return mu[..., None, :] + np.sqrt(v)[..., None, :] * self._nodes
+
+    def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
+        """Return L̄(μ, v), shape (...)."""
+        return np.asarray(self.loss.value(self._samples(mean, variance))) @ self._weights
+
+    def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return E[∇L], shape (..., D)."""
+        return np.einsum("...qi,q->...i", self.loss.gradient(self._samples(mean, variance)), self._weights)
+
+    def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return E[H_ii]/2, shape (..., D)."""
+        return np.einsum("...qii,q->...i", self.loss.hessian(self._samples(mean, variance)), self._weights) / 2
+
+
+class Wells(Average):
+    r"""Gaussian wells in a bowl, averaged exactly:
+    :math:`L = \tfrac b2|\theta-c_0|^2 - \sum_jd_j\,e^{-|\theta-c_j|^2/2w_j^2}`.
+
+    A loss whose curvature depends on where one is: sharp inside a well, that of the bowl outside.
+
+    Args:
+        centres: c, shape (M, D), unit u.
+        depths: d > 0, shape (M,), unit ℓ.
+        widths: w > 0, shape (M,), unit u.
+        bowl: curvature b ≥ 0 of the bowl, unit ℓ/u².
+        bowl_centre: c₀, shape (D,); the origin by default.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+    """
+
+    def __init__(
+        self, centres: ArrayLike, depths: ArrayLike, widths: ArrayLike, bowl: float = 0.0,
+        bowl_centre: ArrayLike | None = None,
+    ):
+        self._centres = _checks.array("centres", centres, shape=(None, None))
+        count, self.dim = self._centres.shape
+        self.depths, self.widths = positive("depths", depths), positive("widths", widths)
+        for name, value in (("depths", self.depths), ("widths", self.widths)):
+            if value.shape != (count,):
+                raise ValueError(f"{name} has shape {value.shape}, but there are {count} centres")
+        self.bowl = _checks.finite("bowl", bowl, low=0.0)
+        middle = np.zeros(self.dim) if bowl_centre is None else bowl_centre
+        self.bowl_centre = _checks.array("bowl_centre", middle, shape=(self.dim,))
+
+    def centres(self) -> Array:
+        """Return the centres of the wells, shape (M, D), and that of the bowl if it has one."""
+        return np.concatenate([self._centres, self.bowl_centre[None, :]]) if self.bowl else self._centres
+
+    def _parts(self, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return offsets μ − c and widened w² + v, shape (..., M, D), and the averaged wells, shape (..., M)."""
+        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        offset = mu[..., None, :] - self._centres
+        square = self.widths[:, None] ** 2
+        wide = square + v[..., None, :]
+        wells = self.depths * np.exp(np.sum(np.log(square / wide) - offset**2 / wide, axis=-1) / 2)
+        return offset, wide, wells
+
+    def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
+        """Return L̄(μ, v), shape (...)."""
+        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        return self.bowl / 2 * np.sum((mu - self.bowl_centre) ** 2 + v, axis=-1) - self._parts(mu, v)[2].sum(axis=-1)
+
+    def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return ∂L̄/∂μ, shape (..., D)."""
+        offset, wide, wells = self._parts(mean, variance)
+        outside = self.bowl * (np.asarray(mean, dtype=np.float64) - self.bowl_centre)
+        return outside + np.sum(wells[..., None] * offset / wide, axis=-2)
+
+    def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """Return ∂L̄/∂v, shape (..., D)."""
+        offset, wide, wells = self._parts(mean, variance)
+        return self.bowl / 2 + np.sum(wells[..., None] * (1 / wide - (offset / wide) ** 2), axis=-2) / 2
+
+
+def average(loss: Average | losses.Loss) -> Average:
+    """Return the average of a loss over Gaussian weights: exact if it is quadratic, by quadrature otherwise.
+
+    Args:
+        loss: from ``lossnav.losses``, or an ``Average``, which is returned as it is.
+
+    Raises:
+        ValueError: if it is neither, or has too many dimensions for quadrature.
+
+    Example:
+        >>> import lossnav as ln
+        >>> bowl = average(ln.losses.Quadratic([[2.0]], minimum=[1.0]))
+        >>> float(bowl.value([1.0], [0.5]))  # at the minimum: the price of being uncertain, Hv/2
+        0.5
+    """
+    if isinstance(loss, Average):
+        return loss
+    if isinstance(loss, losses.Quadratic):
+        return Quadratic(loss)
+    if isinstance(loss, losses.Loss):
+        return Hermite(loss)
+    raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses or be an Average")
+
+
+__all__: Sequence[str] = ["Average", "Hermite", "Quadratic", "Wells", "average"]

@@ -1,0 +1,60 @@
+r"""The straight lines of the Fisher metric: semicircles of the half-plane (μ/√2, √v), one for each weight.
+
+.. math:: \frac{\dot\mu^2}{v} + \frac{\dot v^2}{2v^2} = 2\,\frac{\dot X^2+\dot Y^2}{Y^2},\qquad X=\mu/\sqrt2,\ Y=\sqrt v
+
+Between two distributions with different means the shortest path goes through *wider* ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.uncertainty.problem import positive
+
+
+def geodesic(
+    fraction: ArrayLike, mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_variance: ArrayLike
+) -> tuple[Array, Array]:
+    """Return the distribution at a fraction of the shortest way from N(μ, v) to N(μ', v').
+
+    Args:
+        fraction: of the length, any shape; 0 is the first distribution, 1 the second.
+        mean: μ, a number, as are the next three.
+        variance: v > 0.
+        other_mean: μ'.
+        other_variance: v' > 0.
+
+    Returns:
+        Means and variances, shape of ``fraction``.
+
+    Example:
+        >>> mean, variance = geodesic(0.5, 0.0, 1.0, 2.0, 1.0)  # half-way: wider than both ends
+        >>> float(mean.round(6)), float(variance.round(6))
+        (1.0, 1.5)
+    """
+    s = _checks.array("fraction", fraction)
+    x0, x1 = (float(_checks.array("mean", m)) / math.sqrt(2) for m in (mean, other_mean))
+    y0, y1 = (math.sqrt(float(positive("variance", v))) for v in (variance, other_variance))
+    if abs(x1 - x0) < 1e-7 * max(y0, y1):  # straight up or down
+        return math.sqrt(2) * (x0 + s * (x1 - x0)), y0 ** (2 - 2 * s) * y1 ** (2 * s)
+    centre = (x0 + x1) / 2 + (y1 - y0) * (y1 + y0) / (2 * (x1 - x0))
+    radius = math.hypot(x0 - centre, y0)
+    start, end = math.asinh((x0 - centre) / y0), math.asinh((x1 - centre) / y1)  # arc length along the semicircle
+    u = start + s * (end - start)
+    return math.sqrt(2) * (centre + radius * np.tanh(u)), (radius / np.cosh(u)) ** 2
+
+
+def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_variance: ArrayLike) -> Array:
+    r"""Return the Fisher distance of one-dimensional Gaussians, the length of the geodesic; arguments broadcast.
+
+    .. math:: \sqrt2\,\mathrm{arcosh}\Big(1+\frac{(\mu-\mu')^2/2+(\sigma-\sigma')^2}{2\sigma\sigma'}\Big)
+    """
+    mu, other = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
+    sd, other_sd = np.sqrt(positive("variance", variance)), np.sqrt(positive("other_variance", other_variance))
+    half = np.sqrt(((mu - other) ** 2 / 2 + (sd - other_sd) ** 2) / (4 * sd * other_sd))
+    return 2 * math.sqrt(2) * np.arcsinh(half)  # arcosh(1 + 2h²) = 2 arsinh(h), without cancellation

@@ -1,0 +1,246 @@
+r"""The overdamped limit in closed form (Eqs. 148, 149): variances as averages of curvature, and where they rest.
+
+In the precision p = 1/v Eq. 148 is linear, :math:`\dot p = (\eta/\gamma)(kH - \lambda_S p)`: an exponential moving
+average of the curvature with the memory γ/ηλ_S.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+from numpy.typing import ArrayLike, NDArray
+
+from lossnav import _checks
+from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.uncertainty.averages import Average
+from lossnav.uncertainty.equations import push
+from lossnav.uncertainty.problem import Problem, nonnegative, positive
+
+_RUNAWAY = 1e8  # e-folds of a variance in one task, at its present pace, that only a runaway shows
+
+
+def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_variance: float = math.inf) -> Any:
+    r"""Return the variance at which curvature and entropy balance, :math:`v^*=\lambda_S/(kH+\lambda_S/v_p)` (Eq. 149).
+
+    Args:
+        curvature: H_ii, any shape, unit 1/u².
+        k: loss weight > 0, unit 1/T.
+        entropy: λ_S ≥ 0, unit 1/T; without it the variance goes to 0 where H > 0.
+        prior_variance: v_p in (0, inf], unit u².
+
+    Returns:
+        v*, shape of ``curvature``, unit u².
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+        NoMinimiser: where kH + λ_S/v_p ≤ 0: there the variance grows without bound.
+
+    Example:
+        >>> equilibrium_variance([2.0, 0.0], k=1.0, entropy=0.8, prior_variance=0.5).round(4)
+        array([0.2222, 0.5   ])
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eq. 149; the prior is ours.
+    """
+    h = _checks.array("curvature", curvature)
+    weight, strength = _checks.positive("k", k), _checks.finite("entropy", entropy, low=0.0)
+    restoring = weight * h + strength / _checks.duration("prior_variance", prior_variance)
+    if np.any(restoring <= 0):
+        raise NoMinimiser(
+            f"curvature = {_checks.shown(curvature)}: where k·H + entropy/prior_variance <= 0 (here "
+            f"{float(np.min(restoring)):.3g}) the variance grows without bound; give a finite prior_variance"
+        )
+    result = strength / restoring
+    return result if h.ndim else float(result)
+
+
+def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any:
+    r"""Return :math:`r=\sqrt{\gamma^2/4+\eta\lambda_S}-\gamma/2`, the rate of return to equilibrium, unit 1/T.
+
+    Mean and log-variance relax at the same rate, whatever the curvature: Newton-like. For large γ it is ηλ_S/γ.
+    """
+    stiffness = positive("eta", eta) * nonnegative("entropy", entropy)
+    half = nonnegative("gamma", gamma) / 2
+    root = np.hypot(half, np.sqrt(stiffness)) + half
+    result = np.divide(stiffness, root, out=np.zeros(np.broadcast(stiffness, root).shape), where=root > 0)
+    return result if result.ndim else float(result)
+
+
+def overdamped_variance(
+    t: ArrayLike,
+    *,
+    initial: ArrayLike,
+    curvature: ArrayLike,
+    eta: float,
+    k: float,
+    gamma: float,
+    entropy: float,
+    prior_variance: float = math.inf,
+) -> Any:
+    r"""Return v(t) of Eq. 148 for constant curvature, in closed form; arguments broadcast.
+
+    .. math:: \frac1{v(t)} = \frac{e^{-\rho t}}{v_0} + \frac{\eta kH}{\gamma}\,t\,\varphi(\rho t),\qquad
+        \rho=\frac{\eta\lambda_S}\gamma,\quad \varphi(x)=\frac{1-e^{-x}}x
+
+    It neither divides by λ_S nor by H: without entropy it is v₀/(1+ηkHv₀t/γ), on flat ground v₀e^{ρt}.
+
+    Args:
+        t: times ≥ 0, unit T.
+        initial: v₀ > 0, unit u².
+        curvature: H_ii, of any sign.
+        eta: η > 0.
+        k: loss weight > 0.
+        gamma: discount rate > 0.
+        entropy: λ_S ≥ 0.
+        prior_variance: v_p; adds λ_S/kv_p to the curvature.
+
+    Returns:
+        v, broadcast shape; inf from the moment on at which negative curvature has driven the precision to zero.
+
+    Example:
+        >>> overdamped_variance([0, 1, 10], initial=1.0, curvature=2.0, eta=1, k=1, gamma=4, entropy=0).round(4)
+        array([1.    , 0.6667, 0.1667])
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eq. 148.
+    """
+    parts = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
+    precision = parts[0] / positive("initial", initial) + parts[1]
+    with np.errstate(divide="ignore"):
+        result = np.where(precision > 0, 1 / np.maximum(precision, 0), np.inf)
+    return result if result.ndim else float(result)
+
+
+def overdamped_offset(
+    t: ArrayLike,
+    *,
+    initial: ArrayLike,
+    curvature: ArrayLike,
+    eta: float,
+    k: float,
+    gamma: float,
+    entropy: float,
+    prior_variance: float = math.inf,
+) -> Any:
+    r"""Return (μ(t)−μ*)/(μ(0)−μ*) of Eq. 148; arguments as ``overdamped_variance``.
+
+    It is :math:`e^{-\rho t}v(t)/v_0`. Without entropy it is v(t)/v₀: the mean has left its start
+    behind as far as the data have sharpened it.
+    """
+    decay, gain = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
+    below = decay + positive("initial", initial) * gain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.where(below > 0, decay / below, np.inf)
+    return result if result.ndim else float(result)
+
+
+def _precision_parts(
+    t: ArrayLike,
+    initial: ArrayLike,
+    curvature: ArrayLike,
+    eta: float,
+    k: float,
+    gamma: float,
+    entropy: float,
+    prior_variance: float,
+) -> tuple[Array, Array]:
+    """Return e^{−ρt} and the precision that data and prior have added by then."""
+    times, h = nonnegative("t", t), _checks.array("curvature", curvature)
+    pace = _checks.positive("eta", eta) / _checks.positive("gamma", gamma)
+    strength = _checks.finite("entropy", entropy, low=0.0)
+    restoring = _checks.positive("k", k) * h + strength / _checks.duration("prior_variance", prior_variance)
+    x = pace * strength * times
+    with np.errstate(divide="ignore", invalid="ignore"):
+        phi = np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
+    return np.exp(-x), pace * restoring * times * phi
+
+
+def overdamped_path(
+    problem: Problem,
+    loss: Average,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    t: ArrayLike,
+    *,
+    switches: Sequence[tuple[float, Average]] = (),
+    frozen: bool = False,
+) -> tuple[Array, Array]:
+    """Integrate Eq. 148 for any averaged loss; the loss may switch, which a myopic learner cannot foresee.
+
+    Args:
+        problem: the assumptions; γ > 0.
+        loss: the averaged loss at the start.
+        mean: μ(0), shape (D,).
+        variance: v(0) > 0, shape (D,).
+        t: increasing times from 0, shape (N,).
+        switches: (time, new averaged loss), in order of time.
+        frozen: keep the variance where it is: gradient descent with the step ηv/γ.
+
+    Returns:
+        Means and variances, shape (N, D) each.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+        NotConverged: if the integration fails, for example because a variance grows without bound.
+    """
+    times = nonnegative("t", t)
+    if times.ndim != 1 or np.any(np.diff(times) <= 0):
+        raise ValueError(f"t = {_checks.shown(t)}, but it must be a 1-D array of increasing times")
+    moments = [0.0, *(float(when) for when, _ in switches)]
+    if np.any(np.diff(moments) <= 0):
+        raise ValueError(f"switches happen at {moments[1:]}, but their times must be > 0 and increase")
+    mu = _checks.array("mean", mean, shape=(loss.dim,))
+    v = positive("variance", _checks.array("variance", variance, shape=(loss.dim,)))
+    pace = problem.eta / _checks.positive("problem.gamma", problem.gamma)
+    state = np.concatenate([mu, np.log(v)])
+    losses = [loss, *(new for _, new in switches)]
+    found = np.empty((len(times), 2 * loss.dim))
+    for current, start, end in zip(losses, moments, [*moments[1:], math.inf], strict=True):
+        inside = (times >= start) & (times < end)
+        stop = min(end, float(times[-1]))
+        if stop < start:
+            break
+        state = _integrate(problem, current, state, (start, stop), times[inside], found, inside, pace, frozen)
+    return found[:, : loss.dim], np.exp(found[:, loss.dim :])
+
+
+def _integrate(
+    problem: Problem,
+    loss: Average,
+    state: Array,
+    span: tuple[float, float],
+    times: Array,
+    found: Array,
+    inside: NDArray[np.bool_],
+    pace: float,
+    frozen: bool,
+) -> Array:
+    """Integrate one task in (μ, ln v), write the wanted states into ``found``, and return the last."""
+    dim = loss.dim
+
+    def flow(_: float, y: Array) -> Array:
+        v = np.exp(y[dim:])
+        slope, bend = push(problem, loss, y[:dim], v)
+        return np.concatenate([-pace * v * slope, np.zeros(dim) if frozen else -2 * pace * v * bend])
+
+    def runaway(t: float, y: Array) -> float:
+        return _RUNAWAY / (span[1] - span[0]) - float(np.max(np.abs(flow(t, y)[dim:])))
+
+    runaway.terminal = True  # type: ignore[attr-defined]  # scipy's way to ask for a stop
+    if span[1] == span[0]:
+        found[inside] = state
+        return state
+    with np.errstate(over="ignore", invalid="ignore"):
+        solution = scipy.integrate.solve_ivp(
+            flow, span, state, method="LSODA", rtol=1e-9, atol=1e-12, dense_output=True, events=runaway
+        )
+    if solution.status != 0:
+        cause = "a variance grows without bound" if solution.status == 1 else solution.message
+        raise NotConverged(f"the integration stopped at t = {solution.t[-1]:.6g}: {cause}")
+    if len(times):
+        found[inside] = solution.sol(times).T
+    return solution.y[:, -1]

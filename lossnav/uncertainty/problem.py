@@ -1,0 +1,119 @@
+"""The assumptions of Sec. 6: what it costs to move a weight distribution, and what it costs to stay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+if TYPE_CHECKING:
+    from lossnav.uncertainty.averages import Average
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""The control problem of a learner whose weights are independent Gaussians, θ_i ~ N(μ_i, v_i).
+
+    .. math:: \mathcal L = e^{-\gamma t}\Big\{\tfrac1{2\eta}\sum_i\Big[\frac{\dot\mu_i^2}{v_i}
+        + \frac{\dot v_i^2}{2v_i^2}\Big] + k\,\bar L(\mu,v) - \lambda_S\,S(v)\Big\},\qquad
+        S = \tfrac12\sum_i\ln v_i
+
+    A finite ``prior_variance`` v_p (ours) replaces −S by KL(N(μ, v)‖N(0, v_p)): then a weight that the loss does not
+    need returns to the prior instead of growing uncertain without bound.
+
+    Args:
+        eta: η > 0, unit 1/T: how cheap it is to change the distribution; the Fisher metric has no unit, so the unit u
+            of a weight does not enter.
+        k: loss weight k > 0, unit 1/T for a loss in nats.
+        gamma: discount rate γ ≥ 0, unit 1/T.
+        entropy: λ_S ≥ 0, unit 1/T; λ_S/k is a temperature.
+        prior_variance: v_p in (0, inf], unit u².
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    References:
+        Vastola, Gershman, Rajan (2025), Sec. 6 and App. I.1. The formula of the prefactor is lost in our copy of the
+        source; 1/η is chosen so that the kinetic term reads (1/2η)·Fisher metric.
+    """
+
+    eta: float = 1.0
+    k: float = 1.0
+    gamma: float = 0.0
+    entropy: float = 0.0
+    prior_variance: float = math.inf
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
+        set_(self, "eta", _checks.positive("eta", self.eta))
+        set_(self, "k", _checks.positive("k", self.k))
+        set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
+        set_(self, "entropy", _checks.finite("entropy", self.entropy, low=0.0))
+        set_(self, "prior_variance", _checks.duration("prior_variance", self.prior_variance))
+
+    @property
+    def temperature(self) -> float:
+        """T = λ_S/k."""
+        return self.entropy / self.k
+
+    @property
+    def pull(self) -> float:
+        """λ_S/v_p: what the prior adds to k times the curvature."""
+        return self.entropy / self.prior_variance
+
+    def kinetic(self, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> Any:
+        """Return (1/2η)Σ[μ̇²/v + v̇²/2v²], shape (...), for arguments of shape (..., D)."""
+        v, mu_dot, v_dot = (np.asarray(x, dtype=np.float64) for x in (variance, mean_rate, variance_rate))
+        return np.sum(mu_dot**2 / v + (v_dot / v) ** 2 / 2, axis=-1) / (2 * self.eta)
+
+    def potential(self, loss: Average, mean: ArrayLike, variance: ArrayLike) -> Any:
+        """Return kL̄ − (λ_S/2)Σ ln v, with a prior + (λ_S/2v_p)Σ(μ²+v), shape (...)."""
+        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        parsimony = self.pull * (mu**2 + v) - self.entropy * np.log(v)
+        return self.k * loss.value(mu, v) + np.sum(parsimony, axis=-1) / 2
+
+    def cost_rate(
+        self, loss: Average, mean: ArrayLike, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike
+    ) -> Any:
+        """Return the undiscounted integrand of J, shape (...)."""
+        return self.kinetic(variance, mean_rate, variance_rate) + self.potential(loss, mean, variance)
+
+
+def kl_divergence(
+    mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike = 0.0, other_variance: ArrayLike = 1.0
+) -> Array:
+    r"""Return KL(N(μ, v)‖N(μ', v')) of one-dimensional Gaussians, in nats; arguments broadcast.
+
+    .. math:: \tfrac12\Big\{\frac{v}{v'} - 1 - \ln\frac v{v'} + \frac{(\mu-\mu')^2}{v'}\Big\}
+
+    Written with log1p, so that it stays exact to rounding for neighbours.
+
+    Raises:
+        ValueError: if a variance is not positive.
+    """
+    mu, v = _checks.array("mean", mean), positive("variance", variance)
+    other, w = _checks.array("other_mean", other_mean), positive("other_variance", other_variance)
+    change = (v - w) / w
+    return (change - np.log1p(change) + (mu - other) ** 2 / w) / 2
+
+
+def positive(name: str, value: ArrayLike) -> Array:
+    """Return ``value`` as an array of positive numbers, or raise."""
+    result = _checks.array(name, value)
+    if np.any(result <= 0):
+        raise ValueError(f"{name} = {_checks.shown(value)}, but all its entries must be > 0")
+    return result
+
+
+def nonnegative(name: str, value: ArrayLike) -> Array:
+    """Return ``value`` as an array of numbers ≥ 0, or raise."""
+    result = _checks.array(name, value)
+    if np.any(result < 0):
+        raise ValueError(f"{name} = {_checks.shown(value)}, but all its entries must be >= 0")
+    return result

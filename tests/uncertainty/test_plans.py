@@ -1,0 +1,221 @@
+"""Boundary-value plans: the standard form by another solver, first integrals, switches, deadlines, errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import lossnav as ln
+from lossnav import uncertainty as un
+from lossnav.trajectory import curved
+
+
+def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
+    return ln.losses.Quadratic([[h]], minimum=[minimum])
+
+
+def problem(gamma: float = 0.5, **changes) -> un.Problem:
+    return un.Problem(gamma=gamma, entropy=0.8, **changes)
+
+
+def test_it_is_the_standard_problem_with_a_fisher_metric() -> None:
+    """J is Eq. 1 with θ = (μ, ℓ), G = diag(e^{−ℓ}, ½): the solver for curved metrics finds the same path."""
+    class Potential(ln.losses.Function):
+        def __init__(self):
+            super().__init__(lambda x: (x[..., 0] - 1) ** 2 + np.exp(x[..., 1]) - 0.4 * x[..., 1],
+                             lambda x: np.stack([2 * (x[..., 0] - 1), np.exp(x[..., 1]) - 0.4], axis=-1), dim=2)
+
+        def stationary_points(self):
+            return np.array([[1.0, math.log(0.4)]])
+
+    def fisher(x):
+        from sympy import Expr, exp
+
+        weight = exp(-x[1]) if isinstance(x[1], Expr) else math.exp(-x[1])
+        return [[weight, 0], [0, 0.5]]
+
+    other = curved.solve(ln.Objective(gamma=0.5, metric=fisher), Potential(), [0.0, math.log(0.2)])
+    path = un.plan(problem(), bowl(2.0, 1.0), [0.0], [0.2])
+    t = np.linspace(0, 8, 33)
+    np.testing.assert_allclose(path.mean(t)[:, 0], other(t)[:, 0], atol=1e-6)
+    np.testing.assert_allclose(path.log_variance(t)[:, 0], other(t)[:, 1], atol=1e-6)
+    assert path.action == pytest.approx(other.action, rel=1e-6)
+
+
+def test_equations_hold_along_a_plan_in_both_coordinates() -> None:
+    """Differences of the plan's rates against Eqs. 15, 16 in v and in ln v, two coupled weights with a prior."""
+    hessian = np.array([[2.0, 0.5], [0.5, 0.7]])
+    setting = problem(prior_variance=1.5)
+    loss = un.average(ln.losses.Quadratic(hessian, minimum=[1.0, -0.5]))
+    path = un.plan(setting, loss, [0.0, 0.0], [0.3, 1.5], tol=1e-10)
+    t, step = np.linspace(0.3, 6, 12), 1e-4
+    mean, ell, mean_rate, log_rate = (f(t) for f in (path.mean, path.log_variance, path.mean_rate, path.log_rate))
+    speed_up = (path.mean_rate(t + step) - path.mean_rate(t - step)) / (2 * step)
+    log_up = (path.log_rate(t + step) - path.log_rate(t - step)) / (2 * step)
+    by_mean, by_log = un.log_acceleration(setting, loss, mean, ell, mean_rate, log_rate)
+    np.testing.assert_allclose(speed_up, by_mean, atol=1e-5)
+    np.testing.assert_allclose(log_up, by_log, atol=1e-5)
+    v = np.exp(ell)
+    again, v_up = un.acceleration(setting, loss, mean, v, mean_rate, v * log_rate)
+    np.testing.assert_allclose(again, by_mean, rtol=1e-9)
+    np.testing.assert_allclose(v_up / v - log_rate**2, by_log, rtol=1e-9, atol=1e-12)  # ℓ̈ = v̈/v − (v̇/v)²
+    rest = path.rest
+    np.testing.assert_allclose(rest[0], np.linalg.solve(hessian + 0.8 / 1.5 * np.eye(2), hessian @ [1.0, -0.5]))
+    np.testing.assert_allclose(rest[1], 0.8 / (np.diag(hessian) + 0.8 / 1.5))
+
+
+def test_energy_is_conserved_without_discount() -> None:
+    path = un.plan(problem(0.0), bowl(2.0, 1.0), [0.0], [0.1], tol=1e-10)
+    t = np.linspace(0, 8, 50)
+    v = path.variance(t)
+    kinetic = path.problem.kinetic(v, path.mean_rate(t), v * path.log_rate(t))
+    potential = path.problem.potential(un.average(bowl(2.0, 1.0)), path.mean(t), v)
+    np.testing.assert_allclose(kinetic - potential, kinetic[-1] - potential[-1], atol=1e-7)
+    assert math.isinf(path.action)  # resting costs something, for ever
+
+
+def test_action_is_the_integral_of_the_cost() -> None:
+    loss = bowl(2.0, 1.0)
+    for options in ({}, {"switches": [(1.5, bowl(0.5, -1.0))]}, {"switches": [(1.5, bowl(0.5, -1.0))],
+                                                               "foreseen": True}):
+        for horizon in (math.inf, 6.0):
+            path = un.plan(problem(), loss, [0.0], [0.2], horizon=horizon, **options)
+
+            def cost(t, path=path, options=options):
+                task = un.average(options["switches"][0][1] if t >= 1.5 and options else loss)
+                v = path.variance(t)[0]
+                rates = path.mean_rate(t)[0], v * path.log_rate(t)[0]
+                return math.exp(-0.5 * t) * path.problem.cost_rate(task, path.mean(t)[0], v, *rates)
+
+            end = min(horizon, 60.0)
+            total = sum(scipy.integrate.quad(cost, a, b, limit=200)[0] for a, b in ((0, 1.5), (1.5, 8.0 if end > 8 else
+                        end), (8.0, end)) if b > a)
+            assert path.action == pytest.approx(total, rel=1e-5)
+
+
+def test_knowing_beforehand_is_worth_something() -> None:
+    switch = [(2.0, bowl(0.5, 2.0))]
+    known = un.plan(problem(), bowl(2.0), [0.0], [0.4], switches=switch, foreseen=True)
+    surprised = un.plan(problem(), bowl(2.0), [0.0], [0.4], switches=switch)
+    assert known.action < surprised.action - 0.01
+    before = np.linspace(0, 1.99, 20)
+    np.testing.assert_allclose(surprised.mean(before), 0.0, atol=1e-9)  # at rest, nothing to do
+    np.testing.assert_allclose(surprised.variance(before), 0.4, rtol=1e-9)
+    assert known.mean(1.99)[0, 0] > 0.1 and known.variance(1.99)[0, 0] > 0.5
+    near = np.array([2.0 - 1e-7, 2.0 + 1e-7])
+    assert np.ptp(known.log_rate(near)) < 1e-5  # a foreseen switch does not jolt
+    assert np.ptp(surprised.log_rate(near)) > 0.1
+    for path in (known, surprised):
+        assert np.ptp(path.log_variance(near)) < 1e-5
+        np.testing.assert_allclose(path.rest[:, 0], [2.0, 1.6])
+
+
+def test_replanning_equals_a_fresh_plan() -> None:
+    switched = un.plan(problem(), bowl(2.0), [0.5], [1.0], switches=[(1.0, bowl(1.0, 2.0)), (2.5, bowl(3.0))])
+    middle = un.plan(problem(), bowl(1.0, 2.0), switched.mean(1.0)[0], switched.variance(1.0)[0])
+    s = np.linspace(0, 1.4, 8)
+    np.testing.assert_allclose(switched.mean(1.0 + s), middle.mean(s), atol=1e-8)
+    np.testing.assert_allclose(switched.log_rate(1.0 + s), middle.log_rate(s), atol=1e-7)
+
+
+def test_a_plan_continued_is_the_plan() -> None:
+    """Bellman's principle: planning again on the way changes nothing."""
+    path = un.plan(problem(), bowl(2.0), [2.0], [0.4])
+    again = un.plan(problem(), bowl(2.0), path.mean(1.0)[0], path.variance(1.0)[0])
+    s = np.linspace(0, 5, 11)
+    np.testing.assert_allclose(again.log_variance(s), path.log_variance(1.0 + s), atol=1e-6)
+
+
+def test_small_departures_decay_at_the_relaxation_rate_whatever_the_curvature() -> None:
+    for h in (0.1, 2.0, 50.0):
+        rest = un.equilibrium_variance(h, 1.0, 0.8)
+        r = un.relaxation_rate(1.0, 0.5, 0.8)
+        t = np.linspace(0, 4 / r, 9)
+        path = un.plan(problem(), bowl(h), [1e-3 * math.sqrt(rest)], [rest * 1.001], tol=1e-10)
+        np.testing.assert_allclose(path.mean(t)[:, 0], 1e-3 * math.sqrt(rest) * np.exp(-r * t), rtol=3e-3)
+        np.testing.assert_allclose(path.log_variance(t)[:, 0] - math.log(rest), 1e-3 * np.exp(-r * t), rtol=3e-3)
+
+
+def test_a_deadline_ends_with_no_momentum_and_needs_no_rest() -> None:
+    free = un.plan(un.Problem(gamma=0.3, entropy=0.0), bowl(2.0, 1.0), [0.0], [0.5], horizon=3.0)
+    assert abs(free.mean_rate(3.0)[0, 0]) < 1e-7 and abs(free.log_rate(3.0)[0, 0]) < 1e-7
+    assert np.all(np.isnan(free.rest)) and np.all(np.diff(free.variance(np.linspace(0, 3, 20))[:, 0]) < 0)
+    flat = un.plan(problem(), bowl(0.0), [0.0], [0.5], horizon=2.0)
+    # on flat ground ℓ̈ − γℓ̇ = −ηλ_S has the exact solution with ℓ̇(T) = 0
+    t = np.linspace(0, 2, 5)
+    np.testing.assert_allclose(flat.log_rate(t)[:, 0], 0.8 / 0.5 * (1 - np.exp(0.5 * (t - 2))), atol=1e-7)
+    with pytest.raises(ValueError, match="t = "):
+        free.mean(3.1)
+
+
+def test_of_two_wells_the_plan_chooses_the_cheaper() -> None:
+    wells = un.Wells([[-1.0], [1.0]], [1.0, 1.6], [0.4, 0.4], bowl=0.05)
+    far = un.Problem(k=2.0, gamma=0.05, entropy=0.05)
+    near = un.Problem(k=2.0, gamma=3.0, entropy=0.05)
+    assert un.plan(far, wells, [-1.0], [0.01]).rest[0, 0] > 0.9
+    assert un.plan(near, wells, [-1.0], [0.01]).rest[0, 0] < -0.9
+
+
+def test_geodesics_are_the_cheapest_way_between_distributions() -> None:
+    """Length by the metric against the formula for the distance; half-way between equal widths they are wider."""
+    for ends in ((0.0, 0.01, 2.0, 0.01), (-1.0, 0.3, 0.4, 2.0), (0.5, 0.1, 0.5, 3.0), (0.0, 1.0, 1e-9, 2.0)):
+        s = np.linspace(0, 1, 4001)
+        mean, v = un.geodesic(s, *ends)
+        np.testing.assert_allclose([mean[0], v[0], mean[-1], v[-1]], ends, rtol=1e-9, atol=1e-12)
+        middle = (v[1:] + v[:-1]) / 2
+        steps = np.sqrt(np.diff(mean) ** 2 / middle + np.diff(v) ** 2 / (2 * middle**2))
+        np.testing.assert_allclose(steps, steps.mean(), rtol=1e-3)  # at an even pace
+        assert steps.sum() == pytest.approx(un.distance(*ends), rel=1e-5)
+    assert un.distance(0.0, 1.0, 1e-7, 1.0) == pytest.approx(1e-7, rel=1e-6)
+    # a path between fixed ends without loss or discount is this geodesic, for the solver of curved metrics too
+    flat = ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2)
+    other = curved.solve(ln.Objective(metric=lambda x: [[1 / x[1], 0], [0, 1 / (2 * x[1] ** 2)]]), flat, [0.0, 0.5],
+                         horizon=1.0, endpoint=[2.0, 0.2])
+    mean, v = un.geodesic([0.3, 0.6], 0.0, 0.5, 2.0, 0.2)
+    np.testing.assert_allclose(other([0.3, 0.6]), np.stack([mean, v], axis=-1), atol=1e-6)
+
+
+def test_other_losses_are_averaged_by_quadrature() -> None:
+    well = ln.losses.Function(lambda x: x[..., 0] ** 4 / 4, lambda x: x**3, lambda x: 3 * x[..., None] ** 2, dim=1)
+    path = un.plan(un.Problem(gamma=0.5, entropy=0.6), well, [0.8], [0.1])
+    # L̄ = (μ⁴ + 6μ²v + 3v²)/4: at μ = 0, ∂_v = 3v/2 = λ_S/2v
+    np.testing.assert_allclose(path.rest[:, 0], [0.0, math.sqrt(0.2)], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda: un.plan(un.Problem(gamma=1.0), bowl(2.0), [0.0], [1.0]), ln.NoMinimiser, "entropy"),
+        (lambda: un.plan(problem(), bowl(-1.0), [0.0], [1.0]), ln.NoMinimiser, "prior_variance"),
+        (lambda: un.plan(problem(), bowl(-1.0), [0.0], [1.0], horizon=2.0), ln.NoMinimiser, "unbounded"),
+        (lambda: un.plan(problem(), un.Wells([[0.0]], [1e-3], [1.0]), [0.0], [1.0]), ln.NoMinimiser, "prior_variance"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0, 1.0], [1.0]), ValueError, "mean"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [0.0]), ValueError, "variance"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(0.0, bowl(1.0))]), ValueError, "switches"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0)), (1.0, bowl(1.0))]),
+         ValueError, "switches"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0))], horizon=1.0),
+         ValueError, "switches"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(1.0, ln.losses.DoubleWell())]),
+         ValueError, "switches"),
+        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], horizon=-1.0), ValueError, "horizon"),
+        (lambda: un.acceleration(problem(), un.average(bowl(1.0)), [0.0], [-1.0], [0.0], [0.0]), ValueError,
+         "variance"),
+        (lambda: un.overdamped_rate(problem(0.0), un.average(bowl(1.0)), [0.0], [1.0]), ValueError, "gamma"),
+    ],
+)
+def test_errors_name_the_argument(call, error, word: str) -> None:
+    with pytest.raises(error, match=word):
+        call()
+
+
+def test_a_failed_collocation_is_a_value_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lossnav.uncertainty.plans._MAX_NODES", 170)
+    settings = {"mean": [3.0], "variance": [1e-3], "tol": 1e-12}
+    found = un.plan(problem(), bowl(2.0), **settings, throw=False)
+    assert not found.converged and found.reason and "converged=False" in repr(found)
+    with pytest.raises(ln.NotConverged, match="tol"):
+        un.plan(problem(), bowl(2.0), **settings)
