@@ -190,3 +190,27 @@ def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) 
     below.set(xscale="log", xlim=(n[0], n[-1]), xlabel="number of data $n$", ylabel="Adam / exact")
     letter((above, below), ("gain", "ratio of the two"))
     return figure
+
+
+def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
+    """Draw the curvature of each weight of a network against the variance of its gradient, at stages of training.
+
+    Args:
+        stages: (title, variances of shape (W,), curvatures of shape (W,)), all > 0; a line marks h = cV with c the
+            median of h/V.
+
+    Returns:
+        The figure: one panel a stage, over common axes.
+    """
+    figure, axes = plt.subplots(1, len(stages), figsize=(5.8, 2.9), sharex=True, sharey=True)
+    for ax, (_, variance, found), rule in zip(axes, stages, SHADES, strict=False):
+        v, h = np.asarray(variance, dtype=np.float64), np.asarray(found, dtype=np.float64)
+        ax.plot(v, h, ".", ms=2.2, alpha=0.35, color=COLOURS[rule], mec="none", rasterized=True)
+        ends, c = np.array([np.min(v), np.max(v)]), float(np.median(h / v))
+        ax.plot(ends, c * ends, color=COLOURS["ink"], lw=1.2)
+        label(ax, 0.06, 0.93, f"$c={c:.2g}$", transform=ax.transAxes, va="top")
+        ax.set(xscale="log", yscale="log", xlabel="variance $V$")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    axes[0].set_ylabel("curvature $h$")
+    letter(axes, [title for title, *_ in stages])
+    return figure

@@ -105,3 +105,18 @@ def test_gains_shows_both_filters_and_their_ratio():
     for _, exact, adam in curves:
         assert shows(above, n, exact) and shows(above, n, adam) and shows(below, n, adam / exact)
     assert_readable(figure)
+
+
+def test_curvature_draws_the_median_ratio():
+    rng = np.random.default_rng(0)
+    stages = []
+    for n, c in enumerate((1.0, 2.0, 40.0)):
+        v = np.exp(rng.normal(-8 - n, 2, size=500))
+        stages.append((f"stage {n}", v, c * v * np.exp(rng.normal(0, 0.2, size=500))))
+    figure = pictures.curvature(stages)
+    for ax, (_, v, h) in zip(figure.axes, stages, strict=True):
+        assert shows(ax, v, h)
+        ends = np.array([v.min(), v.max()])
+        assert shows(ax, ends, np.median(h / v) * ends)
+        assert f"{np.median(h / v):.2g}" in ax.texts[0].get_text()
+    assert_readable(figure)
