@@ -123,12 +123,12 @@ class BeliefFilter(Explorable):
         """Return the stream with both beliefs, and their weights, as an SVG document."""
         image, first, weights = Picture(720, 480), self._first(), self.memory()
         x = (float(first), float(first + _SPAN))
-        top = Panel((46, 56, 706, 300), x, (-_REACH, _REACH))
+        top = Panel((46, 76, 706, 300), x, (-_REACH, _REACH))
         most = max(weights.gain * weights.forgetting, float(_step_weights(weights, np.array([-1]))[0]))
         below = Panel((46, 336, 706, 430), x, (0.0, 1.1 * most))
         image.text(46, 22, "How long does a belief remember?", font_size=17, font_weight="bold")
         ticks = range(50 * math.ceil(first / 50), first + _SPAN + 1, 50)
-        image.frame(top, "gradients, their hidden mean, and two beliefs", (), (-4, -2, 0, 2, 4), "")
+        image.frame(top, "gradients and beliefs about their mean", (), (-4, -2, 0, 2, 4), "")
         image.frame(below, f"weight on each gradient, at most {most:.2g}", list(ticks), (0,), "step")
         self._stream_lines(image, top, first)
         steps = np.arange(first + 1, first + _SPAN + 1)
@@ -142,12 +142,12 @@ class BeliefFilter(Explorable):
         recent = weights.gain * weights.forgetting * weights.beta ** (self.now - seen)
         image.line(below, [*_stairs(seen, recent), (self.now, 0.0)], colour("belief"), 2.0)
         px = below.at(self.now, 0.0)[0]
-        image.add("line", x1=px, x2=px, y1=56, y2=430, stroke=colour("ink"), stroke_opacity=0.4)
+        image.add("line", x1=px, x2=px, y1=76, y2=430, stroke=colour("ink"), stroke_opacity=0.4)
         ahead = 100 * (1 - weights.causal_fraction)
         image.text(px - 7, 350, f"past {100 - ahead:.0f}%", text_anchor="end")
         image.text(px + 7, 350, f"future {ahead:.0f}%")
         words = f"β = {weights.beta:.4f}, κ = {weights.gain:.3f}, memory {1 / weights.rate:.3g} steps"
-        image.text(706, 22, f"γ = {self.gamma:.2f}: {words}", text_anchor="end")
+        image.text(46, 44, f"γ = {self.gamma:.2f}: {words}")
         return image.svg()
 
     def _stream_lines(self, image: Picture, panel: Panel, first: int) -> None:
@@ -167,7 +167,7 @@ class BeliefFilter(Explorable):
         ):
             image.inside(panel, np.stack([steps, line], axis=-1)[first:until], colour(name), width, dash)
             words = {"neutral": "hidden mean", "optimal": "smoother", "belief": "moving average"}[name]
-            image.legend({"neutral": 330, "belief": 448, "optimal": 592}[name], 48, words, colour(name), dash)
+            image.legend({"neutral": 320, "belief": 458, "optimal": 612}[name], 68, words, colour(name), dash)
 
     def _first(self) -> int:
         """Return the step before the first one shown."""

@@ -72,7 +72,7 @@ class TaskSwitch(Explorable):
         2.0
     """
 
-    _esm = bundle("kit.js", "chart.js", "task_switch_model.js", "task_switch.js")
+    _esm = bundle("kit.js", "chart.js", "labels.js", "task_switch_model.js", "task_switch.js")
 
     gamma = _dial("gamma", 0.5)
     entropy = _dial("entropy", 0.8)
@@ -128,7 +128,7 @@ class TaskSwitch(Explorable):
         peak = float(np.max(following.variance(following.since + TIMES)))
         return (
             f"Variance, mean and learning rate of a weight over a running time, now {self.now:.1f} units of "
-            f"1/r = {1 / self.rate():.3g}, for γ = {self.gamma:.2f}, λ_S = {self.entropy:.2f}. A next task with "
+            f"1/r = {1 / self.rate():.3g}, for γ = {self.gamma:.2f}, λₛ = {self.entropy:.2f}. A next task with "
             f"curvature {self.curvature:.2f} and minimum {signed(self.minimum, 2)} would take the variance from "
             f"{held:.3g} over at most {peak:.3g} to {following.rest:.3g}."
         )
@@ -144,16 +144,16 @@ class TaskSwitch(Explorable):
         rows = {
             "variance": Panel((52, 56, 706, 216), x, (low, high)),
             "mean": Panel((52, 250, 706, 380), x, (-4.5, 4.5)),
-            "pace": Panel((52, 414, 706, 514), x, (0.0, 1.1 * max(1.0, 2.0**high / self.entropy))),
+            "pace": Panel((52, 414, 706, 514), x, (0.0, 1.15 * max(1.0, float(np.max(values)) / self.entropy))),
         }
         image.text(52, 22, "A task switch, and how sure to stay", font_size=17, font_weight="bold")
-        image.text(706, 22, f"γ = {self.gamma:.2f}, λ_S = {self.entropy:.2f}", text_anchor="end")
+        image.text(706, 22, f"γ = {self.gamma:.2f}, λₛ = {self.entropy:.2f}", text_anchor="end")
         ticks = [t for t in range(math.ceil(first), math.floor(first + _SPAN) + 1) if t % 2 == 0]
         image.frame(rows["variance"], "log₂ of the variance v", (), list(range(low, high + 1)), "")
         image.frame(rows["mean"], "mean μ ± √v", (), (-4, -2, 0, 2, 4), "")
-        top = rows["pace"].y[1]
-        title = "learning rate, times that in the first task"
-        image.frame(rows["pace"], title, ticks, (0, 1, math.floor(top)), "time · r")
+        levels = sorted({0, 1, math.floor(rows["pace"].y[1])})
+        clock = f"time, in units of 1/r = {1 / self.rate():.3g}"
+        image.frame(rows["pace"], "learning rate, times that in the first task", ticks, levels, clock)
         for part, t, style in pieces:
             self._draw(image, rows, part, t, *style)
         for panel in rows.values():

@@ -1,8 +1,8 @@
 // The view of one optimal step on a quadratic: contours with the path and the three limits, and the regime plane.
 
 import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, trace, unbroken } from "./kit.js";
-import { around, placeLabels } from "./labels.js";
-import { along, bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "./plane.js";
+import { along, around, placeLabels } from "./labels.js";
+import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "./plane.js";
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./horizon_model.js";
 import { GROUPS, LIMITS, planeGround, planeSpots } from "./regime_plane.js";
 

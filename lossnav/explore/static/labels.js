@@ -28,6 +28,9 @@ export function placeLabels(at, box, labels, obstacles, strokes) {
 /** The box of a handle or dot, to keep labels off it. */
 export const around = ([x, y], size = 12) => [x - size, y - size, x + size, y + size];
 
+/** Points along the line between two pixels, for labels to keep off. */
+export const along = (a, b) => Array.from({ length: 41 }, (_, i) => [0, 1].map((j) => a[j] + ((b[j] - a[j]) * i) / 40));
+
 /** The boxes where a label could go, the likeliest first. */
 function places({ text, x, y, dx, dy, far = 9 }, [left, top, right, bottom]) {
   const width = textWidth(text);

@@ -67,6 +67,3 @@ export function drawArrow(at, from, to, { color, dash, width = 2.4, hollow = fal
   draw(at, "path", { class: "ln-line", d: trace([from, [from[0] + dx * shaft, from[1] + dy * shaft]]), ...line });
   draw(at, "path", { d: arrowhead(...to, dx, dy, 11), fill: hollow ? "var(--ln-paper)" : color, stroke: color, "stroke-width": 1.5 });
 }
-
-/** Points along the line between two pixels, for labels to keep off. */
-export const along = (a, b) => Array.from({ length: 41 }, (_, i) => [0, 1].map((j) => a[j] + ((b[j] - a[j]) * i) / 40));

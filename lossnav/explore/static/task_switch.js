@@ -2,7 +2,8 @@
 
 import { buttonRow, clamp, compact, discountDial, draw, explorable, figure, fixed, handle, logDial, readoutNode, scaffold, scale, setAll, slider, trace, verdictLines } from "./kit.js";
 import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "./chart.js";
-import { TIMES, taskHistory } from "./task_switch_model.js";
+import { along, around, placeLabels } from "./labels.js";
+import { taskHistory } from "./task_switch_model.js";
 
 const SPAN = 12; // units of 1/r
 const LONGEST = 13; // from a switch to the last time
@@ -76,7 +77,7 @@ function buildTaskSwitch(root, state) {
     label: "what a switch of the task does to a weight's variance",
     title: "A task switch, and how sure to stay",
     hint: "Drag the next task's minimum and arm, then press Switch. Make it flatter, steeper, or only move it; then raise γ.",
-    areas: { map: [bowl], control: [row.node, gamma.node, entropy.node, curvature.node, minimum.node], stage: [stage], words: [readout] },
+    areas: { map: [bowl, row.node], stage: [stage], words: [readout], control: [gamma.node, entropy.node, curvature.node, minimum.node] },
   });
   const [ground, moving, bowls] = [stage, stage, bowl].map((at) => draw(at, "g", { "aria-hidden": "true" }));
   const setMinimum = (a) => state.set("minimum", clamp(Math.round(a * 100) / 100, -AWAY, AWAY));
@@ -184,9 +185,24 @@ function switchCurves(at, f, x, { now, entropy, switches }, story) {
       if (name === "mean") band(inner, x, y, points, style);
       draw(inner, "path", { class: "ln-line", d: trace(points.map((p) => [x(p.t), y(draws[name](p))])), ...style });
     }
-    const here = { ...story.now };
-    draw(inner, "circle", { class: "ln-dot", cx: x(now), cy: y(draws[name](here)), r: 5, fill: COLOR });
+    draw(inner, "circle", { class: "ln-dot", cx: x(now), cy: y(draws[name](story.now)), r: 5, fill: COLOR });
   }
+  nameRests(at, f, x, scales.variance, { shown, lines, uprights: [now, ...switches.map(([time]) => time)] }, [now, story.now]);
+}
+
+/** Names the equilibria of what is shown, before and after, off the curves. */
+function nameRests(at, f, x, y, { shown, lines, uprights }, [now, held]) {
+  const row = f.rows.variance;
+  const wanted = shown.filter(([, , part], i) => i === 0 || part.rest !== shown[i - 1][2].rest);
+  const labels = wanted.map(([from, to, part], i) => {
+    const last = i > 0 && i === wanted.length - 1;
+    const place = { x: last ? f.right : x((from + to) / 2), y: y(Math.log2(part.rest)), dx: 0, dy: -1, far: 4 };
+    return { text: `v* = ${compact(part.rest)}`, color: "var(--ln-neutral)", ...place };
+  });
+  const curves = lines.flatMap(([, points]) => points.map((p) => [x(p.t), y(Math.log2(p.variance))]));
+  const strokes = [...curves, ...uprights.flatMap((t) => along([x(t), row.top], [x(t), row.bottom]))];
+  const dot = around([x(now), y(Math.log2(held.variance))], 6);
+  placeLabels(at, [f.left, row.top, f.right, row.bottom], labels, [dot], strokes);
 }
 
 /** The band μ ± √v. */
@@ -241,7 +257,7 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
   const start = ahead ? held : present.plan ? present.at(present.since) : held;
   const factor = next.peak / start.variance;
   const goal = next.rest / start.variance;
-  const by = (v) => `× ${compact(v)}`;
+  const by = (v) => `×\u00a0${compact(v)}`;
   let verdict = "At rest: v = v*, and nothing changes.";
   if (next.plan) {
     const after = goal > 1.005 ? `settles at ${by(goal)}` : goal < 0.995 ? `falls to ${by(goal)}` : "comes back";

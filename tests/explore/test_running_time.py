@@ -1,0 +1,128 @@
+"""Explorables in which time runs, in a browser: their buttons, and what a reader who wants little motion gets."""
+
+from __future__ import annotations
+
+import pytest
+from test_layout import address
+
+from lossnav import explore
+
+pytestmark = pytest.mark.browser
+
+BUTTON = "[...document.querySelectorAll('#one .ln-button')].find((b) => ['%s', '%s'].includes(b.textContent))"
+
+
+def press(page, *names):
+    """Press a button by its name (or by either of two), with the keyboard."""
+    page.evaluate(f"{BUTTON % (names[0], names[-1])}.focus()")
+    key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+    page.call("Input.dispatchKeyEvent", type="keyDown", text="\r", **key)  # buttons answer to the character
+    page.call("Input.dispatchKeyEvent", type="keyUp", **key)
+
+
+def motion(page, wanted: bool):
+    """Say what the reader's system prefers."""
+    features = [{"name": "prefers-reduced-motion", "value": "no-preference" if wanted else "reduce"}]
+    page.call("Emulation.setEmulatedMedia", features=features)
+
+
+def show(browser_page, folder, widget):
+    browser_page.open(address(folder, widget))
+    browser_page.wait_until("window.ready === true")
+
+
+def test_stream_waits_for_readers_who_want_little_motion(browser, tmp_path):
+    with browser.page((700, 900)) as page:
+        show(page, tmp_path, explore.BeliefFilter())
+        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == 120
+        press(page, "Play")
+        page.wait_until("model.get('now') > 122")
+        assert page.evaluate("window.saved === undefined")  # Python is not told of every step
+        press(page, "Pause")
+        stopped = page.evaluate("model.get('now')")
+        page.wait_until(f"window.saved?.now === {stopped}")
+        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == stopped
+
+
+def test_stream_runs_by_itself_while_it_can_be_seen(browser, tmp_path):
+    with browser.page((700, 900)) as page:
+        motion(page, wanted=True)
+        show(page, tmp_path, explore.BeliefFilter())
+        page.wait_until("model.get('now') > 121")
+        page.evaluate("document.getElementById('one').style.marginTop = '3000px'")
+        page.evaluate("new Promise((done) => setTimeout(done, 300))")
+        hidden = page.evaluate("model.get('now')")
+        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == hidden
+        page.evaluate("document.getElementById('one').style.marginTop = '0'")
+        page.wait_until(f"model.get('now') > {hidden}")
+        page.evaluate("cleanup()")
+        left = page.evaluate("model.get('now')")
+        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == left
+
+
+def test_only_one_view_of_a_widget_runs(browser, tmp_path):
+    with browser.page((700, 1800)) as page:
+        show(page, tmp_path, explore.BeliefFilter())
+        page.evaluate("(() => { widget.render({ model, el: document.getElementById('two') }); })()")
+        page.evaluate("[...document.querySelectorAll('.ln-button')].filter((b) => b.textContent === 'Play')[0].click()")
+        page.evaluate("[...document.querySelectorAll('.ln-button')].filter((b) => b.textContent === 'Play')[0].click()")
+        pressed = "[...document.querySelectorAll('[aria-pressed]')].map((b) => b.getAttribute('aria-pressed')).join()"
+        assert page.evaluate(pressed) == "false,true"
+
+
+def test_step_and_jump(browser, tmp_path):
+    with browser.page((700, 900)) as page:
+        show(page, tmp_path, explore.BeliefFilter())
+        press(page, "Step")
+        assert page.evaluate("model.get('now')") == 121
+        press(page, "Jump")
+        assert page.evaluate("model.get('now')") == 122
+        (step, size), = page.evaluate("model.get('jumps')")
+        assert step == 122 and abs(size) == 2.5
+        explore.BeliefFilter(now=122, jumps=[(step, size)])  # a state that Python takes
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_switch_comes_now_and_time_goes_on(browser, tmp_path, moving):
+    with browser.page((1000, 900)) as page:
+        motion(page, wanted=moving)
+        show(page, tmp_path, explore.TaskSwitch(curvature=0.5, minimum=2.0, now=1.0))
+        press(page, "Switch")
+        assert page.evaluate("model.get('switches')") == [[1.0, 0.5, 2.0]]
+        assert page.evaluate("model.get('now')") == pytest.approx(6.0) or moving
+        page.wait_until("Math.abs(model.get('now') - 6) < 1e-9")  # runs for five units, then rests
+        page.evaluate("model.set('curvature', 2)")
+        press(page, "Switch")
+        assert page.evaluate("model.get('switches').length") == 2
+        page.wait_until("model.get('now') > 7")
+        press(page, "Reset")
+        assert page.evaluate("[model.get('now'), model.get('switches').length]") == [0, 0]
+
+
+def test_two_switches_at_one_time_are_one(browser, tmp_path):
+    with browser.page((1000, 900)) as page:
+        show(page, tmp_path, explore.TaskSwitch(switches=[(2.0, 0.5, 1.0)], now=2.0, curvature=4.0, minimum=-1.0))
+        press(page, "Switch")
+        assert page.evaluate("model.get('switches')") == [[2.0, 4.0, -1.0]]
+
+
+def test_there_is_an_end_to_switching(browser, tmp_path):
+    life = [(float(i), 2.0 if i % 2 else 0.5, 0.0) for i in range(8)]
+    with browser.page((1000, 900)) as page:
+        show(page, tmp_path, explore.TaskSwitch(switches=life, now=8.0))
+        button = BUTTON % ("Switch", "Switch")
+        assert page.evaluate(f"{button}.disabled") is True
+        press(page, "Reset")
+        assert page.evaluate(f"{button}.disabled") is False
+
+
+def test_bending_the_bowl_sets_the_curvature(browser, tmp_path):
+    with browser.page((1000, 900)) as page:
+        show(page, tmp_path, explore.TaskSwitch(curvature=1.0, minimum=0.0))
+        arm = "document.querySelector('[aria-label=\"curvature of the next task\"]')"
+        edges = "(({ x, y, width, height }) => [x, y, width, height])"
+        x, y, width, height = page.evaluate(f"{edges}({arm}.getBoundingClientRect())")
+        x, y = x + width / 2, y + height / 2
+        page.drag((x, y), (x, y - 30))
+        assert page.evaluate("model.get('curvature')") > 1.2
+        assert page.evaluate("model.get('minimum')") == 0
