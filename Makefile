@@ -67,6 +67,7 @@ lint: $(INSTALLED)
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/mypy --no-error-summary
 	@$(VENV)/bin/mypy --no-error-summary book/_tools
+	@$(VENV)/bin/mypy --no-error-summary benchmarks
 	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy and import-linter have nothing to say"
 

@@ -6,7 +6,6 @@ steps go through torch's autograd, as in Strang et al. and the paper. They minim
 
 from __future__ import annotations
 
-import statistics
 import time
 
 import numpy as np
@@ -14,6 +13,8 @@ import torch
 from tqdm import tqdm
 
 import lossnav as ln
+from benchmarks.report import Report, Settings
+from benchmarks.timing import spread
 from lossnav.trajectory import discrete, newton
 
 START, STOP = np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
@@ -33,13 +34,13 @@ def by_newton() -> newton.Minimum:
     return newton.minimise(problem, straight())
 
 
-def by_gradient_steps() -> tuple[np.ndarray, float]:
-    """Return the path after STEPS steps, and the largest component of ∂J/∂θ there."""
+def by_gradient_steps(steps: int) -> tuple[np.ndarray, float]:
+    """Return the path after ``steps`` steps, and the largest component of ∂J/∂θ there."""
     dt = HORIZON / INTERVALS
     weights = torch.exp(-GAMMA * dt * torch.arange(INTERVALS, dtype=torch.float64))
     first, inner, last = (torch.tensor(part) for part in np.split(straight(), [1, INTERVALS]))
     inner.requires_grad_(True)
-    for _ in tqdm(range(STEPS), desc="gradient steps", leave=False):
+    for _ in tqdm(range(steps), desc="gradient steps", leave=False):
         path = torch.cat([first, inner, last])
         x, y = path[:-1, 0], path[:-1, 1]
         kinetic = (path[1:] - path[:-1]).square().sum(-1) / (2 * dt**2)
@@ -51,31 +52,38 @@ def by_gradient_steps() -> tuple[np.ndarray, float]:
     return torch.cat([first, inner.detach(), last]).numpy(), HORIZON * float(gradient.abs().max())
 
 
-def run() -> bool:
-    torch.set_num_threads(1)
-    by_newton()
-    times = []
-    for _ in range(REPEATS):
+def run(settings: Settings) -> Report:
+    before = torch.get_num_threads()
+    torch.set_num_threads(settings.threads or 1)  # fifty points are no work for two
+    steps, repeats = (60, 3) if settings.quick else (STEPS, REPEATS)
+    try:
+        by_newton()
+        times = []
+        for _ in range(repeats):
+            begin = time.perf_counter()
+            ours = by_newton()
+            times.append(time.perf_counter() - begin)
         begin = time.perf_counter()
-        ours = by_newton()
-        times.append(time.perf_counter() - begin)
-    begin = time.perf_counter()
-    theirs, slope = by_gradient_steps()
-    slow = time.perf_counter() - begin
-    fast = statistics.median(times)
-    quartiles = statistics.quantiles(times, n=4)
+        theirs, slope = by_gradient_steps(steps)
+        slow = time.perf_counter() - begin
+    finally:
+        torch.set_num_threads(before)
+    fast = spread(times)
     gap = float(np.max(np.abs(ours.path - theirs)))
-    print(f"{'':28}{'time':>14}{'max |∂J/∂θ|':>16}{'J':>14}")
-    print(f"{'60,000 gradient steps':28}{slow:>12.2f} s{slope:>16.1e}{'':>14}")
-    print(f"{f'Newton ({ours.iterations} steps)':28}{1e3 * fast:>11.2f} ms{ours.gradient:>16.1e}{ours.action:>14.9f}")
-    spread = f"{1e3 * quartiles[0]:.2f} … {1e3 * quartiles[2]:.2f} ms, n = {REPEATS}"
-    print(f"ratio {slow / fast:,.0f} (Newton's quartiles {spread})")
-    print(f"largest distance between the two paths {gap:.1e}")
-    checks = {
-        "at least 5,000 times faster": slow / fast >= 5000,
-        "gradient at most 1e-10": ours.gradient <= 1e-10,
-        "same minimiser to 1e-6": gap <= 1e-6,
-    }
-    for words, met in checks.items():
-        print(f"  {'met' if met else 'MISSED'}: {words}")
-    return all(checks.values())
+    return Report(
+        columns=["way", "ms", "1st quartile", "3rd", "max |∂J/∂θ|", "J", "times Newton's"],
+        formats=[".2f", ".2f", ".2f", ".1e", ".9f", ",.0f"],
+        rows=[
+            [f"{steps:,} gradient steps", 1e3 * slow, None, None, slope, None, slow / fast.median],
+            [f"Newton ({ours.iterations} steps)", 1e3 * fast.median, 1e3 * fast.low, 1e3 * fast.high, ours.gradient,
+             ours.action, 1.0],
+        ],
+        checks={
+            f"at least 5,000 times faster: {slow / fast.median:,.0f}": slow / fast.median >= 5000,
+            f"gradient at most 1e-10: {ours.gradient:.1e}": ours.gradient <= 1e-10,
+            f"same minimiser to 1e-6: the paths are {gap:.1e} apart": gap <= 1e-6,
+        },
+        config={"horizon": HORIZON, "intervals": INTERVALS, "gamma": GAMMA, "steps": steps, "rate": RATE,
+                "repeats": repeats, "threads": settings.threads or 1},
+        notes=[f"Newton: {repeats} runs; the gradient steps once"],
+    )  # fmt: skip

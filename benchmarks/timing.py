@@ -1,0 +1,72 @@
+"""Times of contenders that take turns: what else the machine does then hits all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median and its quartiles."""
+
+    low: float
+    median: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g} … {self.high:.3g})"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * [*values]
+    return Spread(low, median, high)
+
+
+def ratio(one: Sequence[float], other: Sequence[float]) -> Spread:
+    """Return the spread of one/other, round by round."""
+    return spread([a / b for a, b in zip(one, other, strict=True)])
+
+
+def take_turns(
+    contenders: Mapping[str, Callable[[], object]],
+    rounds: int,
+    *,
+    warm_up: int = 2,
+    wait: Callable[[], object] = lambda: None,
+) -> dict[str, list[float]]:
+    """Return the seconds of each contender in each round.
+
+    Every round calls all of them once, in a new order: a call that leaves caches or threads in some state must not
+    always meet the same successor.
+
+    Args:
+        contenders: what to call, by name.
+        rounds: how often.
+        warm_up: calls of each before the first round.
+        wait: returns when the device has nothing more to do; called before and after each measured call.
+    """
+    for call in contenders.values():
+        for _ in range(warm_up):
+            call()
+    order, shuffle = list(contenders), random.Random(0).shuffle
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            shuffle(order)
+            for name in order:
+                wait()
+                begin = time.perf_counter()
+                contenders[name]()
+                wait()
+                times[name].append(time.perf_counter() - begin)
+    finally:
+        if collecting:
+            gc.enable()
+    return times
