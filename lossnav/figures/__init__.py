@@ -1,8 +1,8 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
-``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``, ``drift``,
-``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic`` and ``training`` hold the figures of the chapters
-and are loaded on first use. Nothing else in the package imports matplotlib.
+``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``,
+``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic`` and ``training`` hold the
+figures of the chapters and are loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from lossnav.figures.style import (
     use_style,
 )
 
-_CHAPTERS = ("adaptive", "beliefs", "drift", "geometry", "landscape", "momentum", "phase", "quadratic", "training")
+_CHAPTERS = (
+    "adaptive", "beliefs", "continual", "drift", "geometry", "landscape", "momentum", "phase", "quadratic", "training",
+    "uncertainty",
+)
 
 __all__ = [
     "COLOURS", "LANDSCAPE", "LINES",
