@@ -52,7 +52,7 @@ def test_scores_are_means_with_bands_from_worst_to_best():
 
 def test_no_two_rules_look_alike():
     values = np.ones((1, 3))
-    ax = pictures.scores({name: values for name in CONTENDERS}, title="").axes[0]
+    ax = pictures.scores(dict.fromkeys(CONTENDERS, values), title="").axes[0]
     looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in ax.lines}
     assert len(looks) == len(CONTENDERS)
 
