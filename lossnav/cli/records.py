@@ -1,0 +1,94 @@
+"""read recorded runs
+
+Of one record the provenance and the curves are shown, of several one line each. Folders are searched.
+
+examples:
+  lossnav records run.json
+  lossnav records runs
+  lossnav records runs --sort accuracy --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .values import table
+
+NAME = "records"
+_COLUMNS = ("file", "data", "model", "optimizer", "lr", "seed", "epochs", "accuracy", "seconds")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``lossnav records``."""
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="record, or folder of records")
+    parser.add_argument("--sort", choices=_COLUMNS, default="file", help="column to sort by")
+    parser.add_argument("--json", action="store_true", help="print the records, one a line")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print the records; 1 if one of them cannot be read."""
+    from .. import records
+
+    found, bad = [], 0
+    for path in _files(parsed.paths):
+        try:
+            found.append((path, records.load(path)))
+        except (ValueError, OSError) as error:
+            print(f"lossnav: {error}", file=sys.stderr)
+            bad += 1
+    if parsed.json:
+        for path, record in found:
+            print(json.dumps({"file": str(path), **asdict(record)}, ensure_ascii=False))
+    elif len(found) == 1:
+        print(_single(found[0][1]))
+    elif found:
+        rows = sorted((_row(path, record) for path, record in found), key=lambda row: _rank(row[parsed.sort]))
+        print(table([_COLUMNS, *([_cell(row[name]) for name in _COLUMNS] for row in rows)]))
+    if not found and not bad:
+        print("lossnav: no records there", file=sys.stderr)
+    return 1 if bad or not found else 0
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    files = []
+    for path in paths:
+        files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    return files
+
+
+def _single(record: Any) -> str:
+    from .train import summary
+
+    one = isinstance(record.results, list) and len(record.results) == 1
+    return summary(record) if one and "settings" in record.results[0] else str(record)
+
+
+def _row(path: Path, record: Any) -> dict[str, Any]:
+    config, results = record.config, record.results
+    accuracy = None
+    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict):
+        curve = results[0].get("test_accuracy") or [None]
+        accuracy = "diverged" if "diverged" in results[0] else curve[-1]
+    row = {name: config.get(name) for name in ("model", "optimizer", "lr", "epochs")}
+    seeds = ",".join(map(str, record.seeds))
+    return {
+        "file": str(path), "data": record.data.get("label"), **row, "seed": seeds, "accuracy": accuracy,
+        "seconds": record.duration,
+    }  # fmt: skip
+
+
+def _rank(entry: Any) -> tuple[int, Any]:
+    """Sort numbers before words, and what is missing last."""
+    if entry is None:
+        return 2, ""
+    return (0, entry) if isinstance(entry, (int, float)) else (1, str(entry))
+
+
+def _cell(entry: Any) -> str:
+    text = "-" if entry is None else str(entry)
+    return text if len(text) <= 44 else "…" + text[-43:]

@@ -1,0 +1,126 @@
+"""train a model once and record it
+
+The settings decide the curve; --root, --checkpoint and the like do not. A run with --checkpoint that was interrupted,
+or killed, goes on with the same command and --resume. Under torchrun all processes share the run.
+
+examples:
+  lossnav train --data digits --optimizer ballistic --lr 5e-3 --epochs 5
+  lossnav train --data cifar10 --model cnn --augment --optimizer ballistic --lr 5e-4 --option beta=0.9 \\
+      --epochs 25 --checkpoint run.ckpt --resume --output run.json
+  torchrun --nproc-per-node 2 -m lossnav train --data cifar10 --model cnn --epochs 25
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import nullcontext
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ..experiment import DATA, MODELS, OPTIMIZERS, Experiment
+from .values import number_or_none, pair
+
+NAME = "train"
+_CHOICES = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
+_HELP = {
+    "lr": "learning rate; the rule's own default if left out",
+    "epochs": "passes over the training images",
+    "batch_size": "images a step",
+    "clip": "longest gradient, or none",
+    "seed": "of weights, order and augmentation",
+    "augment": "random crops and flips",
+    "precision": "auto, float32, bfloat16 or tf32",
+    "memory_format": "auto, contiguous or channels_last",
+    "compile": "use torch.compile",
+    "cuda_graphs": "compile, and replay CUDA graphs",
+    "train_size": "take only the first so many training images",
+    "test_size": "take only the first so many test images",
+    "device": "auto, cpu, cuda, mps",
+}
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of an experiment."""
+    group = parser.add_argument_group("settings")
+    for entry in fields(Experiment):
+        flag, kind = "--" + entry.name.replace("_", "-"), {"clip": number_or_none, "lr": number_or_none}
+        if entry.name in ("options", "model_options"):
+            what = "model" if entry.name == "model_options" else "optimizer"
+            group.add_argument(
+                flag.removesuffix("s"), dest=entry.name, type=pair, action="append", default=[], metavar="NAME=VALUE",
+                help=f"further argument of the {what}; may be repeated",
+            )  # fmt: skip
+        elif entry.name in _CHOICES:
+            group.add_argument(flag, choices=_CHOICES[entry.name], default=entry.default, help=entry.name)
+        elif entry.default is False:
+            group.add_argument(flag, action="store_true", help=_HELP[entry.name])
+        else:
+            whole = entry.name in ("epochs", "batch_size", "seed", "train_size", "test_size")
+            of: Any = int if whole else kind.get(entry.name, str)
+            group.add_argument(flag, type=of, default=entry.default, metavar="X", help=_HELP[entry.name])
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Add where the data are."""
+    parser.add_argument("--root", metavar="FOLDER", help="folder with the data; nothing else is looked at")
+    parser.add_argument("--no-download", action="store_true", help="never use the network")
+
+
+def settings(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of an experiment as a mapping."""
+    found = {entry.name: getattr(parsed, entry.name) for entry in fields(Experiment)}
+    return {**found, "options": dict(parsed.options), "model_options": dict(parsed.model_options)}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``lossnav train``."""
+    add_settings(parser)
+    add_places(parser)
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the record there (JSON)")
+    parser.add_argument("--steps", action="store_true", help="record the loss of every step, too")
+    parser.add_argument("--checkpoint", metavar="FILE", help="keep the state of the run there")
+    parser.add_argument("--checkpoint-every", metavar="N", type=int, help="also every N steps of an epoch")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Train, print the curves, write the record; 3 if the run diverged."""
+    experiment = Experiment.of(settings(parsed))
+    if parsed.resume and parsed.checkpoint is None:
+        raise ValueError("--resume needs --checkpoint FILE")
+    from .. import experiment as experiments
+    from .. import records, training
+
+    together = "LOCAL_RANK" in os.environ
+    with training.process_group(experiment.device) if together else nullcontext(None) as device:
+        record = experiments.run(
+            experiment, root=parsed.root, download=not parsed.no_download, progress=not parsed.quiet,
+            steps=parsed.steps, checkpoint=parsed.checkpoint, checkpoint_every=parsed.checkpoint_every,
+            resume=parsed.resume, distributed=together, device=device,
+        )  # fmt: skip
+    if together and os.environ["RANK"] != "0":
+        return 0
+    print(summary(record))
+    if parsed.output is not None:
+        records.save(parsed.output, record)
+        print(f"record         {parsed.output}")
+    diverged = record.results[0].get("diverged")
+    if diverged is not None:
+        print(f"lossnav: the run diverged after step {diverged}", file=sys.stderr)
+    return 0 if diverged is None else 3
+
+
+def summary(record: Any) -> str:
+    """Return provenance and curves of a record of one run."""
+    curves = record.results[0]
+    lines = [str(record), f"arithmetic     {curves['settings']['arithmetic']}"]
+    rows = zip(curves["train_loss"], curves["test_loss"], curves["test_accuracy"], strict=True)
+    lines += [
+        f"epoch {n:<8} train loss {train:.4f}   test loss {test:.4f}   test accuracy {accuracy:.4f}"
+        for n, (train, test, accuracy) in enumerate(rows, start=1)
+    ]
+    return "\n".join(lines)

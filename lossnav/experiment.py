@@ -1,0 +1,241 @@
+"""An experiment as plain values: what ``lossnav train`` runs once and ``lossnav sweep`` runs many times."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from . import records
+from ._checks import finite, one_of, positive, shown
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from .data import Dataset
+
+DATA = ("mnist", "digits", "cifar10")
+MODELS = ("mlp", "cnn")
+_TORCH_RULES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop"}
+_OUR_RULES = {"ballistic": "Ballistic", "belief": "Belief", "navigator": "Navigator", "uncertain": "Uncertain"}
+OPTIMIZERS = (*_TORCH_RULES, *_OUR_RULES)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One run, by values that can be written down: equal experiments give equal curves.
+
+    Attributes:
+        data: name of the data set.
+        model: "mlp" (of any data) or "cnn" (of images whose side is a multiple of 4).
+        optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain".
+        lr: learning rate; None for the rule's own default.
+        options: further arguments of the optimizer.
+        model_options: further arguments of the model.
+        epochs, batch_size, clip, precision, memory_format, compile, cuda_graphs, device: as in ``training.train``.
+        seed: of the initial weights, the order of the examples and the augmentation.
+        augment: random crops and flips, ``data.CropFlip()``.
+        train_size, test_size: take the first so many examples; None for all.
+
+    Raises:
+        ValueError: a value is not allowed; names it.
+
+    Example:
+        >>> run = Experiment(data="digits", optimizer="ballistic", lr=5e-3, model_options={"hidden": [32]})
+        >>> run.command()
+        "lossnav train --data digits --lr 0.005 --model-option 'hidden=[32]'"
+    """
+
+    data: str = "mnist"
+    model: str = "mlp"
+    optimizer: str = "ballistic"
+    lr: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+    epochs: int = 1
+    batch_size: int = 128
+    clip: float | None = 5.0
+    seed: int = 0
+    augment: bool = False
+    precision: str = "auto"
+    memory_format: str = "auto"
+    compile: bool = False
+    cuda_graphs: bool = False
+    train_size: int | None = None
+    test_size: int | None = None
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        one_of("data", self.data, DATA)
+        one_of("model", self.model, MODELS)
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        one_of("precision", self.precision, ("auto", "float32", "bfloat16", "tf32"))
+        one_of("memory_format", self.memory_format, ("auto", "contiguous", "channels_last"))
+        for name in ("lr", "clip"):
+            if getattr(self, name) is not None:
+                positive(name, getattr(self, name))
+        for name in ("epochs", "batch_size", "train_size", "test_size"):
+            _whole(name, getattr(self, name), low=1)
+        _whole("seed", self.seed, low=0)
+        for name in ("augment", "compile", "cuda_graphs"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} = {shown(getattr(self, name))}, but it must be true or false")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Experiment:
+        """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error."""
+        known = [entry.name for entry in fields(cls)]
+        for name in values:
+            one_of("setting", name, tuple(known))
+        decoded: dict[str, Any] = {
+            name: {key: _decoded(entry) for key, entry in value.items()} if isinstance(value, Mapping) else value
+            for name, value in values.items()
+        }
+        return cls(**decoded)
+
+    def config(self) -> dict[str, Any]:
+        """Return all settings as values that JSON can hold (an infinite option becomes "inf")."""
+        return json.loads(json.dumps(_encoded(asdict(self)), allow_nan=False))
+
+    def key(self) -> str:
+        """Return 16 digits that tell this experiment from all others: of the SHA-256 of its settings."""
+        return hashlib.sha256(json.dumps(self.config(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def command(self) -> str:
+        """Return what to type in a shell to run it."""
+        words = ["lossnav", "train"]
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            flag = "--" + entry.name.replace("_", "-")
+            if isinstance(value, Mapping):
+                for key, option in value.items():
+                    words += [flag.removesuffix("s"), f"{key}={option}"]
+            elif value != entry.default:
+                words += [flag] if value is True else [flag, "none" if value is None else str(value)]
+        return shlex.join(words)
+
+
+def run(
+    experiment: Experiment,
+    *,
+    root: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    dataset: Dataset | None = None,
+    progress: bool = False,
+    steps: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    resume: bool = False,
+    distributed: bool = False,
+    device: Any = None,
+) -> records.Record:
+    """Run an experiment and return its record; a run that diverges has a record, too.
+
+    Args:
+        experiment: what to run.
+        root, download: where the data are, as in ``data.load``.
+        dataset: the data, if they are loaded already.
+        progress: show a bar.
+        steps: keep the loss of every step.
+        checkpoint, checkpoint_every, resume, distributed: as in ``training.train``.
+        device: of this process, where it is not for the experiment to say.
+
+    Returns:
+        The record. Its ``results`` has one entry: the curves (``History.record()``), ``settings`` with what the loop
+        chose, and, if the run diverged, ``diverged``: the number of steps that went well.
+    """
+    from . import data, training
+
+    start = time.perf_counter()
+    dataset = data.load(experiment.data, root, download) if dataset is None else dataset
+    whole = dataset
+    dataset = whole.head(experiment.train_size or len(whole.train), experiment.test_size or len(whole.test))
+    model = make_model(experiment, dataset)
+    place = training.pick_device(experiment.device if device is None else device)
+    optimizer = make_optimizer(experiment, model.to(place))
+    diverged = {}
+    try:
+        history = training.train(
+            model, dataset, optimizer, epochs=experiment.epochs, batch_size=experiment.batch_size,
+            seed=experiment.seed, clip=experiment.clip, device=place, progress=progress,
+            augment=data.CropFlip() if experiment.augment else None, precision=experiment.precision,
+            memory_format=experiment.memory_format, compile=experiment.compile, cuda_graphs=experiment.cuda_graphs,
+            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, distributed=distributed,
+        )  # fmt: skip
+    except training.Diverged as error:
+        history, diverged = error.history, {"diverged": error.step}
+        history.step_loss = [loss for loss in history.step_loss if math.isfinite(loss)]
+    return records.new(
+        command=experiment.command(), config=experiment.config(), seeds=[experiment.seed],
+        data=dataset.provenance.record(), duration=time.perf_counter() - start, device=_name(place),
+        results=[{**history.record(steps=steps), "settings": history.settings, **diverged}],
+    )  # fmt: skip
+
+
+def make_model(experiment: Experiment, dataset: Dataset) -> nn.Module:
+    """Return the model for the data, with weights drawn from the experiment's seed."""
+    from . import models
+
+    options = dict(experiment.model_options)
+    maker: Any = models.mlp if experiment.model == "mlp" else models.cnn
+    _check_names("model_options", options, maker, {"inputs", "channels", "size", "outputs", "seed"})
+    if experiment.model == "mlp":
+        return models.mlp(dataset.inputs, outputs=dataset.classes, seed=experiment.seed, **options)
+    channels, height, width = dataset.shape
+    if height != width:
+        raise ValueError(f"model = 'cnn' needs square images, but those of {experiment.data} are {height}×{width}")
+    return models.cnn(channels, height, dataset.classes, seed=experiment.seed, **options)
+
+
+def make_optimizer(experiment: Experiment, model: nn.Module) -> torch.optim.Optimizer:
+    """Return the optimizer of the model's parameters."""
+    import torch
+
+    from . import optim
+
+    name = experiment.optimizer
+    maker: Any = getattr(torch.optim, _TORCH_RULES[name]) if name in _TORCH_RULES else getattr(optim, _OUR_RULES[name])
+    options = dict(experiment.options)
+    _check_names("options", options, maker, {"params", "lr"})
+    if experiment.lr is not None:
+        options["lr"] = experiment.lr
+    return maker(model.parameters(), **options)
+
+
+def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:
+    allowed = sorted(set(inspect.signature(maker).parameters) - taken)
+    for name in options:
+        if name not in allowed:
+            known = ", ".join(allowed) or "none"
+            raise ValueError(f"{argument} has {name!r}, but {maker.__name__} takes: {known}")
+
+
+def _whole(name: str, value: Any, low: int) -> None:
+    if value is not None and (finite(name, value, low=low) != value or not isinstance(value, int)):
+        raise ValueError(f"{name} = {shown(value)}, but it must be a whole number >= {low}")
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _encoded(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _decoded(value: Any) -> Any:
+    return float(value) if value in ("inf", "-inf") else value
+
+
+def _name(place: torch.device) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(place) if place.type == "cuda" else records.processor()

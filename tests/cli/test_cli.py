@@ -1,0 +1,206 @@
+"""The command itself, as people start it: output, exit codes, errors without tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav import records
+from lossnav.cli import main
+
+COMMAND = Path(sys.executable).with_name("lossnav")
+SMALL = ["--data", "digits", "--model-option", "hidden=[16]", "--train-size", "300", "--test-size", "100"]
+
+
+def lossnav(*words: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(COMMAND), *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=240,
+        env={**os.environ, "LOSSNAV_DATA": "", **environment},
+    )  # fmt: skip
+
+
+def test_help_has_examples_and_needs_no_torch():
+    top = lossnav("--help").stdout
+    assert "exit codes:" in top
+    for command in ("train", "sweep", "data", "solve", "records"):
+        done = lossnav(command, "--help")
+        assert done.returncode == 0 and "examples:" in done.stdout and command in top
+    code = "import sys; from lossnav.cli.entry import parser; parser(); print('torch' in sys.modules)"
+    quick = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert quick.stdout.strip() == "False"
+
+
+def test_examples_of_the_help_can_be_parsed():
+    from lossnav.cli.entry import parser
+
+    found = 0
+    for command in ("", "train", "sweep", "data", "solve", "records"):
+        text = (lossnav(command, "--help") if command else lossnav("--help")).stdout.replace("\\\n", " ")
+        for line in re.findall(r"^  (?:torchrun .* -m )?(lossnav .*)$", text, re.MULTILINE):
+            parser().parse_args(shlex.split(line)[1:])
+            found += 1
+    assert found >= 15
+
+
+@pytest.mark.slow
+def test_train_writes_a_record_that_its_own_command_repeats(tmp_path):
+    first = lossnav("train", *SMALL, "--epochs", 2, "--lr", "5e-3", "--output", "a.json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "epoch 2" in first.stdout and "a.json" in first.stdout and "12/12" not in first.stdout
+    assert re.search(r"6/6|100%", first.stderr)
+    record = records.load(tmp_path / "a.json")
+    again = lossnav(*shlex.split(record.command)[1:], "--output", "b.json", "--quiet", cwd=tmp_path)
+    assert again.returncode == 0 and again.stderr == ""
+    curves = [records.load(tmp_path / name).results[0] for name in ("a.json", "b.json")]
+    for curve in curves:
+        del curve["seconds"]
+    assert curves[0] == curves[1]
+    shown = lossnav("records", "a.json", cwd=tmp_path)
+    assert shown.returncode == 0 and "epoch 2" in shown.stdout and record.command in shown.stdout
+    table = lossnav("records", ".", "--sort", "accuracy", cwd=tmp_path).stdout.splitlines()
+    assert table[0].split()[:2] == ["file", "data"] and len(table) == 3
+    rows = [json.loads(line) for line in lossnav("records", ".", "--json", cwd=tmp_path).stdout.splitlines()]
+    assert {row["file"] for row in rows} == {"a.json", "b.json"} and rows[0]["config"] == record.config
+
+
+@pytest.mark.slow
+def test_train_is_killed_and_resumed(tmp_path):
+    words = ["train", *SMALL, "--batch-size", 3, "--epochs", 30, "--checkpoint", "run.ckpt", "--quiet"]
+    process = subprocess.Popen([str(COMMAND), *map(str, words), "--checkpoint-every", "40"], cwd=tmp_path)
+    for _ in range(1200):
+        if (tmp_path / "run.ckpt").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    refused = lossnav(*words, cwd=tmp_path)
+    assert refused.returncode == 2 and "resume=True" in refused.stderr
+    resumed = lossnav(*words, "--resume", "--steps", "--output", "resumed.json", cwd=tmp_path)
+    whole = lossnav(*words[:-3], "--quiet", "--steps", "--output", "whole.json", cwd=tmp_path)
+    assert (resumed.returncode, whole.returncode) == (0, 0), resumed.stderr + whole.stderr
+    curves = [records.load(tmp_path / name).results[0] for name in ("resumed.json", "whole.json")]
+    assert len(curves[0]["step_loss"]) == 3000
+    assert all(curves[0][key] == curves[1][key] for key in ("step_loss", "train_loss", "test_loss", "test_accuracy"))
+
+
+def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
+    done = lossnav("train", *SMALL, "--optimizer", "sgd", "--lr", "1e30", "--output", "run.json", cwd=tmp_path)
+    assert done.returncode == 3 and "diverged after step" in done.stderr
+    assert records.load(tmp_path / "run.json").results[0]["diverged"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "--optimizer", "lion"], 2, "invalid choice: 'lion'"),
+        (["train", "--data", "digits", "--lr", "-1"], 2, "lossnav: lr = -1.0, but it must be"),
+        (["train", "--data", "digits", "--option", "beta"], 2, "'beta' is not NAME=VALUE"),
+        (["train", "--data", "digits", "--option", "beta=2"], 2, "lossnav: "),
+        (["train", "--data", "digits", "--model", "mlp", "--precision", "half"], 2, "lossnav: precision = 'half'"),
+        (["train", "--data", "digits", "--resume"], 2, "--resume needs --checkpoint"),
+        (["data", "mnist", "--root", "nowhere"], 1, "lossnav: root = 'nowhere' has no mnist files"),
+        (["data", "cifar10", "--root", "nowhere"], 1, "lossnav: root = 'nowhere' has no CIFAR-10"),
+        (["records", "nowhere.json"], 1, "lossnav: "),
+        (["solve", "--start", "0"], 2, "lossnav: "),
+        (["solve", "--start", "a,b"], 2, "'a,b' is not a list of numbers"),
+        (["solve", "--loss", "quadratic", "--hessian", "[[-9]]", "--start", "1", "--gamma", "1"], 3, "lossnav: "),
+        (["solve", "--start=0,1", "--endpoint", "1,1"], 2, "--endpoint needs a deadline"),
+        (
+            ["solve", "--start=0,1", "--loss-option", "z=1"],
+            2,
+            "--loss-option has 'z', but double-well takes a, b, c, d",
+        ),
+        (["sweep", "--data", "digits", "--output", "x", "--grid", "rate=1"], 2, "lossnav: setting = 'rate'"),
+        (["sweep", "--data", "digits", "--output", "x", "--seeds", "3-1"], 2, "'3-1' is neither A-B nor"),
+        (["sweep", "--output", "x", "--cluster", "tcp://127.0.0.1:9"], 1, "lossnav: cluster = 'tcp://127.0.0.1:9'"),
+        ([], 2, "required: COMMAND"),
+    ],
+)
+def test_errors_are_one_line_with_an_exit_code(tmp_path, monkeypatch, capsys, words, code, message):
+    """In this process, since most of them need torch; the next test starts the real command."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ln.sweep, "_CONNECT", 1.0)
+    try:
+        found = main(words)
+    except SystemExit as leaving:  # argparse leaves by itself
+        found = leaving.code
+    out, err = capsys.readouterr()
+    assert found == code and message in err, err
+    assert "Traceback" not in err and out == "" and err.count("lossnav: ") <= 1
+
+
+def test_errors_of_the_real_command(tmp_path):
+    for words, code in ((["train", "--lr", "0"], 2), (["records", "no.json"], 1), (["solve", "--start", "0"], 2)):
+        done = lossnav(*words, cwd=tmp_path)
+        assert done.returncode == code and done.stderr.startswith("lossnav: ") and done.stderr.count("\n") == 1
+        assert done.stdout == ""
+
+
+def test_debug_shows_the_traceback_wherever_it_is_written(tmp_path):
+    for words in (["--debug", "train", "--lr", "0"], ["train", "--lr", "0", "--debug"]):
+        done = lossnav(*words, cwd=tmp_path)
+        assert done.returncode == 2 and "Traceback" in done.stderr and "lossnav: lr = 0.0" in done.stderr
+
+
+@pytest.mark.slow
+def test_interruption_is_exit_code_130(tmp_path):
+    process = subprocess.Popen(
+        [str(COMMAND), "train", *SMALL, "--batch-size", "1", "--epochs", "500", "--checkpoint", "c"],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for _ in range(1200):
+        if (tmp_path / "c").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130 and stderr.rstrip().endswith("lossnav: interrupted") and "Traceback" not in stderr
+
+
+def test_solve_prints_the_library_s_answer(tmp_path):
+    words = ["solve", "--gamma", 0.1, "--start=-1.2,0.8", "--points", 5, "--until", 4]
+    path = ln.solve(ln.Objective(gamma=0.1), ln.losses.DoubleWell(), [-1.2, 0.8])
+    found = json.loads(lossnav(*words, "--json", "--output", "path.npz", cwd=tmp_path).stdout)
+    assert found["action"] == pytest.approx(path.action, rel=1e-12) and found["is_minimum"] is True
+    np.testing.assert_allclose(found["path"], path(np.linspace(0, 4, 5)), rtol=1e-10)
+    stored = np.load(tmp_path / "path.npz")
+    np.testing.assert_allclose(stored["velocity"], path.velocity(stored["times"]), rtol=1e-10)
+    text = lossnav(*words, cwd=tmp_path).stdout
+    assert "certified minimum" in text and len(text.split("theta_1")[1].splitlines()) == 6
+
+
+def test_solve_with_an_endpoint_and_a_quadratic():
+    words = ["--loss", "quadratic", "--hessian", "[[2, 0], [0, 1]]", "--minimum", "1,0", "--start", "0,0"]
+    found = json.loads(lossnav("solve", *words, "--horizon", 3, "--endpoint", "0.5,0.5", "--json").stdout)
+    np.testing.assert_allclose(found["path"][-1], [0.5, 0.5], atol=1e-8)
+    assert found["times"][-1] == 3
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    words = "solve --gamma 1 --start=0,1 --points 5000"
+    done = subprocess.run(f"{COMMAND} {words} | head -1; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout.startswith("method") and done.stderr == "" and done.returncode == 0
+
+
+@pytest.mark.slow
+def test_torchrun_shares_a_run(tmp_path):
+    words = ["train", *SMALL, "--epochs", "2", "--quiet", "--device", "cpu"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "lossnav"]
+    pair = subprocess.run([*torchrun, *words, "--output", "pair.json"], cwd=tmp_path, capture_output=True, text=True)
+    assert pair.returncode == 0 and pair.stdout.count("epoch 2") == 1, pair.stderr
+    assert lossnav(*words, "--output", "one.json", cwd=tmp_path).returncode == 0
+    two, one = (records.load(tmp_path / name).results[0] for name in ("pair.json", "one.json"))
+    assert two["settings"]["processes"] == 2
+    assert two["train_loss"] == pytest.approx(one["train_loss"], rel=1e-3)

@@ -1,0 +1,110 @@
+"""Experiments as values: round trips, commands that mean themselves, and runs equal to the loop called directly."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+
+import pytest
+
+from lossnav import data, experiment, models, optim, records, training
+from lossnav.cli.entry import parser
+from lossnav.cli.train import settings
+from lossnav.experiment import Experiment
+
+CASES = [
+    Experiment(),
+    Experiment(data="digits", optimizer="sgd", lr=0.1, options={"momentum": 0.9, "nesterov": True}, seed=7, clip=None),
+    Experiment(optimizer="belief", options={"betas": (0.9, 0.99), "variance": "centred", "lr_overdamped": math.inf}),
+    Experiment(
+        data="cifar10", model="cnn", augment=True, epochs=25, precision="bfloat16", memory_format="channels_last"
+    ),
+    Experiment(model_options={"hidden": [64, 32]}, train_size=500, test_size=100, device="cpu", compile=True),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.command())
+def test_the_command_and_the_config_mean_the_same_experiment(case):
+    words = shlex.split(case.command())
+    assert words[0] == "lossnav"
+    parsed = Experiment.of(settings(parser().parse_args(words[1:])))
+    stored = Experiment.of(json.loads(json.dumps(case.config(), allow_nan=False)))
+    assert parsed.key() == stored.key() == case.key()
+    assert parsed.command() == case.command()
+
+
+def test_keys_tell_experiments_apart():
+    others = [
+        Experiment(seed=1), Experiment(lr=0.1), Experiment(options={"beta": 0.9}), Experiment(options={"beta": 0.99}),
+        Experiment(model_options={"hidden": [4]}), Experiment(clip=None), *CASES,
+    ]  # fmt: skip
+    assert len({case.key() for case in others}) == len(others)
+    assert Experiment(options={"a": 1, "b": 2}).key() == Experiment(options={"b": 2, "a": 1}).key()
+
+
+def test_a_run_is_the_loop_with_these_settings():
+    case = Experiment(
+        data="digits", optimizer="ballistic", lr=2e-3, options={"beta": 0.99}, model_options={"hidden": [16]}, epochs=2,
+        batch_size=50, seed=3, augment=True, train_size=400, test_size=100,
+    )  # fmt: skip
+    record = experiment.run(case, steps=True)
+    digits = data.load("digits").head(400, 100)
+    model = models.mlp(64, (16,), 10, seed=3)
+    rule = optim.Ballistic(model.parameters(), lr=2e-3, beta=0.99)
+    history = training.train(
+        model, digits, rule, epochs=2, batch_size=50, seed=3, augment=data.CropFlip(), progress=False
+    )
+    (result,) = record.results
+    assert result["step_loss"] == [round(x, 6) for x in history.step_loss]
+    assert result["test_accuracy"] == [round(x, 6) for x in history.test_accuracy]
+    assert result["settings"] == history.settings and "diverged" not in result
+    assert record.config == case.config() and record.seeds == [3] and record.command == case.command()
+    assert record.data["label"] == digits.provenance.label
+
+
+def test_a_run_that_diverges_has_a_record_that_can_be_stored(tmp_path):
+    case = Experiment(data="digits", optimizer="sgd", lr=1e30, clip=None, train_size=400)
+    record = experiment.run(case, steps=True)
+    assert record.results[0]["diverged"] >= 1 and record.results[0]["test_accuracy"] == []
+    records.save(tmp_path / "run.json", record)
+    assert records.load(tmp_path / "run.json") == record
+
+
+@pytest.mark.parametrize("name", experiment.OPTIMIZERS)
+def test_every_optimizer_can_be_named(name):
+    record = experiment.run(Experiment(data="digits", optimizer=name, train_size=200, test_size=50))
+    assert record.results[0]["settings"]["optimizer"].lower() == name
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"data": "imagenet"}, "data = 'imagenet'.*'mnist'"),
+        ({"optimizer": "lion"}, "optimizer = 'lion'.*'ballistic'"),
+        ({"model": "vit"}, "model = 'vit'"),
+        ({"lr": 0.0}, "lr = 0.0"),
+        ({"epochs": 0}, "epochs = 0"),
+        ({"epochs": 1.5}, "epochs = 1.5.*whole number"),
+        ({"seed": -1}, "seed = -1"),
+        ({"augment": "yes"}, "augment = 'yes'.*true or false"),
+        ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
+    ],
+)
+def test_bad_values_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment.of(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"options": {"beta1": 0.9}}, "options has 'beta1', but Ballistic takes: beta"),
+        ({"options": {"lr": 0.9}}, "options has 'lr'"),
+        ({"model_options": {"depth": 3}}, "model_options has 'depth', but mlp takes: hidden"),
+        ({"model_options": {"seed": 3}}, "model_options has 'seed'"),
+    ],
+)
+def test_unknown_options_are_named_with_the_known(values, message):
+    with pytest.raises(ValueError, match=message):
+        experiment.run(Experiment(data="digits", **values))
