@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.functional import cross_entropy, mse_loss
 
-from ._checks import finite, positive
+from .._checks import finite, positive
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
