@@ -117,6 +117,32 @@ def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
         assert page.failures() == []
 
 
+# How many points of the drawn lines each label covers, the labels inside the plane being those that could.
+COVERED = """(() => {
+  const points = [...document.querySelectorAll("#one svg svg path, #one svg > g > path")].flatMap((path) => {
+    const at = path.getScreenCTM(), length = path.getTotalLength();
+    return Array.from({ length: 60 }, (_, i) => path.getPointAtLength((length * i) / 59).matrixTransform(at));
+  });
+  return Object.fromEntries([...document.querySelectorAll("#one .ln-stage .ln-text")].map((text) => {
+    const box = text.getBoundingClientRect();
+    const rim = 4;  // the halo and the air above and below the letters
+    const inside = ({ x, y }) => x > box.left + rim && x < box.right - rim && y > box.top + rim && y < box.bottom - rim;
+    return [text.textContent, points.filter(inside).length];
+  }));
+})()"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("make", [explore.Horizon, explore.MetricEllipse, explore.TaskSwitch])
+def test_labels_keep_off_the_lines(browser, tmp_path, make, width):
+    with browser.page((width, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        covered = page.evaluate(COVERED)
+        assert len(covered) > 1
+        assert not any(covered.values()), covered
+
+
 @pytest.mark.parametrize("make", WIDGETS)
 def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, make):
     hidden = "getComputedStyle(document.querySelector('.lossnav-fallback')).display === 'none'"

@@ -1,7 +1,7 @@
 // The view of one optimal step on a quadratic: contours with the path and the three limits, and the regime plane.
 
 import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, trace, unbroken } from "./kit.js";
-import { along, around, placeLabels } from "./labels.js";
+import { around, dense, placeLabels } from "./labels.js";
 import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "./plane.js";
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./horizon_model.js";
 import { GROUPS, LIMITS, planeGround, planeSpots } from "./regime_plane.js";
@@ -149,8 +149,8 @@ function stepMoving(at, f, { start, gamma, dt, optimal, steps, ways, nearest }) 
   const [ox, oy] = [end[0] - pixel(start)[0], end[1] - pixel(start)[1]];
   const long = Math.hypot(ox, oy) || 1;
   labels.unshift({ text: "optimal step", x: end[0], y: end[1], dx: ox / long, dy: oy / long, color: "var(--ln-optimal)", far: 17 });
-  const strokes = labels.slice(1).flatMap(({ x, y }) => along(pixel(start), [x, y]));
-  placeLabels(at, [f.left, f.top, f.left + f.size, f.top + f.size], labels, [pixel(start), end].map((spot) => around(spot)), [...strokes, ...curve]);
+  const strokes = labels.slice(1).flatMap(({ x, y }) => dense([pixel(start), [x, y]]));
+  placeLabels(at, [f.left, f.top, f.left + f.size, f.top + f.size], labels, [pixel(start), end].map((spot) => around(spot)), [...strokes, ...dense(curve)]);
 }
 
 /** The part of an arrow from `from` through `through`, `length` times as long, that lies in the frame. */

@@ -9,33 +9,64 @@ export const textWidth = (text) => 4 + 7.8 * [...text].length;
 
 /**
  * Puts each label {text, x, y, dx, dy, color, far} near its tip (x, y), preferably ahead of it along (dx, dy): inside
- * `box` = [left, top, right, bottom], over neither another label nor one of the boxes `obstacles`, covering as few of
- * `strokes`, points of the lines, as can be. A label for which there is no such place is left out.
+ * `box` = [left, top, right, bottom], over neither another label nor one of the boxes `obstacles` nor `strokes`, points
+ * of the lines, and all together as far from these as can be. A label without such a place is left out: tables name
+ * all lines.
  */
 export function placeLabels(at, box, labels, obstacles, strokes) {
-  const taken = [...obstacles];
-  const free = (b) => taken.every((t) => b[2] < t[0] || b[0] > t[2] || b[3] < t[1] || b[1] > t[3]);
-  const covered = (b) => strokes.filter(([x, y]) => x > b[0] && x < b[2] && y > b[1] && y < b[3]).length;
-  for (const label of labels) {
-    const [best] = places(label, box).filter(free).sort((a, b) => covered(a) - covered(b));
-    if (!best) continue;
-    taken.push(best);
-    const place = { x: (best[0] + best[2]) / 2, y: best[3] - 4, "text-anchor": "middle" };
+  const covered = (b, air) => strokes.filter(([x, y]) => x > b[0] - air && x < b[2] + air && y > b[1] - air && y < b[3] + air).length;
+  const choices = labels.map((label) => {
+    const free = places(label, box).filter((b) => covered(b, -2) === 0 && obstacles.every((taken) => apart(b, taken)));
+    // Lines are wide, and arrows have heads: best is a place with some air.
+    return { label, boxes: free.map((b) => ({ b, cost: covered(b, 4) })).sort((p, q) => p.cost - q.cost) };
+  });
+  let best = { cost: Infinity, found: [] };
+  for (const order of orders(choices)) {
+    const found = [];
+    let cost = 0;
+    for (const { label, boxes } of order) {
+      const place = boxes.find(({ b }) => found.every((other) => apart(b, other.b)));
+      cost += place?.cost ?? 1000;
+      if (place) found.push({ label, b: place.b });
+    }
+    if (cost < best.cost) best = { cost, found };
+    if (cost === 0) break;
+  }
+  for (const { label, b } of best.found) {
+    const place = { x: (b[0] + b[2]) / 2, y: b[3] - 4, "text-anchor": "middle" };
     draw(at, "text", { class: "ln-text", ...place }, label.text).style.setProperty("--c", label.color);
   }
+}
+
+const apart = (a, b) => b[2] < a[0] || b[0] > a[2] || b[3] < a[1] || b[1] > a[3];
+
+/** All orders of a few things, the given one first; of many, that one alone. */
+function orders(things) {
+  if (things.length < 2 || things.length > 4) return [things];
+  return things.flatMap((first, i) => orders(things.filter((_, j) => j !== i)).map((rest) => [first, ...rest]));
 }
 
 /** The box of a handle or dot, to keep labels off it. */
 export const around = ([x, y], size = 12) => [x - size, y - size, x + size, y + size];
 
-/** Points along the line between two pixels, for labels to keep off. */
-export const along = (a, b) => Array.from({ length: 41 }, (_, i) => [0, 1].map((j) => a[j] + ((b[j] - a[j]) * i) / 40));
+/** Points along a line through pixels, at most 6 apart, for labels to keep off. */
+export function dense(points) {
+  const found = points.slice(0, 1);
+  for (let i = 1; i < points.length; i++) {
+    const [[x, y], [x1, y1]] = [points[i - 1], points[i]];
+    const parts = Math.ceil(Math.hypot(x1 - x, y1 - y) / 6);
+    for (let j = 1; j <= parts; j++) found.push([x + ((x1 - x) * j) / parts, y + ((y1 - y) * j) / parts]);
+  }
+  return found;
+}
 
 /** The boxes where a label could go, the likeliest first. */
 function places({ text, x, y, dx, dy, far = 9 }, [left, top, right, bottom]) {
   const width = textWidth(text);
   const near = [[dx, dy], [1, 0], [-1, 0], [-dy, dx], [dy, -dx], [0.8, -0.6], [0.8, 0.6], [-0.8, -0.6], [-0.8, 0.6]];
-  return [...near, [1, 1.8], [-1, 1.8], [1, -1.8], [-1, -1.8]].map(([sx, sy]) => {
+  const away = [[1, 1.8], [-1, 1.8], [1, -1.8], [-1, -1.8], [0, 2.5], [0, -2.5], [-1, 2.5], [-1, -2.5]];
+  const beside = [[1.6, 0], [-1.6, 0], [1.6, 1.8], [-1.6, 1.8], [1.6, -1.8], [-1.6, -1.8]];
+  return [...near, ...away, ...beside].map(([sx, sy]) => {
     const [cx, cy] = [x + sx * (far + width / 2), y + sy * (far + LINE / 2)];
     const [from, over] = [clamp(cx - width / 2, left + 1, right - width - 1), clamp(cy - LINE / 2, top + 1, bottom - LINE - 1)];
     return [from, over, from + width, over + LINE];

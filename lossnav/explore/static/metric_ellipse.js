@@ -1,7 +1,7 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
 import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, readoutNode, sampleTable, scaffold, slider, trace, verdictLines } from "./kit.js";
-import { along, around, placeLabels } from "./labels.js";
+import { around, dense, placeLabels } from "./labels.js";
 import { bowlContours, drawArrow, planePoint, squareFrame, squareGround, squareWindow } from "./plane.js";
 import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./metric_ellipse_model.js";
 
@@ -127,7 +127,7 @@ function valleyMoving(at, f, given, law) {
     labels.unshift({ text: name, color, x, y, dx, dy });
   }
   if (reach <= 40) return; // too short to be told apart by name
-  const strokes = [...line, ...labels.flatMap(({ x, y }) => along(from, [x, y]))];
+  const strokes = [...dense(line), ...labels.flatMap(({ x, y }) => dense([from, [x, y]]))];
   const box = [f.left, f.top, f.left + f.size, f.top + f.size];
   placeLabels(at, box, labels, [from, pixel(ellipseTip(given))].map((spot) => around(spot)), strokes);
 }

@@ -2,7 +2,7 @@
 
 import { buttonRow, clamp, compact, discountDial, draw, explorable, figure, fixed, handle, logDial, readoutNode, scaffold, scale, setAll, slider, trace, verdictLines } from "./kit.js";
 import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "./chart.js";
-import { along, around, placeLabels } from "./labels.js";
+import { around, dense, placeLabels } from "./labels.js";
 import { taskHistory } from "./task_switch_model.js";
 
 const SPAN = 12; // units of 1/r
@@ -199,8 +199,8 @@ function nameRests(at, f, x, y, { shown, lines, uprights }, [now, held]) {
     const place = { x: last ? f.right : x((from + to) / 2), y: y(Math.log2(part.rest)), dx: 0, dy: -1, far: 4 };
     return { text: `v* = ${compact(part.rest)}`, color: "var(--ln-neutral)", ...place };
   });
-  const curves = lines.flatMap(([, points]) => points.map((p) => [x(p.t), y(Math.log2(p.variance))]));
-  const strokes = [...curves, ...uprights.flatMap((t) => along([x(t), row.top], [x(t), row.bottom]))];
+  const curves = lines.flatMap(([, points]) => dense(points.map((p) => [x(p.t), y(Math.log2(p.variance))])));
+  const strokes = [...curves, ...uprights.flatMap((t) => dense([[x(t), row.top], [x(t), row.bottom]]))];
   const dot = around([x(now), y(Math.log2(held.variance))], 6);
   placeLabels(at, [f.left, row.top, f.right, row.bottom], labels, [dot], strokes);
 }
