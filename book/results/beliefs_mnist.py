@@ -4,7 +4,7 @@
 
 Every rule gets seven rates, half a decade apart, and three seeds, on 50,000 training images; the rate with the lowest
 mean cross-entropy on the other 10,000 is kept. Then every rule is trained at its rate with five new seeds, and only
-these runs see the test images. MNIST is found or downloaded as by ``lossnav.data.load``. The default takes about 10
+these runs see the test images. MNIST is found or downloaded as by ``lossnav.data.load``. The default takes about 12
 minutes of one core.
 """
 

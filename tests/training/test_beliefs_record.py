@@ -1,0 +1,97 @@
+"""The recorded runs with beliefs that the chapter shows: complete, tuned as said, and what the script gives today."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lossnav import data, optim, records
+
+RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
+SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("beliefs_mnist", RESULTS / "beliefs_mnist.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def record():
+    return records.load(RESULTS / "beliefs-mnist.json")
+
+
+def test_every_rule_had_the_same_rates_and_seeds(script, record):
+    assert record.config["rules"] == script.RULES
+    usual = {rule: options["usual"] for rule, options in script.RULES.items()}
+    found = [
+        (run["rule"], round(2 * math.log10(run["lr"] / usual[run["rule"]])), run["seed"])
+        for run in record.results["tuned"]
+    ]
+    assert sorted(found) == sorted(product(script.RULES, script.STEPS, script.SEEDS))
+    tested = [(run["rule"], run["lr"], run["seed"]) for run in record.results["tested"]]
+    assert sorted(tested) == sorted(
+        (rule, record.results["chosen"][rule], s) for rule in script.RULES for s in record.seeds
+    )
+    assert len(record.seeds) >= 3 and not set(record.seeds) & set(script.SEEDS)
+
+
+def test_the_rates_are_those_with_the_lowest_held_out_loss(record):
+    for rule, chosen in record.results["chosen"].items():
+        runs = [run for run in record.results["tuned"] if run["rule"] == rule]
+        losses = {
+            lr: np.mean([run.get("test_loss", [math.inf])[-1] for run in runs if run["lr"] == lr])
+            for lr in {run["lr"] for run in runs}
+        }
+        assert losses[chosen] == min(losses.values()) < math.inf
+
+
+def test_the_rules_are_the_ones_they_are_called(script):
+    weights = [torch.nn.Parameter(torch.ones(2))]
+    for rule, options in script.RULES.items():
+        made = script.make(rule, weights, 0.01)
+        group = made.param_groups[0]
+        assert group["lr"] == 0.01
+        if isinstance(made, optim.Belief):
+            assert group["variance"] == options["variance"]
+            epsilon = group["lr"] / (2 * group["lr_overdamped"])
+            assert epsilon == pytest.approx(options["epsilon"])
+    classes = {rule: type(script.make(rule, weights, 0.01)) for rule in ("sgd", "rmsprop", script.ADAM)}
+    assert classes == {"sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop, script.ADAM: torch.optim.Adam}
+
+
+def test_tuning_never_sees_the_test_images(script):
+    digits = data.load("digits")
+    held_out, script.HELD_OUT = script.HELD_OUT, 200
+    try:
+        tuning = script.split(digits)
+    finally:
+        script.HELD_OUT = held_out
+    assert len(tuning.train) == len(digits.train) - 200
+    assert torch.equal(torch.cat([tuning.train.x, tuning.test.x]), digits.train.x)
+    assert torch.equal(torch.cat([tuning.train.y, tuning.test.y]), digits.train.y)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
+@pytest.mark.parametrize("rule", ["sgd", "innovation, ε = 0.001"])
+def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
+    """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""
+    then = next(run for run in record.results["tested"] if run["rule"] == rule)
+    dataset = data.load("mnist", root=SHARED)
+    tuning = script.split(dataset)
+    now = script.run(
+        data.Dataset("mnist", tuning.train, dataset.test, 10, dataset.provenance), rule, then["lr"], then["seed"], 1
+    )
+    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
+    assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.01)
