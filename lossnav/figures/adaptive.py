@@ -1,8 +1,8 @@
-"""Figures of the experiment with beliefs on MNIST, drawn from its record."""
+"""Figures of the experiment with beliefs on MNIST, recorded and live."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.records import Record
+from lossnav.training import History
 
 _VARIANCES = {  # rule that lends its look, line style
     "uncentred": ("adam", "-"),
@@ -41,6 +42,46 @@ def discounts(record: Record) -> Figure:
     figure.suptitle(title, x=0.01, ha="left", fontsize=9)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=8, columnspacing=1.0)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=8, columnspacing=1.0)
+    return figure
+
+
+def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> Figure:
+    """Draw the loss of the batches as training goes on, and the test error that it ends with.
+
+    Args:
+        runs: rule → one history a seed. A variant, "rule, what differs", has its rule's colour and a dotted line.
+        data: what the runs were trained on, for the title.
+        window: number of steps that a point of the left panel averages.
+
+    Returns:
+        The figure: on the left means over seeds, on the right a dot a seed and a marker for the mean.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3), width_ratios=(1.5, 1.0))
+    names = {"sgd": "SGD", "rmsprop": "RMSprop", "adam": "Adam"}
+    for place, (rule, histories) in enumerate(runs.items()):
+        base = rule.split(",")[0]
+        look = style(base, lw=1.8) | ({} if rule == base else {"linestyle": (0, (1.2, 1.2))})
+        losses = np.mean([history.step_loss for history in histories], axis=0)
+        count = len(losses) // window
+        means = losses[: count * window].reshape(count, window).mean(axis=1)
+        left.plot((np.arange(count) + 0.5) * window, means, label=names.get(rule, rule), **look)
+        errors = 100 * (1 - np.array([history.test_accuracy[-1] for history in histories]))
+        right.plot(errors, np.full(len(errors), place), ".", color=COLOURS[base], ms=5, alpha=0.6)
+        right.plot(errors.mean(), place, color=COLOURS[base], marker=LINES[base][1], ms=8, mec="white", mew=0.6)
+    left.set(yscale="log", xlabel="step", ylabel="training loss of the batch")
+    low, high = left.get_ylim()
+    ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0) if low <= t <= high]
+    left.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    left.minorticks_off()
+    left.grid(axis="y", which="major")
+    right.set_yticks(range(len(runs)), [names.get(rule, rule).replace(", ", ",\n") for rule in runs], fontsize=8)
+    right.invert_yaxis()
+    right.margins(y=0.12)
+    right.set_xlabel("test error (%)")
+    right.grid(axis="x", which="major")
+    letter((left, right), ("training", "at the end"))
+    figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left", fontsize=9)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 

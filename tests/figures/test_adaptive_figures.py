@@ -1,4 +1,4 @@
-"""The figure of the experiment with beliefs shows the numbers of its record."""
+"""The figures of the experiment with beliefs show the numbers that they are given."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from lossnav import records
 from lossnav.figures import adaptive
+from lossnav.training import History
 
 EPSILONS = (0.0, 1e-3)
 
@@ -73,3 +74,22 @@ def test_losses_are_means_over_tuning_seeds_and_a_rate_that_diverged_is_not_draw
     for line in drawn.values():
         np.testing.assert_allclose(line.get_xdata(), [1.0, 3.0])
         np.testing.assert_allclose(line.get_ydata(), [0.11, 0.31])
+
+
+def test_a_race_shows_mean_losses_in_windows_and_every_seeds_last_error():
+    def history(scale):
+        return History(test_accuracy=[0.5, 1 - 0.01 * scale], step_loss=[scale / n for n in range(1, 11)])
+
+    runs = {"adam": [history(1.0), history(3.0)], "belief": [history(4.0)], "belief, innovation": [history(2.0)]}
+    left, right = adaptive.race(runs, "some digits", window=4).axes
+    drawn = lines(left)
+    assert list(drawn) == ["Adam", "belief", "belief, innovation"]
+    inverse = 1 / np.arange(1, 11)
+    np.testing.assert_allclose(drawn["Adam"].get_ydata(), 2 * np.array([inverse[:4].mean(), inverse[4:8].mean()]))
+    np.testing.assert_allclose(drawn["Adam"].get_xdata(), [2, 6])
+    assert drawn["belief"].get_color() == drawn["belief, innovation"].get_color()
+    assert drawn["belief"].get_linestyle() != drawn["belief, innovation"].get_linestyle()
+    dots = [np.asarray(line.get_xdata()) for line in right.lines if line.get_marker() == "."]
+    np.testing.assert_allclose(dots[0], [1.0, 3.0])
+    assert "some digits" in left.figure.get_suptitle()
+    plt.close("all")
