@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import random
 import statistics
 import time
@@ -12,11 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spread:
-    """A median and its quartiles."""
+    """A median, its quartiles and the least value."""
 
     low: float
     median: float
     high: float
+    least: float
 
     def __str__(self) -> str:
         return f"{self.median:.3g} ({self.low:.3g} … {self.high:.3g})"
@@ -24,7 +26,7 @@ class Spread:
 
 def spread(values: Sequence[float]) -> Spread:
     low, median, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * [*values]
-    return Spread(low, median, high)
+    return Spread(low, median, high, min(values))
 
 
 def ratio(one: Sequence[float], other: Sequence[float]) -> Spread:
@@ -37,6 +39,7 @@ def take_turns(
     rounds: int,
     *,
     warm_up: int = 2,
+    limit: float = math.inf,
     wait: Callable[[], object] = lambda: None,
 ) -> dict[str, list[float]]:
     """Return the seconds of each contender in each round.
@@ -48,6 +51,7 @@ def take_turns(
         contenders: what to call, by name.
         rounds: how often.
         warm_up: calls of each before the first round.
+        limit: seconds after which no new round begins, once there are three: a busy machine may be very slow.
         wait: returns when the device has nothing more to do; called before and after each measured call.
     """
     for call in contenders.values():
@@ -58,7 +62,10 @@ def take_turns(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(rounds):
+        end = time.perf_counter() + limit
+        for k in range(rounds):
+            if k >= 3 and time.perf_counter() > end:
+                break
             shuffle(order)
             for name in order:
                 wait()

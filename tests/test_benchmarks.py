@@ -40,10 +40,14 @@ def test_all_contenders_take_turns_in_every_round():
     assert all(second >= 0 for seconds in times.values() for second in seconds)
 
 
+def test_a_slow_machine_ends_after_three_rounds():
+    assert len(take_turns({"slow": lambda: None}, 50, limit=0.0)["slow"]) == 3
+
+
 def test_spreads_are_quartiles_and_ratios_are_taken_round_by_round():
     values = [5.0, 1.0, 4.0, 2.0, 3.0]
     found = spread(values)
-    assert (found.low, found.median, found.high) == (2.0, statistics.median(values), 4.0)
+    assert (found.least, found.low, found.median, found.high) == (1.0, 2.0, statistics.median(values), 4.0)
     assert spread([7.0]) == spread([7.0, 7.0])
     assert ratio([2.0, 30.0, 4.0], [1.0, 10.0, 4.0]).median == 2.0
 

@@ -41,7 +41,8 @@ class Ballistic(Rule):
         fused: one pass over the memory in place of one for each operation; needs a C compiler on the CPU
             (``torch.compile`` on other devices), and where there is none says so once and does as ``foreach``. On the
             CPU its results do not depend on the number of threads; they differ from those of ``foreach`` by
-            rounding, a few units in the last place a step.
+            rounding, a few units in the last place a step. The build, a quarter of a second, is kept in the user's
+            cache, or in the folder that the environment variable LOSSNAV_KERNELS names.
 
     State: one tensor a parameter (``v``), a second with momentum (``m``), and a step counter.
 

@@ -90,6 +90,20 @@ def test_a_compiler_without_openmp_and_without_native_code_still_builds(kernel, 
     assert torch.equal(simple[0], plain[0])
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists what a process has loaded")
+def test_the_kernel_runs_on_the_threads_that_torch_has(kernel, fresh):
+    """A second OpenMP runtime would keep threads of its own and fight with torch's for the cores."""
+
+    def runtimes():
+        paths = {line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines()}
+        return {path for path in paths if "omp" in path.rpartition("/")[2] and ".so" in path}
+
+    before = runtimes()
+    _native.load(torch.float32)
+    walk([torch.nn.Parameter(random(100_000))], fused=True)
+    assert runtimes() == before
+
+
 PROCESS = """
 import warnings, torch
 warnings.simplefilter("error")
