@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
@@ -84,11 +85,12 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
     right.set_ylim(max(worst - 0.3, best - 6.0), best + 0.3)
     for ax in (left, right):
         ax.grid(axis="y", which="major")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlim(left=0.5)
     letter((left, right), ("training", "test"))
     figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left", fontsize=9)
     handles, names = left.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names) if len(names) < 5 else 3)
     return figure
 
 

@@ -43,6 +43,15 @@ def test_curves_are_means_with_bands_from_worst_to_best():
     assert "some digits, 2 seeds" in figure.get_suptitle()
 
 
+def test_legend_of_many_rules_fits():
+    rules = ("sgd", "rmsprop", "adam", "belief", "belief, innovation")
+    figure = figures.curves({rule: histories([1.0, 2.0], epochs=2) for rule in rules}, "digits")
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
+    assert [tick for tick in figure.axes[0].get_xticks() if tick % 1] == []
+
+
 def test_first_steps():
     figure = figures.first_steps(0.99, {"ballistic": histories([1.0]), "ballistic, corrected": histories([2.0])}, 10)
     left, right = figure.axes
