@@ -17,7 +17,7 @@ from lossnav import _checks
 
 STATIC = Path(__file__).with_name("static")
 
-_COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
 
 

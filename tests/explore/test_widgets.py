@@ -44,6 +44,13 @@ def test_script_is_one_small_module(widget):
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", script)  # nothing from elsewhere
 
 
+def test_bundle_leaves_comments_behind_and_nothing_else(tmp_path, monkeypatch):
+    code = "/** a */ const a = 1; // b\n  // c\nconst d = 3;\n/**\n * e\n */\nexport const f = 2;\n"
+    (tmp_path / "x.js").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(base, "STATIC", tmp_path)
+    assert base.bundle("x.js") == "/** a */ const a = 1; // b\nconst d = 3;\nexport const f = 2;\n"
+
+
 def test_bundle_refuses_a_wrong_order():
     with pytest.raises(ValueError, match=r"horizon\.js imports kit\.js, which must come before it"):
         base.bundle("horizon.js", "kit.js")

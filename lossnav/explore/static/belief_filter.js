@@ -37,7 +37,7 @@ function buildBeliefFilter(root, state) {
     },
     (on) => {
       row.buttons[0].textContent = on ? "Pause" : "Play";
-      row.buttons[0].setAttribute("aria-pressed", on);
+      readout.setAttribute("aria-live", on ? "off" : "polite"); // nobody wants every step read out
     },
   );
   const pause = () => time.wanted() && time.want(false);
@@ -197,7 +197,7 @@ function beliefWords({ gamma, now }, law, scores) {
   return verdictLines(verdict, [
     `γ = ${fixed(gamma, 2)}: β = ${fixed(law.beta, 4)}, memory ${compact(steps)} steps.`,
     `κ = B/A = ${fixed(law.gain, 3)}, B = σ²/s² = ${compact(law.evidence)}.`,
-    `To step ${now}, the average errs ${compact(scores.average / scores.smoother)} times as much.`,
+    `Error to step ${now}: ${compact(scores.average / scores.smoother)} times the smoother's.`,
   ]);
 }
 

@@ -46,7 +46,7 @@ function buildTaskSwitch(root, state) {
     },
     (on) => {
       row.buttons[1].textContent = on ? "Pause" : "Run";
-      row.buttons[1].setAttribute("aria-pressed", on);
+      readout.setAttribute("aria-live", on ? "off" : "polite");
     },
   );
   const pause = () => time.wanted() && time.want(false);
@@ -76,7 +76,7 @@ function buildTaskSwitch(root, state) {
   scaffold(root, {
     label: "what a switch of the task does to a weight's variance",
     title: "A task switch, and how sure to stay",
-    hint: "Drag the next task's minimum and arm, then press Switch. Make it flatter, steeper, or only move it; then raise γ.",
+    hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Try flatter, steeper, only moved; then raise γ.",
     areas: { map: [bowl, row.node], stage: [stage], words: [readout], control: [gamma.node, entropy.node, curvature.node, minimum.node] },
   });
   const [ground, moving, bowls] = [stage, stage, bowl].map((at) => draw(at, "g", { "aria-hidden": "true" }));
