@@ -68,8 +68,8 @@ def mnist() -> Study:
     plan = Plan(
         stream=lambda seeds: tasks.Permuted(images, seeds, batch_size=16, examples=examples, relabel=False),
         network=lambda seeds: networks.perceptrons(images.inputs, (100, 100, 100), images.classes, seeds=seeds),
-        settings=6, tuning_seeds=(0,), tuning_tasks=30,
-        seeds=tuple(range(FIRST_SEED, FIRST_SEED + 4)), tasks=100,
+        settings=6, tuning_seeds=(0,), tuning_tasks=40,
+        seeds=tuple(range(FIRST_SEED, FIRST_SEED + 5)), tasks=100,
     )  # fmt: skip
     what = {"task": f"new permutation of pixels, one pass over {examples} images drawn anew", "batch_size": 16,
             "model": "mlp 784-100-100-100-10, ReLU, He-uniform", "score": "online accuracy"}  # fmt: skip
