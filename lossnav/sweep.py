@@ -179,10 +179,11 @@ def _survive(
     left = dict(pending)
     deaths = 0
     while left:
-        parallel = joblib.Parallel(
-            n_jobs=-1 if cluster is not None else _workers(workers), batch_size=1, pre_dispatch="all",
-            return_as="generator_unordered", backend="dask" if cluster is not None else "loky",
-        )  # fmt: skip
+        with joblib.parallel_config(backend="loky" if cluster is None else "dask"):
+            parallel = joblib.Parallel(
+                n_jobs=_workers(workers) if cluster is None else -1, batch_size=1, pre_dispatch="all",
+                return_as="generator_unordered",
+            )  # fmt: skip
         jobs = (joblib.delayed(_job)(e, root, download, threads) for e in list(left.values()))
         try:
             for key, record, error in parallel(jobs):

@@ -145,10 +145,11 @@ def start(folder: Path, *words: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-def wait_for(what, seconds: float = 120.0):
+def wait_for(what, process: subprocess.Popen | None = None, seconds: float = 240.0):
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, "it did not happen in time"
+        assert process is None or process.poll() is None, process.communicate()
         time.sleep(0.02)
     return found
 
@@ -177,7 +178,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.slow
 def test_the_run_of_a_killed_worker_is_done_again(tmp_path):
     process = start(tmp_path)
-    wait_for(lambda: list(tmp_path.glob("*.json")))  # both workers are in the middle of it
+    wait_for(lambda: list(tmp_path.glob("*.json")), process)  # both workers are in the middle of it
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
@@ -189,7 +190,7 @@ def test_the_run_of_a_killed_worker_is_done_again(tmp_path):
 @pytest.mark.slow
 def test_a_sweep_killed_in_the_middle_is_continued_and_repeats_nothing(tmp_path):
     process = start(tmp_path)
-    wait_for(lambda: list(tmp_path.glob("*.json")))
+    wait_for(lambda: list(tmp_path.glob("*.json")), process)
     workers = workers_of(process.pid)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -232,7 +233,7 @@ def cluster():
 @pytest.mark.slow
 def test_an_existing_dask_cluster_runs_a_sweep_and_survives_a_killed_worker(tmp_path, cluster):
     process = start(tmp_path, "--cluster", cluster.scheduler_address)
-    wait_for(lambda: list(tmp_path.glob("*.json")))
+    wait_for(lambda: list(tmp_path.glob("*.json")), process)
     from distributed import Client
 
     with Client(cluster.scheduler_address, set_as_default=False) as client:
