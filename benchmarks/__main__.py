@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.report import FOLDER, Settings, load_average, store
 
-BENCHMARKS = ("action", "optimizers", "update")  # each a module with a function run(settings) -> Report
+BENCHMARKS = ("action", "optimizers", "seeds", "update")  # each a module with a function run(settings) -> Report
 HELP = {
     "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",
     "--device": "for the benchmarks that have tensors: cpu, cuda, mps",

@@ -1,0 +1,86 @@
+"""Eight seeds of a small network: trained together, by batched products or by vmap, and one after the other.
+
+One call is an epoch of scikit-learn's digits for all seeds, evaluation included. The three ways give the same curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from benchmarks.report import Report, Settings
+from benchmarks.timing import ratio, spread, take_turns
+from lossnav import data, ensemble, models, optim, training
+
+SEEDS, BATCH, ROUNDS = 8, 32, 9
+NETWORKS = {"64-32-10": (32,), "64-32-32-32-10": (32, 32, 32)}
+RULES: dict[str, Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]] = {
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.05),
+    "Adam": lambda p: torch.optim.Adam(p, lr=1e-3),
+    "Ballistic": lambda p: optim.Ballistic(p, lr=5e-4, bias_correction=True),
+}
+GOAL = 3.0  # times the throughput of one after the other
+
+
+class Opaque(nn.Module):
+    """A network whose layers an ensemble cannot see, so that it must use vmap."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def run(settings: Settings) -> Report:
+    torch.set_num_threads(settings.threads or 1)
+    digits = data.load("digits").to(settings.device)
+    if settings.quick:
+        digits = digits.head(64, 32)
+    rows, checks = [], {}
+    options = {"epochs": 1, "batch_size": BATCH, "device": settings.device, "progress": False}
+    for shape, hidden in NETWORKS.items():
+        for name, rule in RULES.items():
+
+            def members(hidden: tuple[int, ...] = hidden) -> list[nn.Module]:
+                return [models.mlp(digits.inputs, hidden, seed=seed) for seed in range(SEEDS)]
+
+            def together(rule=rule, members=members) -> list[training.History]:
+                return ensemble.train(members(), digits, rule, seeds=range(SEEDS), **options)
+
+            def mapped(rule=rule, members=members) -> list[training.History]:
+                return ensemble.train([Opaque(m) for m in members()], digits, rule, seeds=range(SEEDS), **options)
+
+            def alone(rule=rule, members=members) -> list[training.History]:
+                pairs = enumerate(members())
+                return [training.train(m, digits, rule(m.parameters()), seed=s, **options) for s, m in pairs]
+
+            ways = {"together": together, "mapped": mapped, "alone": alone}
+            times = take_turns(ways, 2 if settings.quick else ROUNDS, warm_up=1)
+            gain, by_vmap = ratio(times["alone"], times["together"]), ratio(times["alone"], times["mapped"])
+            gap = _gap(together(), alone())
+            label = f"{shape}, {name}"
+            rows.append([
+                label, *(1e3 * spread(times[way]).median / SEEDS for way in ways), gain.median, gain.low, gain.high,
+                by_vmap.median, gap,
+            ])  # fmt: skip
+            checks[f"{label}: {gain} times the throughput, at least {GOAL:g}"] = gain.median >= GOAL
+            checks[f"{label}: the same curves, {gap:.0e} apart"] = gap <= 1e-5
+    return Report(
+        columns=["network, rule", "together, ms", "vmap, ms", "alone, ms", "ratio", "1st quartile", "3rd",
+                 "ratio of vmap", "curves apart"],
+        formats=[".1f", ".1f", ".1f", ".1f", ".1f", ".1f", ".1f", ".0e"],
+        rows=rows,
+        checks=checks,
+        config={"seeds": SEEDS, "batch_size": BATCH, "rounds": ROUNDS, "data": digits.provenance.label},
+        notes=[f"ms: of an epoch, a seed; {SEEDS} seeds; one thread unless told otherwise"],
+    )  # fmt: skip
+
+
+def _gap(one: list[training.History], other: list[training.History]) -> float:
+    """Return the largest difference of the losses of any step of any seed."""
+    return float(np.max(np.abs([np.subtract(a.step_loss, b.step_loss) for a, b in zip(one, other, strict=True)])))
