@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import scipy.integrate
 import lossnav as ln
 from lossnav import uncertainty as un
 from lossnav.trajectory import curved
+from lossnav.uncertainty.rests import rests
 
 
 def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
@@ -77,23 +79,23 @@ def test_energy_is_conserved_without_discount() -> None:
     assert math.isinf(path.action)  # resting costs something, for ever
 
 
-def test_action_is_the_integral_of_the_cost() -> None:
-    loss = bowl(2.0, 1.0)
-    for options in ({}, {"switches": [(1.5, bowl(0.5, -1.0))]}, {"switches": [(1.5, bowl(0.5, -1.0))],
-                                                               "foreseen": True}):
-        for horizon in (math.inf, 6.0):
-            path = un.plan(problem(), loss, [0.0], [0.2], horizon=horizon, **options)
+SWITCHES = [(1.5, bowl(0.5, -1.0)), (2.5, bowl(3.0, 0.5))]
 
-            def cost(t, path=path, options=options):
-                task = un.average(options["switches"][0][1] if t >= 1.5 and options else loss)
-                v = path.variance(t)[0]
-                rates = path.mean_rate(t)[0], v * path.log_rate(t)[0]
-                return math.exp(-0.5 * t) * path.problem.cost_rate(task, path.mean(t)[0], v, *rates)
 
-            end = min(horizon, 60.0)
-            total = sum(scipy.integrate.quad(cost, a, b, limit=200)[0] for a, b in ((0, 1.5), (1.5, 8.0 if end > 8 else
-                        end), (8.0, end)) if b > a)
-            assert path.action == pytest.approx(total, rel=1e-5)
+@pytest.mark.parametrize("horizon", [math.inf, 6.0])
+@pytest.mark.parametrize("options", [{}, {"switches": SWITCHES}, {"switches": SWITCHES, "foreseen": True}])
+def test_action_is_the_integral_of_the_cost(options: dict, horizon: float) -> None:
+    path = un.plan(problem(), bowl(2.0, 1.0), [0.0], [0.2], horizon=horizon, **options)
+
+    def cost(t):
+        loss = next((new for when, new in reversed(options.get("switches", [])) if t >= when), bowl(2.0, 1.0))
+        v = path.variance(t)[0]
+        rates = path.mean_rate(t)[0], v * path.log_rate(t)[0]
+        return math.exp(-0.5 * t) * path.problem.cost_rate(un.average(loss), path.mean(t)[0], v, *rates)
+
+    edges = [0.0, 1.5, 2.5, 6.0, *([15.0, 60.0] if horizon == math.inf else [])]
+    total = sum(scipy.integrate.quad(cost, a, b, limit=200)[0] for a, b in pairwise(edges))
+    assert path.action == pytest.approx(total, rel=1e-5)
 
 
 def test_knowing_beforehand_is_worth_something() -> None:
@@ -137,6 +139,35 @@ def test_small_departures_decay_at_the_relaxation_rate_whatever_the_curvature() 
         path = un.plan(problem(), bowl(h), [1e-3 * math.sqrt(rest)], [rest * 1.001], tol=1e-10)
         np.testing.assert_allclose(path.mean(t)[:, 0], 1e-3 * math.sqrt(rest) * np.exp(-r * t), rtol=3e-3)
         np.testing.assert_allclose(path.log_variance(t)[:, 0] - math.log(rest), 1e-3 * np.exp(-r * t), rtol=3e-3)
+
+
+def test_the_law_near_a_rest_is_the_linearised_one() -> None:
+    """ẋ = −R(x − x*) must solve ẍ − γẋ = M(x − x*), M by differences of the equations of motion; here R mixes both."""
+    wells = un.Wells([[0.3, 0.0]], [1.0], [0.6], bowl=0.4, bowl_centre=[0.0, 0.2])
+    setting = un.Problem(eta=0.7, k=1.3, gamma=0.6, entropy=0.3)
+    (rest,) = rests(setting, wells, np.array([0.2, 0.1, -1.0, -1.0]))
+    place, zero, step = rest.place, np.zeros(2), 1e-5
+
+    def pull(x):
+        return np.concatenate(un.log_acceleration(setting, wells, x[:2], x[2:], zero, zero))
+
+    np.testing.assert_allclose(pull(place), 0.0, atol=1e-9)
+    stiffness = np.stack([(pull(place + step * e) - pull(place - step * e)) / (2 * step) for e in np.eye(4)], axis=1)
+    np.testing.assert_allclose(rest.law @ rest.law + setting.gamma * rest.law, stiffness, atol=1e-7)
+    assert rest.slowest > 0
+    # a bowl: one rate for all, and a plan goes on with it for ever
+    path = un.plan(problem(), bowl(2.0), [1.0], [0.5])
+    r = un.relaxation_rate(1.0, 0.5, 0.8)
+    for t in (11.0 / r, 13.0 / r, 20.0 / r):
+        assert path.mean_rate(t)[0, 0] / path.mean(t)[0, 0] == pytest.approx(-r, rel=1e-3)
+
+
+def test_discount_is_gamma_plus_the_growth_rate() -> None:
+    path = un.plan(problem(), bowl(2.0), [0.5], [2.0])
+    t, step = np.array([0.5, 1.5]), 1e-5
+    growth = (path.variance(t + step) - path.variance(t - step)) / (2 * step) / path.variance(t)
+    np.testing.assert_allclose(path.discount(t), 0.5 + growth, atol=1e-6)
+    assert np.all(path.discount(t) < 0.5)
 
 
 def test_a_deadline_ends_with_no_momentum_and_needs_no_rest() -> None:
