@@ -80,7 +80,7 @@ def _compiler() -> list[str]:
     named = shlex.split(os.environ.get("CC", ""))
     for command in [named] if named else [["cc"], ["gcc"], ["clang"]]:
         if path := shutil.which(command[0]):
-            return [path, *command[1:]]
+            return [str(Path(path).absolute()), *command[1:]]
     raise NoKernel(
         f"the compiler in CC = {named[0]!r} was not found"
         if named
@@ -122,7 +122,7 @@ def _folder() -> Path | None:
     """Return the folder for builds, or None if there is none that only this user can write to."""
     named = os.environ.get("LOSSNAV_KERNELS")
     if named:
-        folder = Path(named)
+        folder = Path(named).expanduser().absolute()
     else:
         import pooch
 

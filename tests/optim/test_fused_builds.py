@@ -147,6 +147,15 @@ def test_a_damaged_build_is_built_anew(kernel, fresh, tmp_path, monkeypatch):
     assert list(fresh.iterdir()) == [build] and build.read_bytes()[:4] != b"rubb"
 
 
+def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOSSNAV_KERNELS", "kernels")
+    script(tmp_path / "cc", f'exec {shutil.which("cc")} "$@"')
+    monkeypatch.setenv("CC", "./cc")
+    _native.load(torch.float32)
+    assert len(list(fresh.iterdir())) == 1
+
+
 def test_a_folder_that_others_may_write_to_is_not_trusted(kernel, fresh):
     fresh.mkdir()
     fresh.chmod(0o777)
