@@ -91,8 +91,8 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
         left.plot(last, row, **options)
         if name != rule:
             mean, low, high = interval(sign * (table[rule].mean(1) - table[name].mean(1)))
-            right.plot([low, high], [row, row], color=options["color"], lw=2)
-            right.plot(mean, row, **options)
+            right.plot(mean, row, **options | {"markersize": 5})
+            right.plot([low, high], [row, row], color=options["color"], lw=1.2, marker="|", ms=11, mew=1.4)
     right.axvline(0.0, color=COLOURS["ink"], lw=0.8)
     left.set_yticks(range(len(order)), [CONTENDERS[name].label for name in order])
     for tick, name in zip(left.get_yticklabels(), order, strict=True):
