@@ -6,6 +6,8 @@ import functools
 import itertools
 import math
 import os
+import threading
+import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -184,7 +186,7 @@ def _survive(
                 n_jobs=_workers(workers) if cluster is None else -1, batch_size=1, pre_dispatch="all",
                 return_as="generator_unordered",
             )  # fmt: skip
-        jobs = (joblib.delayed(_job)(e, root, download, threads) for e in list(left.values()))
+        jobs = (joblib.delayed(_job)(e, root, download, threads, os.getpid()) for e in list(left.values()))
         try:
             for key, record, error in parallel(jobs):
                 del left[key]
@@ -207,10 +209,14 @@ def _workers(workers: int | None) -> int:
     return workers or (cores() if pick_device().type == "cpu" else 1)
 
 
-def _job(experiment: Experiment, root: Any, download: bool, threads: int) -> tuple[str, records.Record | None, str]:
+def _job(
+    experiment: Experiment, root: Any, download: bool, threads: int, driver: int
+) -> tuple[str, records.Record | None, str]:
     """Run an experiment in a worker; an error comes back as text, since not every exception can travel."""
     import torch
 
+    if os.getppid() == driver:
+        _leave_with(driver)
     before = torch.get_num_threads()  # a lone worker is the calling process itself
     torch.set_num_threads(threads)
     try:
@@ -220,6 +226,18 @@ def _job(experiment: Experiment, root: Any, download: bool, threads: int) -> tup
         return experiment.key(), None, f"{type(error).__name__}: {error}"
     finally:
         torch.set_num_threads(before)
+
+
+@functools.lru_cache(maxsize=1)
+def _leave_with(driver: int) -> None:
+    """End this worker soon after the process that started it has ended: nobody would take its results."""
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @functools.lru_cache(maxsize=1)
