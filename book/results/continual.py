@@ -82,7 +82,7 @@ def bits() -> Study:
     plan = Plan(
         stream=lambda seeds: tasks.BitFlipping(seeds, period=period),
         network=lambda seeds: networks.perceptrons(20, (5,), 1, seeds=seeds),
-        settings=4, tuning_seeds=tuple(range(10)), tuning_tasks=20,
+        settings=12, tuning_seeds=tuple(range(10)), tuning_tasks=20,
         seeds=tuple(range(FIRST_SEED, FIRST_SEED + 20)), tasks=200,
         lower_is_better=True, loss=mse_loss, score=online.squared_error,
     )  # fmt: skip
