@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -42,7 +44,7 @@ def run(settings: Settings) -> Report:
     if settings.quick:
         digits = digits.head(64, 32)
     rows, checks = [], {}
-    options = {"epochs": 1, "batch_size": BATCH, "device": settings.device, "progress": False}
+    options: dict[str, Any] = {"epochs": 1, "batch_size": BATCH, "device": settings.device, "progress": False}
     for shape, hidden in NETWORKS.items():
         for name, rule in RULES.items():
 
