@@ -8,8 +8,10 @@ as if it lasted for ever: the state is continuous and the velocity jumps. Only t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.integrate
@@ -18,9 +20,9 @@ from numpy.typing import ArrayLike
 from lossnav import _checks, losses
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.trajectory.result import resting_action
+from lossnav.uncertainty.approach import approach
 from lossnav.uncertainty.averages import Average, Quadratic, average
 from lossnav.uncertainty.equations import log_motion
-from lossnav.uncertainty.geodesics import geodesic
 from lossnav.uncertainty.problem import Problem, positive
 from lossnav.uncertainty.rests import Rest, rests
 
@@ -261,19 +263,21 @@ def _collocate(
             cost += span * faded * (_cost(problem, task, x, velocity) - level)
         return np.vstack([*rows, cost[None, :]])
 
-    def boundary(left: Array, right: Array) -> Array:
+    def boundary(begin: Array, left: Array, right: Array) -> Array:
         joints = [right[i * size : (i + 1) * size] - left[(i + 1) * size : (i + 2) * size] for i in range(count - 1)]
         x, velocity = np.split(right[(count - 1) * size : count * size], 2)
         final = velocity if end is None else velocity - end.velocity(x)
-        return np.concatenate([left[: size // 2] - start, *joints, final, left[-1:]])
+        return np.concatenate([left[: size // 2] - begin, *joints, final, left[-1:]])
+
+    def attempt(begin: Array, mesh: Array, guess: Array, tol: float, nodes: int) -> Any:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return scipy.integrate.solve_bvp(
+                equations, partial(boundary, begin), mesh, guess, tol=tol, max_nodes=nodes
+            )
 
     u = np.linspace(0.0, 1.0, 161)
     s = u**2 if count == 1 else np.sin(np.pi / 2 * u) ** 2  # finer where a plan is fast: after and around switches
-    for guess in _guesses(tasks, start, spans, end, s):
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found = scipy.integrate.solve_bvp(equations, boundary, s, guess, tol=tol, max_nodes=_MAX_NODES)
-        if found.success:
-            break
+    found = approach(attempt, count, start, last, end, s, tol, _MAX_NODES)
     phases = tuple(
         _phase(found.sol, i * size, size, span, begin, end if i == count - 1 else None)
         for i, (span, begin) in enumerate(zip(spans, moments, strict=True))
@@ -289,33 +293,6 @@ def _collocate(
         problem, phases, dim, action, excess, rest, deadline, bool(found.success),
         "" if found.success else found.message, float(np.max(found.rms_residuals)),
     )
-
-
-def _guesses(
-    tasks: list[Average], start: Array, spans: list[float], end: Rest | None, s: Array
-) -> Iterator[Array]:
-    """Yield first guesses: wait until the last task, then go to its rest by the linear law, or along the geodesic."""
-    waiting = np.vstack([np.repeat(start[:, None], len(s), axis=1), np.zeros((len(start), len(s)))])
-    if end is None:
-        yield np.vstack([*[waiting] * len(tasks), np.zeros((1, len(s)))])
-        return
-    for law in (_linear, _straight):
-        x, velocity = law(end, start, spans[-1] * s)
-        yield np.vstack([*[waiting] * (len(tasks) - 1), x.T, velocity.T, np.zeros((1, len(s)))])
-
-
-def _linear(end: Rest, start: Array, t: Array) -> tuple[Array, Array]:
-    x = end.follow(start, t)
-    return x, end.velocity(x)
-
-
-def _straight(end: Rest, start: Array, t: Array) -> tuple[Array, Array]:
-    """Return states and velocities on the geodesic to the rest, at a pace that fades with the slowest mode."""
-    dim = len(start) // 2
-    ends = zip(start[:dim], np.exp(start[dim:]), end.place[:dim], np.exp(end.place[dim:]), strict=True)
-    paths = [geodesic(-np.expm1(-end.slowest * t), *both) for both in ends]
-    x = np.stack([*(mean for mean, _ in paths), *(np.log(variance) for _, variance in paths)], axis=-1)
-    return x, np.gradient(x, t, axis=0)
 
 
 def _phase(

@@ -11,6 +11,7 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import uncertainty as un
+from lossnav.explore._switch import TIMES, switch_plan
 from lossnav.trajectory import curved
 from lossnav.uncertainty.rests import rests
 
@@ -214,6 +215,24 @@ def test_other_losses_are_averaged_by_quadrature() -> None:
     path = un.plan(un.Problem(gamma=0.5, entropy=0.6), well, [0.8], [0.1])
     # L̄ = (μ⁴ + 6μ²v + 3v²)/4: at μ = 0, ∂_v = 3v/2 = λ_S/2v
     np.testing.assert_allclose(path.rest[:, 0], [0.0, math.sqrt(0.2)], atol=1e-7)
+
+
+@pytest.mark.parametrize(("gamma", "away", "narrower"), [(0.5, 15.0, 0.0), (2.0, 15.0, 0.0), (0.5, 15.0, -4.0)])
+def test_plans_from_far_away_are_found(gamma: float, away: float, narrower: float) -> None:
+    """First guesses miss these; the plan is that of the finite differences behind the explorable, in its units."""
+    path = un.plan(problem(gamma), bowl(1.0), [away * math.sqrt(0.8)], [0.8 * math.exp(narrower)])
+    rate = math.sqrt(gamma**2 / 4 + 0.8) - gamma / 2
+    log_variance, mean = switch_plan(rate / (rate + gamma), (narrower, away))
+    t = TIMES / rate
+    np.testing.assert_allclose(path.log_variance(t)[:, 0] - math.log(0.8), log_variance, atol=0.05)
+    np.testing.assert_allclose(path.mean(t)[:, 0] / math.sqrt(0.8), mean, atol=0.05)
+
+
+def test_foreseen_switches_to_far_away_are_found() -> None:
+    tasks = {"switches": [(1.0, bowl(1.0, 15.0))], "foreseen": True}
+    path = un.plan(problem(), bowl(1.0), [0.0], [0.8], **tasks)
+    surprised = un.plan(problem(), bowl(1.0), [0.0], [0.8], switches=tasks["switches"])
+    assert path.converged and path.action < surprised.action
 
 
 @pytest.mark.parametrize(
