@@ -1,4 +1,4 @@
-"""How collocation is brought to a plan: first guesses, and where they are too far off, a walk from the place of rest."""
+"""How collocation is brought to a plan: first guesses and, where they are too far off, a walk from where it rests."""
 
 from __future__ import annotations
 
