@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.report import FOLDER, Settings, load_average, store
+from benchmarks.report import FOLDER, Settings, is_busy, load_average, store
 
 BENCHMARKS = ("action", "optimizers", "seeds", "update")  # each a module with a function run(settings) -> Report
 HELP = {
@@ -39,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(name: str, settings: Settings, folder: Path) -> bool:
     """Run one benchmark and return whether it met all that it was to meet."""
+    if is_busy() and not settings.quick:
+        print(f"{name}: the machine is busy (load {load_average()}); measure again when it is not", file=sys.stderr)
     load, begin = load_average(), time.perf_counter()
     report = importlib.import_module(f"benchmarks.{name}").run(settings)
     duration = time.perf_counter() - begin

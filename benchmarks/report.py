@@ -94,6 +94,14 @@ def store(report: Report, name: str, command: str, duration: float, load: str, f
     return path
 
 
+def is_busy() -> bool:
+    """Return whether other work holds more than a quarter of the cores: threads that wait for each other then stall."""
+    try:
+        return os.getloadavg()[0] > (os.cpu_count() or 1) / 4
+    except OSError:
+        return False
+
+
 def load_average() -> str:
     """Return the load of the last minute against the number of cores, as a reader needs it to judge times."""
     try:
