@@ -6,7 +6,6 @@ One call is an epoch of scikit-learn's digits for all seeds, evaluation included
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-
 from typing import Any
 
 import numpy as np
