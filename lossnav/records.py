@@ -99,6 +99,8 @@ def load(path: str | os.PathLike[str]) -> Record:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds a {type(content).__name__} and no object")
         found = content.pop("format")
         if found != _FORMAT:
             raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")

@@ -178,10 +178,10 @@ def from_beta(
     References:
         Ours; the paper stops at "leaky averages".
     """
-    allowed = "a number in (0, 1)"
-    number = _checks.finite("beta", beta, low=0.0, high=1.0, open_low=True)
-    if number == 1.0:
-        raise ValueError(f"beta = {_checks.shown(beta)}, but it must be {allowed}: a belief with data forgets")
+    number = _checks.finite("beta", beta)
+    if not 0 < number < 1:
+        allowed = "a number in (0, 1): a belief with data forgets, but not at once"
+        raise ValueError(f"beta = {_checks.shown(beta)}, but it must be {allowed}")
     gamma, dt = _checks.finite("gamma", gamma, low=0.0), _checks.positive("dt", dt)
     if decay is not None and gain is not None:
         raise ValueError(
@@ -238,9 +238,9 @@ def corrected_gains(beta: float, count: int) -> Array:
 
 
 def _sequence(beta: float, count: int) -> tuple[float, Array]:
-    number = _checks.finite("beta", beta, low=0.0, high=1.0, open_low=True)
-    if number == 1.0:
-        raise ValueError("beta = 1, but it must be in (0, 1)")
+    number = _checks.finite("beta", beta)
+    if not 0 < number < 1:
+        raise ValueError(f"beta = {_checks.shown(beta)}, but it must be a number in (0, 1)")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"count = {_checks.shown(count)}, but it must be an integer >= 1")
     return number, np.arange(1.0, count + 1.0)

@@ -57,7 +57,7 @@ def run(parsed: argparse.Namespace) -> int:
 def _files(paths: list[Path]) -> list[Path]:
     files = []
     for path in paths:
-        files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        files += sorted(filter(Path.is_file, path.rglob("*.json"))) if path.is_dir() else [path]
     return files
 
 

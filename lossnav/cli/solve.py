@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import finite
 from .values import pair, table, value, vector
 
 NAME = "solve"
@@ -54,6 +55,8 @@ def run(parsed: argparse.Namespace) -> int:
         raise ValueError(f"--points = {parsed.points}, but it must be >= 2")
     if parsed.endpoint is not None and not math.isfinite(parsed.horizon):
         raise ValueError("--endpoint needs a deadline: --horizon T")
+    if parsed.until is not None:
+        finite("--until", parsed.until, low=0.0, high=parsed.horizon, open_low=True)
     deadline = math.inf if parsed.endpoint is not None else parsed.horizon
     objective = ln.Objective(eta=parsed.eta, k=parsed.k, gamma=parsed.gamma, horizon=deadline)
     ends = {} if parsed.endpoint is None else {"horizon": parsed.horizon, "endpoint": parsed.endpoint}

@@ -9,16 +9,27 @@ from typing import Any, TypeVar
 
 import torch
 
-from .._checks import finite
+from .._checks import finite, shown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def pick_device(device: Any = "auto") -> torch.device:
-    """Return the device to train on; "auto" takes CUDA, else Apple's MPS, else the CPU."""
+    """Return the device to train on; "auto" takes CUDA, else Apple's MPS, else the CPU.
+
+    Raises:
+        ValueError: torch knows no such device, or this machine has none.
+    """
     if not isinstance(device, str) or device != "auto":
-        return torch.device(device)
+        try:
+            torch.empty(0, device=device)
+            return torch.device(device)
+        except (AssertionError, RuntimeError, TypeError) as error:  # what torch raises depends on how it was built
+            reason = str(error).strip().partition("\n")[0]
+            raise ValueError(
+                f"device = {shown(device)}, but it must be 'auto' or a device that torch finds here: {reason}"
+            ) from None
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

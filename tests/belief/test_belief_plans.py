@@ -247,3 +247,23 @@ def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
         numeric = [[(potential(x + a + b) - potential(x + a - b) - potential(x - a + b) + potential(x - a - b))
                     / (4 * step**2) for b in e] for a in e]
         np.testing.assert_allclose(one.bend(x, *data), numeric, atol=1e-5)
+
+
+@pytest.mark.parametrize(("decay", "stable"), [(0.5, True), (0.0, False)])
+def test_rests_are_minima_where_the_discretised_cost_is_convex(decay: float, stable: bool) -> None:
+    """Second variation of J along a rest of 40 time units, summed on a mesh: is it positive for every variation?"""
+    gamma, h, steps = 1.0, 0.1, 400
+    here = model(eta=1.0, k=1.0, gamma=gamma, curvature_scale=1.0, weight=1.0, mean=Prior(decay, 1.0),
+                 variance=Prior(0.0, 0.5), observation=Simplified(10.0, 1.0))
+    rest = np.array([0.0, 0.0, 1.0])
+    fade = np.exp(-gamma * h * (np.arange(steps) + 0.5) / 2)  # e^{−γt} once from the left and once from the right
+    difference = fade[:, None] * (np.eye(steps) - np.eye(steps, k=-1))
+    middle = fade[:, None] * (np.eye(steps) + np.eye(steps, k=-1)) / 2
+    total = np.kron(here.bend(rest, 0.0, 1.0), middle.T @ middle)
+    for i, (mass, slip) in enumerate(zip(here.masses, here.decays, strict=True)):
+        rate = difference / h + slip * middle
+        block = slice(i * steps, (i + 1) * steps)
+        total[block, block] += mass * rate.T @ rate
+    grow = np.tile(np.exp(gamma * h * np.arange(1, steps + 1) / 2), 3)  # X = e^{−γt/2}x: the same sign, well scaled
+    convex = np.linalg.eigvalsh(grow[:, None] * total * grow)[0] > 0
+    assert convex == here.is_minimum(rest, 0.0, 1.0) == stable

@@ -115,6 +115,9 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
         (["solve", "--start", "0"], 2, "lossnav: "),
         (["solve", "--start", "a,b"], 2, "'a,b' is not a list of numbers"),
         (["solve", "--loss", "quadratic", "--hessian", "[[-9]]", "--start", "1", "--gamma", "1"], 3, "lossnav: "),
+        (["train", "--data", "digits", "--device", "cuda:99"], 2, "lossnav: device = 'cuda:99', but it must be"),
+        (["solve", "--start=0,1", "--until", "inf"], 2, "lossnav: --until = inf, but it must be"),
+        (["solve", "--start=0,1", "--horizon", "2", "--until", "5"], 2, "--until = 5.0, but it must be"),
         (["solve", "--start=0,1", "--endpoint", "1,1"], 2, "--endpoint needs a deadline"),
         (
             ["solve", "--start=0,1", "--loss-option", "z=1"],
@@ -145,6 +148,12 @@ def test_errors_of_the_real_command(tmp_path):
         done = lossnav(*words, cwd=tmp_path)
         assert done.returncode == code and done.stderr.startswith("lossnav: ") and done.stderr.count("\n") == 1
         assert done.stdout == ""
+
+
+def test_a_folder_named_like_a_record_is_a_folder(tmp_path, capsys):
+    (tmp_path / "old.json").mkdir()
+    assert main(["records", str(tmp_path)]) == 1
+    assert "no records there" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback_wherever_it_is_written(tmp_path):

@@ -71,7 +71,7 @@ def test_readers_never_see_half_a_record(tmp_path):
         writer.join()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 1}', '{"format": 99}', "{}"])
+@pytest.mark.parametrize("content", ["", "{", "[1]", "[]", "null", '{"format": 1}', '{"format": 99}', "{}"])
 def test_other_files_are_named(tmp_path, content):
     path = tmp_path / "run.json"
     path.write_text(content)

@@ -114,6 +114,8 @@ def test_knowing_beforehand_is_worth_something() -> None:
     for path in (known, surprised):
         assert np.ptp(path.log_variance(near)) < 1e-5
         np.testing.assert_allclose(path.rest[:, 0], [2.0, 1.6])
+        resting = path.problem.potential(un.average(switch[0][1]), *path.rest) / path.problem.gamma
+        assert path.excess == pytest.approx(path.action - resting, rel=1e-9)
 
 
 def test_replanning_equals_a_fresh_plan() -> None:
