@@ -222,6 +222,18 @@ def test_idle_weights_are_drawn_afresh_at_the_given_rate():
     assert torch.allclose(parameter.detach()[fresh], drawn, atol=1e-6)  # the young are spared
 
 
+def test_a_redrawn_weight_forgets_what_little_it_knew():
+    parameter, grads = one(0.1, 100), [torch.full((100,), math.sqrt(T / VP)).double()]
+    options = {"lr": 0.1, "temperature": T, "prior_variance": VP, "speed": 1e-9}
+    known = Uncertain([parameter], **options)
+    feed(parameter, known, grads)
+    assert (known.state[parameter]["precision"] > 1.05 / VP).all() and known.state[parameter]["drift"].all()
+    redrawn = Uncertain([parameter], **options, reset=(1.0, 0.5, 0))
+    feed(parameter, redrawn, grads)
+    state = redrawn.state[parameter]
+    assert (state["precision"] == 1 / VP).all() and not state["drift"].any() and not state["age"].any()
+
+
 @pytest.mark.parametrize(
     "form", [Reset(0.1, 0.2, 30), (0.1, 0.2, 30), [0.1, 0.2, 30.0], {"probability": 0.1, "threshold": 0.2, "age": 30}]
 )
