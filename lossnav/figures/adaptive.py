@@ -115,12 +115,13 @@ def _sensitivity(ax: Axes, record: Record, epsilons: Sequence[float]) -> None:
         ax.plot(
             rates, losses, color=ramp[place], marker=shapes[place % 4], ms=4.5, lw=1.6, label=f"ε = {_named(epsilon)}"
         )
-    rates, losses = _tuning(record, "sgd")
-    ax.plot(rates, losses, **style("sgd", marker=True, ms=4.5, lw=1.6), label="SGD")
+    for rule, name in (("sgd", "SGD"), ("rmsprop", "RMSprop")):
+        rates, losses = _tuning(record, rule)
+        ax.plot(rates, losses, **style(rule, marker=True, ms=4.5, lw=1.6), label=name)
     ax.set(xscale="log", yscale="log", xlabel="rate / the rule's usual rate", ylabel="held-out loss")
     low = min(y.min() for y in (np.asarray(drawn.get_ydata(), dtype=np.float64) for drawn in ax.lines))
-    ax.set_ylim(0.9 * low, 12 * low)
-    ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1.0) if 0.9 * low <= t <= 12 * low]
+    ax.set_ylim(0.9 * low, 14 * low)
+    ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1.0) if 0.9 * low <= t <= 14 * low]
     ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     ax.grid(axis="y", which="major")

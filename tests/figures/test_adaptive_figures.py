@@ -70,7 +70,7 @@ def test_errors_are_means_over_fresh_seeds_at_each_discount(record):
 def test_losses_are_means_over_tuning_seeds_and_a_rate_that_diverged_is_not_drawn(record):
     _, right = adaptive.discounts(record).axes
     drawn = lines(right)
-    assert list(drawn) == ["ε = 0", "ε = $10^{-3}$", "SGD"]
+    assert list(drawn) == ["ε = 0", "ε = $10^{-3}$", "SGD", "RMSprop"]
     for line in drawn.values():
         np.testing.assert_allclose(line.get_xdata(), [1.0, 3.0])
         np.testing.assert_allclose(line.get_ydata(), [0.11, 0.31])
