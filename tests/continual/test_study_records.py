@@ -100,10 +100,11 @@ def test_mnist_begins_as_recorded(script, monkeypatch):
     monkeypatch.setenv("LOSSNAV_DATA", str(SHARED))
     plan, record = script.mnist().plan, load("mnist")
     plan = replace(plan, tasks=plan.block)
-    nets = plan.network(record.seeds)
-    built = contenders.CONTENDERS["l2"].build(nets, record.results["l2"]["best"], record.seeds[0])
-    now = run(nets, built, plan.stream(record.seeds), tasks=plan.block, progress=False)
-    then = np.array(record.results["l2"]["scores"])[:, 0]
+    seeds = record.seeds[:2]  # a member's run does not depend on its company
+    nets = plan.network(seeds)
+    built = contenders.CONTENDERS["l2"].build(nets, record.results["l2"]["best"], seeds[0])
+    now = run(nets, built, plan.stream(seeds), tasks=plan.block, progress=False)
+    then = np.array(record.results["l2"]["scores"])[:2, 0]
     np.testing.assert_allclose(now.scores.mean(1), then, atol=0.01)
 
 
