@@ -45,6 +45,13 @@ def positive(name: str, value: Any) -> float:
     return finite(name, value, low=0.0, open_low=True)
 
 
+def whole(name: str, value: Any, *, low: int) -> int:
+    """Return ``value`` as an int, or raise unless it is a whole number >= ``low`` (1.0 is none: it is not an int)."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ValueError(f"{name} = {shown(value)}, but it must be a whole number >= {low}")
+    return int(value)
+
+
 def duration(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a time span, (0, inf] or with ``zero`` [0, inf]."""
     allowed = f"a number in {'[' if zero else '('}0, inf]"

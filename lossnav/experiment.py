@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from . import records
-from ._checks import finite, one_of, positive, shown
+from ._checks import one_of, positive, shown, whole
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .data import Dataset
 
 DATA = ("mnist", "digits", "cifar10")
-MODELS = ("mlp", "cnn")
+MODELS = ("mlp", "cnn", "resnet", "vit")
 _TORCH_RULES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop"}
 _OUR_RULES = {"ballistic": "Ballistic", "belief": "Belief", "navigator": "Navigator", "uncertain": "Uncertain"}
 OPTIMIZERS = (*_TORCH_RULES, *_OUR_RULES)
@@ -35,7 +35,8 @@ class Experiment:
 
     Attributes:
         data: name of the data set.
-        model: "mlp" (of any data) or "cnn" (of images whose side is a multiple of 4).
+        model: "mlp" or "resnet" (of any data); "cnn" or "vit" (of square images whose side is a multiple of 4, or of
+            another patch).
         optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain".
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
@@ -83,8 +84,9 @@ class Experiment:
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
         for name in ("epochs", "batch_size", "train_size", "test_size"):
-            _whole(name, getattr(self, name), low=1)
-        _whole("seed", self.seed, low=0)
+            if getattr(self, name) is not None or name in ("epochs", "batch_size"):
+                whole(name, getattr(self, name), low=1)
+        whole("seed", self.seed, low=0)
         for name in ("augment", "compile", "cuda_graphs"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} = {shown(getattr(self, name))}, but it must be true or false")
@@ -184,15 +186,17 @@ def make_model(experiment: Experiment, dataset: Dataset) -> nn.Module:
     """Return the model for the data, with weights drawn from the experiment's seed."""
     from . import models
 
+    maker: Any = getattr(models, experiment.model)
     options = dict(experiment.model_options)
-    maker: Any = models.mlp if experiment.model == "mlp" else models.cnn
-    _check_names("model_options", options, maker, {"inputs", "channels", "size", "outputs", "seed"})
-    if experiment.model == "mlp":
-        return models.mlp(dataset.inputs, outputs=dataset.classes, seed=experiment.seed, **options)
     channels, height, width = dataset.shape
-    if height != width:
-        raise ValueError(f"model = 'cnn' needs square images, but those of {experiment.data} are {height}×{width}")
-    return models.cnn(channels, height, dataset.classes, seed=experiment.seed, **options)
+    facts = {"inputs": dataset.inputs, "channels": channels, "size": height, "outputs": dataset.classes}
+    _check_names("model_options", options, maker, {*facts, "seed"})
+    wanted = inspect.signature(maker).parameters
+    if "size" in wanted and height != width:
+        what = f"those of {experiment.data} are {height}×{width}"
+        raise ValueError(f"model = {experiment.model!r} needs square images, but {what}")
+    known = {name: value for name, value in facts.items() if name in wanted}
+    return maker(**known, seed=experiment.seed, **options)
 
 
 def make_optimizer(experiment: Experiment, model: nn.Module) -> torch.optim.Optimizer:
@@ -216,11 +220,6 @@ def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: s
         if name not in allowed:
             known = ", ".join(allowed) or "none"
             raise ValueError(f"{argument} has {name!r}, but {maker.__name__} takes: {known}")
-
-
-def _whole(name: str, value: Any, low: int) -> None:
-    if value is not None and (finite(name, value, low=low) != value or not isinstance(value, int)):
-        raise ValueError(f"{name} = {shown(value)}, but it must be a whole number >= {low}")
 
 
 def _encoded(value: Any) -> Any:

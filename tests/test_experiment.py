@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -78,11 +79,34 @@ def test_every_optimizer_can_be_named(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "options"),
+    [("mlp", {"hidden": [16]}), ("cnn", {}), ("resnet", {"blocks": 1, "width": 8}), ("vit", {"depth": 1, "width": 16})],
+)
+def test_every_model_can_be_named(name, options):
+    case = Experiment(data="digits", model=name, model_options=options, epochs=2, train_size=200, test_size=50)
+    digits = data.load("digits").head(200, 50)
+    model = experiment.make_model(case, digits)
+    assert model(digits.test.batch(slice(None))[0]).shape == (50, 10)
+    curves = experiment.run(case).results[0]
+    assert curves["train_loss"][1] < curves["train_loss"][0] and "diverged" not in curves
+
+
+def test_only_models_that_need_square_images_ask_for_them():
+    digits = data.load("digits").head(20, 20)
+    flat = replace(digits, train=replace(digits.train, x=digits.train.x[:, :, :4]))
+    assert experiment.make_model(Experiment(model="resnet"), flat)(flat.train.batch(slice(None))[0]).shape == (20, 10)
+    for name in ("cnn", "vit"):
+        with pytest.raises(ValueError, match=f"model = '{name}' needs square images, but those of mnist are 4×8"):
+            experiment.make_model(Experiment(model=name), flat)
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"data": "imagenet"}, "data = 'imagenet'.*'mnist'"),
         ({"optimizer": "lion"}, "optimizer = 'lion'.*'ballistic'"),
-        ({"model": "vit"}, "model = 'vit'"),
+        ({"model": "rnn"}, "model = 'rnn'.*'resnet', 'vit'"),
+        ({"epochs": None}, "epochs = None.*whole number"),
         ({"lr": 0.0}, "lr = 0.0"),
         ({"epochs": 0}, "epochs = 0"),
         ({"epochs": 1.5}, "epochs = 1.5.*whole number"),

@@ -1,4 +1,4 @@
-"""The networks: their shapes, their seeds, and that they leave torch's global generator alone."""
+"""The paper's networks; and of all: their seeds, and that they leave torch's global generator alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from lossnav import models
+from lossnav.models import weights
 
 
 def test_the_mlp_of_the_paper():
@@ -34,7 +35,7 @@ def test_the_cnn_of_the_paper():
     assert models.cnn(channels=1, size=28, seed=0)(torch.zeros(1, 1, 28, 28)).shape == (1, 10)
 
 
-@pytest.mark.parametrize("make", [models.mlp, models.cnn])
+@pytest.mark.parametrize("make", [models.mlp, models.cnn, models.resnet, models.vit])
 def test_seeds(make):
     before = torch.get_rng_state()
     one, same, other = (nn.utils.parameters_to_vector(make(seed=s).parameters()) for s in (3, 3, 4))
@@ -58,3 +59,8 @@ def test_bad_sizes_are_named():
         models.mlp(10, (0,), seed=0)
     with pytest.raises(ValueError, match=r"size = 30.*multiple of 4"):
         models.cnn(size=30, seed=0)
+
+
+def test_a_layer_without_a_rule_is_refused_rather_than_left_as_memory_was():
+    with pytest.raises(TypeError, match="no rule for the initial weights of BatchNorm1d"):
+        weights.seeded(lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), 0)

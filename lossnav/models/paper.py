@@ -1,15 +1,14 @@
-"""The paper's two networks, with weights that depend on an explicit seed and on nothing else."""
+"""The two networks of the paper."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-import torch
 from torch import nn
 
-from ._checks import finite
+from .._checks import finite
+from .weights import seeded
 
 
 def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10, *, seed: int) -> nn.Sequential:
@@ -37,7 +36,7 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10
             layers += [nn.Linear(before, after), nn.ReLU()]
         return nn.Sequential(*layers[:-1])
 
-    return _seeded(build, seed)
+    return seeded(build, seed)
 
 
 def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> nn.Sequential:
@@ -70,20 +69,4 @@ def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> n
         layers += [nn.Flatten(), nn.Linear(128 * (size // 4) ** 2, 256), nn.ReLU(), nn.Linear(256, outputs)]
         return nn.Sequential(*layers)
 
-    return _seeded(build, seed)
-
-
-def _seeded(build: Callable[[], nn.Sequential], seed: int) -> nn.Sequential:
-    """Build a model and draw weights and biases from U(−1/√n, 1/√n), n inputs of a unit: torch's default rule."""
-    with torch.device("meta"):  # the constructors would draw from the global generator
-        model = build()
-    model.to_empty(device="cpu")
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for layer in model.modules():
-            if isinstance(layer, nn.Linear | nn.Conv2d):
-                bound = 1 / math.sqrt(layer.weight[0].numel())
-                layer.weight.uniform_(-bound, bound, generator=generator)
-                if layer.bias is not None:
-                    layer.bias.uniform_(-bound, bound, generator=generator)
-    return model
+    return seeded(build, seed)
