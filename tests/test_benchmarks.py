@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 
 import pytest
+import torch
 
 from benchmarks import __main__ as command
+from benchmarks import data as pipelines
 from benchmarks import optimizers
 from benchmarks.report import Report, store
 from benchmarks.timing import ratio, spread, take_turns
-from lossnav import records
+from lossnav import data, records
 
 
 @pytest.mark.parametrize("name", command.BENCHMARKS)
@@ -81,3 +83,24 @@ def test_the_bytes_of_a_step_are_those_of_its_streams():
     assert found["Ballistic, fused"] == found["Navigator, fused"] == found["torch RMSprop, foreach"] == 1
     assert found["Belief, fused"] == found["torch Adam, fused"] == 2
     assert found["torch SGD, fused"] == 0 and found["torch SGD with momentum, foreach"] == 1
+
+
+def test_both_pipelines_show_every_image_once_and_change_it_alike():
+    """Labels are the images' numbers; each is one grey of its own, which no crop and no mirror can hide."""
+    count, batch = 40, 16
+    labels = torch.arange(count)
+    pixels = (labels + 100).to(torch.uint8).view(-1, 1, 1, 1).expand(count, 3, 32, 32).contiguous()
+    split = data.Split(pixels, labels, 255.0, pipelines.MEAN, pipelines.STD)
+    images = pipelines.Images(pixels, labels, changed=True)
+    seen = []
+    for x, y in torch.utils.data.DataLoader(images, batch, shuffle=True):
+        middle = x[:, 0, 16, 16] * pipelines.STD[0] + pipelines.MEAN[0]  # a shift of 4 leaves the middle inside
+        assert torch.equal((255 * middle).round().long() - 100, y)
+        seen += y.tolist()
+    assert sorted(seen) == labels.tolist() != seen
+    generator = torch.Generator().manual_seed(0)
+    last = pipelines.by_ours(split, batch, data.CropFlip(pipelines.PAD), generator)
+    assert last.shape == (count % batch, 3, 32, 32)
+    assert pipelines.gap(split, images) < 1e-5
+    noise = torch.randint(0, 256, pixels.shape, dtype=torch.uint8, generator=generator)
+    assert pipelines.gap(split, pipelines.Images(noise, labels, changed=True)) > 0.1  # and it can tell

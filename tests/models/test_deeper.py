@@ -202,7 +202,7 @@ RULES = {
 @needs_copy
 @pytest.mark.parametrize(
     ("name", "rule"),
-    # through one group, an estimate of the curvature by random signs had 14 of 20 right after 70 steps: too slow for here
+    # through one group, curvature by random signs had 14 of 20 right after 70 steps: too slow for here
     [(name, rule) for name in SMALL for rule in RULES if (name, rule) != ("resnet, one group", "Navigator, curvature")],
 )
 def test_twenty_real_images_are_learned_by_heart(name, rule, pictures):
