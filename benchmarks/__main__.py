@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.report import FOLDER, Settings, is_busy, load_average, store
 
-BENCHMARKS = ("action", "data", "optimizers", "seeds", "update")  # each a module with a function run(settings) -> Report
+BENCHMARKS = ("action", "data", "optimizers", "seeds", "update")  # modules with a function run(settings) -> Report
 HELP = {
     "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",
     "--device": "for the benchmarks that have tensors: cpu, cuda, mps",

@@ -71,7 +71,7 @@ def by_ours(split: data.Split, batch: int, augment: data.CropFlip | None, genera
         return x
     choices = augment.draw(len(split), generator).split(batch)
     for index, rows in zip(order, choices, strict=True):
-        x, _ = split.batch(index, lambda pixels, rows=rows: augment(pixels, rows))
+        x, _ = split.batch(index, partial(augment, choices=rows))
     return x
 
 
