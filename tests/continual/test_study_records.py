@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from resources import RESULTS, SHARED, recorded
 
 from lossnav import records
 from lossnav.continual import contenders, run
 
-RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 STUDIES = ("digits", "parts", "mnist", "bits")
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("continual_studies", RESULTS / "continual.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return recorded("continual")
 
 
 def load(name):

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from resources import SHARED
 
 from lossnav import data
 from lossnav.data import _fetch, cifar
 
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 needs_copy = pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="the JPEG copy is not on this machine")
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 

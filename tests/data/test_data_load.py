@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from resources import SHARED
 
 from lossnav import data
 from lossnav.data import _files, loading
 
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 needs_mnist = pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 
 

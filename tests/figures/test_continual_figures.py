@@ -6,22 +6,13 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from lossnav import figures, records
+from lossnav import records
 from lossnav.continual.contenders import CONTENDERS
 from lossnav.figures import continual as pictures
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    with plt.style.context("default"):
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 def record(lower_is_better=False, rules=tuple(CONTENDERS)):

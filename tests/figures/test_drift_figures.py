@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
+from readable import assert_readable
 
 import lossnav as ln
 from lossnav import figures
@@ -21,14 +21,6 @@ from lossnav.figures import drift as pictures
 START, T = np.array([1.5, 1.5]), np.linspace(0, 4, 200)
 BOWL = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.0, -0.5])
 SPAN = (-2.3, 2.3, -2.3, 2.3)
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    with plt.style.context("default"):
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 def solved(field) -> ln.Trajectory:
@@ -40,18 +32,6 @@ def drawn(ax: Axes, colour: str) -> Line2D:
     lines = [artist for artist in ax.lines if artist.get_color() == figures.COLOURS[colour]]
     assert lines, f"no line in the colour of {colour}"
     return max(lines, key=lambda artist: len(artist.get_xdata()))
-
-
-def assert_readable(figure: Figure) -> None:
-    """Every label lies inside the picture, and no two labels of a panel cover each other."""
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    for ax in figure.axes:
-        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in ax.texts if t.get_text()]
-        for n, (text, box) in enumerate(boxes):
-            assert box.x0 >= -1 and box.y0 >= -1, f"{text!r} leaves the picture"
-            assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, f"{text!r} leaves the picture"
-            assert not any(box.overlaps(other) for _, other in boxes[n + 1 :]), f"{text!r} covers another label"
 
 
 def test_sails_end_where_the_trajectories_do():

@@ -6,23 +6,13 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 import lossnav as ln
 from lossnav import figures
 from lossnav.figures import geometry as pictures
 
 BOWL = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.0, -0.5])
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    with plt.style.context("default"):
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 def test_bowls_draw_the_paths_and_ellipses_of_equal_price():

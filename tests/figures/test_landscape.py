@@ -2,9 +2,6 @@
 
 import io
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -20,14 +17,6 @@ SLICE = ln.losses.Section(WELL, axis=0)
 LEFT, BARRIER, RIGHT = WELL.stationary_points()[:, 0]
 POINTS = {"left": LEFT, "barrier": BARRIER, "right": RIGHT}
 PINK = to_rgba(figures.COLOURS["optimal"])
-
-
-@pytest.fixture(autouse=True)
-def style():
-    with plt.rc_context():
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 def curves(ax, colour):

@@ -6,26 +6,18 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from readable import assert_readable
 
 import lossnav as ln
 from lossnav import figures, rules
 from lossnav.figures import momentum, quadratic
 
 RULES = {"gradient descent": rules.gradient_descent, "ballistic": rules.ballistic, "newton": rules.newton}
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    with plt.style.context("default"):
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +39,6 @@ def drawn(ax: Axes, rule: str) -> Line2D:
 
 def texts(figure: Figure) -> list[str]:
     return [text.get_text() for ax in figure.axes for text in ax.texts if text.get_text()]
-
-
-def assert_readable(figure: Figure) -> None:
-    """Every label lies inside the picture, and no two labels of a panel cover each other."""
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    for ax in figure.axes:
-        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in ax.texts if t.get_text() and t.get_visible()]
-        for text, box in boxes:
-            assert box.x0 >= -1 and box.y0 >= -1, f"{text!r} leaves the picture"
-            assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, f"{text!r} leaves the picture"
-        for i, (text, box) in enumerate(boxes):
-            for other, place in boxes[:i]:
-                assert not box.overlaps(place), f"{text!r} covers {other!r}"
 
 
 def test_traces_are_the_trajectories_and_their_losses(bowls):

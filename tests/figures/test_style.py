@@ -2,9 +2,6 @@
 
 import itertools
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -25,14 +22,6 @@ DEUTAN = np.array([
     [-0.011820, 0.042940, 0.968881],
 ])
 RULES = ("gradient descent", "ballistic", "optimal", "newton", "adam", "natural gradient", "rmsprop")
-
-
-@pytest.fixture(autouse=True)
-def style():
-    with plt.rc_context():
-        figures.use_style()
-        yield
-    plt.close("all")
 
 
 def contrast(colour: str) -> float:

@@ -6,36 +6,15 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from readable import assert_readable
 
 from lossnav import figures
 from lossnav.figures import uncertainty as pictures
 from lossnav.figures.uncertainty import Curve
 
 T = np.linspace(0, 6, 121)
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    with plt.style.context("default"):
-        figures.use_style()
-        yield
-    plt.close("all")
-
-
-def assert_readable(figure: Figure) -> None:
-    """Every label lies inside the picture, and no two labels of a panel cover each other."""
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    for ax in figure.axes:
-        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in ax.texts if t.get_text()]
-        for n, (text, box) in enumerate(boxes):
-            assert box.x0 >= -1 and box.y0 >= -1, f"{text!r} leaves the picture"
-            assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, f"{text!r} leaves the picture"
-            assert not any(box.overlaps(other) for _, other in boxes[n + 1 :]), f"{text!r} covers another label"
 
 
 def test_half_plane_draws_ways_and_normalised_densities() -> None:

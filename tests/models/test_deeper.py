@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from resources import SHARED
 from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, cross_entropy, gelu, linear
 
 from lossnav import data, ensemble, models, optim, training
 
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 PICTURES = SHARED / "cifar10-jpeg" / "images.tar.xz"
 needs_copy = pytest.mark.skipif(not PICTURES.is_file(), reason="the JPEG copy is not on this machine")
 

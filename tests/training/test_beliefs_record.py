@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from resources import RESULTS, SHARED, recorded
 
 from lossnav import data, optim, records
-
-RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("beliefs_mnist", RESULTS / "beliefs_mnist.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return recorded("beliefs_mnist")
 
 
 @pytest.fixture(scope="module")

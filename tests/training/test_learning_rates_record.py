@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from itertools import product
-from pathlib import Path
 
 import pytest
+from resources import RESULTS, SHARED, recorded
 
 from lossnav import data, records
-
-RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("learning_rates", RESULTS / "learning_rates.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return recorded("learning_rates")
 
 
 @pytest.fixture(scope="module")
