@@ -11,7 +11,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,7 @@ def run(
     root: str | os.PathLike[str] | None = None,
     download: bool = True,
     attempts: int = 3,
+    checkpoints: str | os.PathLike[str] | None = None,
 ) -> Iterator[Finished]:
     """Run experiments and yield each as it finishes; what ``folder`` has a record of is not run again.
 
@@ -128,21 +129,41 @@ def run(
             this package, and find data by their own ``root`` and environment.
         root, download: where the data are, as in ``data.load``.
         attempts: give up when workers have died so many times in a row without a run being finished.
+        checkpoints: folder that keeps the state of each run at the end of each epoch (on a cluster, one that all
+            workers see). A run that was cut off goes on from there, and so does an experiment that differs from one
+            that was run by nothing but more epochs.
 
     Raises:
+        ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs.
         RuntimeError: workers keep dying, the cluster cannot be reached, or another sweep is writing to the folder.
     """
     finite("threads", threads, low=1)
     finite("attempts", attempts, low=1)
     if workers is not None:
         finite("workers", workers, low=1)
-    return _run(wanted, Path(folder), workers, threads, cluster, root, download, attempts)
+    if checkpoints is not None:
+        _check_beginnings(wanted)
+    how = _How(
+        None if root is None else os.fspath(root), download, threads,
+        None if checkpoints is None else Path(checkpoints).resolve(),
+    )  # fmt: skip
+    return _run(wanted, Path(folder), workers, cluster, attempts, how)
+
+
+@dataclass(frozen=True)
+class _How:
+    """What every worker is told beside its experiment."""
+
+    root: str | None
+    download: bool
+    threads: int
+    checkpoints: Path | None
+    driver: int = field(default_factory=os.getpid)
 
 
 def _run(
-    wanted: Sequence[Experiment], folder: Path, workers: int | None, threads: int, cluster: str | None, root: Any,
-    download: bool, attempts: int,
-) -> Iterator[Finished]:  # fmt: skip
+    wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int, how: _How
+) -> Iterator[Finished]:
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         pending: dict[str, Experiment] = {}
@@ -155,7 +176,7 @@ def _run(
         if not pending:
             return
         with _client(cluster):
-            for key, record, error in _survive(pending, workers, threads, cluster, root, download, attempts):
+            for key, record, error in _survive(pending, workers, cluster, attempts, how):
                 if record is not None:
                     records.save(folder / f"{key}.json", record)
                 yield Finished(pending[key], record, error)
@@ -171,9 +192,8 @@ def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
 
 
 def _survive(
-    pending: Mapping[str, Experiment], workers: int | None, threads: int, cluster: str | None, root: Any,
-    download: bool, attempts: int,
-) -> Iterator[tuple[str, records.Record | None, str]]:  # fmt: skip
+    pending: Mapping[str, Experiment], workers: int | None, cluster: str | None, attempts: int, how: _How
+) -> Iterator[tuple[str, records.Record | None, str]]:
     """Run what is pending, and once more what the workers that died have left."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -186,7 +206,7 @@ def _survive(
                 n_jobs=_workers(workers) if cluster is None else -1, batch_size=1, pre_dispatch="all",
                 return_as="generator_unordered",
             )  # fmt: skip
-        jobs = (joblib.delayed(_job)(e, root, download, threads, os.getpid()) for e in list(left.values()))
+        jobs = (joblib.delayed(_job)(e, how) for e in list(left.values()))
         try:
             for key, record, error in parallel(jobs):
                 del left[key]
@@ -209,23 +229,39 @@ def _workers(workers: int | None) -> int:
     return workers or (cores() if pick_device().type == "cpu" else 1)
 
 
-def _job(
-    experiment: Experiment, root: Any, download: bool, threads: int, driver: int
-) -> tuple[str, records.Record | None, str]:
+def _job(experiment: Experiment, how: _How) -> tuple[str, records.Record | None, str]:
     """Run an experiment in a worker; an error comes back as text, since not every exception can travel."""
     import torch
 
-    if os.getppid() == driver:
-        _leave_with(driver)
+    if os.getppid() == how.driver:
+        _leave_with(how.driver)
     before = torch.get_num_threads()  # a lone worker is the calling process itself
-    torch.set_num_threads(threads)
+    torch.set_num_threads(how.threads)
+    checkpoint = how.checkpoints and how.checkpoints / f"{_beginning(experiment)}.pt"
     try:
-        dataset = _dataset(experiment.data, None if root is None else os.fspath(root), download)
-        return experiment.key(), experiments.run(experiment, dataset=dataset), ""
+        dataset = _dataset(experiment.data, how.root, how.download)
+        record = experiments.run(experiment, dataset=dataset, checkpoint=checkpoint, resume=checkpoint is not None)
+        return experiment.key(), record, ""
     except Exception as error:
         return experiment.key(), None, f"{type(error).__name__}: {error}"
     finally:
         torch.set_num_threads(before)
+
+
+def _beginning(experiment: Experiment) -> str:
+    """Return what names the state of a run: the same for all experiments that begin with the same epoch."""
+    return replace(experiment, epochs=1).key()
+
+
+def _check_beginnings(wanted: Sequence[Experiment]) -> None:
+    lengths: dict[str, int] = {}
+    for experiment in wanted:
+        other = lengths.setdefault(_beginning(experiment), experiment.epochs)
+        if other != experiment.epochs:
+            raise ValueError(
+                f"epochs = {other} and {experiment.epochs} of the same experiment would share one checkpoint: run the "
+                "shorter ones first, and then the longer ones, which go on from there"
+            )
 
 
 @functools.lru_cache(maxsize=1)

@@ -39,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", metavar="N", type=int, help="processes; default: one a core, one for a GPU")
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="cores a process uses")
     parser.add_argument("--cluster", metavar="ADDRESS", help="of a Dask scheduler, tcp://host:port")
+    parser.add_argument(
+        "--checkpoints", metavar="FOLDER", type=Path,
+        help="keep the state of each run there: one that was cut off, or was shorter, is continued",
+    )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -51,7 +55,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     results = sweep.run(
         wanted, parsed.output, workers=parsed.workers, threads=parsed.threads, cluster=parsed.cluster,
-        root=parsed.root, download=not parsed.no_download,
+        root=parsed.root, download=not parsed.no_download, checkpoints=parsed.checkpoints,
     )  # fmt: skip
     finished = []
     varying = _varying(wanted)

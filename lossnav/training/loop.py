@@ -20,6 +20,7 @@ from . import checkpoint as checkpoints
 from .arithmetic import choose
 from .devices import pick_device
 from .history import Diverged, History
+from .memory import keep_freed_memory
 from .steps import Loss, Step, evaluate_as_trained
 from .team import Team, team
 
@@ -104,6 +105,8 @@ def train(
     model.to(place)
     arithmetic = choose(model, place, precision, memory_format, compile, cuda_graphs)
     arithmetic.prepare(model)
+    if place.type == "cpu" and arithmetic.memory_format == "channels_last":
+        keep_freed_memory()
     history = History(settings={
         "epochs": epochs, "batch_size": batch_size, "seed": seed, "clip": clip, "device": place.type,
         "data": dataset.provenance.label, "optimizer": type(optimizer).__name__,

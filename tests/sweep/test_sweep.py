@@ -174,6 +174,25 @@ def alive(pid: int) -> bool:
         return False
 
 
+def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one(tmp_path):
+    import torch
+
+    runs, states = tmp_path / "runs", tmp_path / "states"
+    for seed in (0, 1):
+        (short,) = sweep.run([Experiment(**SMALL, seed=seed)], runs, workers=1, checkpoints=states)
+        assert len(short.record.results[0]["train_loss"]) == 1
+    for path in states.iterdir():  # a mark that only a run that reads this file can carry on
+        content = torch.load(path, weights_only=True)
+        content["history"]["test_loss"][0] = 7.25
+        torch.save(content, path)
+    wanted = sweep.grid({"epochs": [3]}, seeds=(0, 1), base=SMALL)
+    for entry in sweep.run(wanted, runs, workers=2, checkpoints=states):
+        found, alone = entry.record.results[0], experiment.run(entry.experiment).results[0]
+        assert found["train_loss"] == alone["train_loss"] and found["test_loss"] == [7.25, *alone["test_loss"][1:]]
+    with pytest.raises(ValueError, match=r"epochs = 2 and 3 of the same experiment would share one checkpoint"):
+        sweep.run(sweep.grid({"epochs": [2, 3]}, base=SMALL), runs, checkpoints=states)
+
+
 @linux
 @pytest.mark.slow
 def test_the_run_of_a_killed_worker_is_done_again(tmp_path):
