@@ -1,8 +1,9 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``,
-``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic`` and ``training`` hold the
-figures of the chapters and are loaded on first use. Nothing else in the package imports matplotlib.
+``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic``, ``training``
+and ``uncertainty`` hold the figures of the chapters and are loaded on first use. Nothing else in the package
+imports matplotlib.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from lossnav.figures.style import (
 )
 
 _CHAPTERS = (
-    "adaptive", "beliefs", "continual", "drift", "geometry", "landscape", "momentum", "phase", "quadratic", "training",
-    "uncertainty",
+    "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "phase", "quadratic",
+    "training", "uncertainty",
 )
 
 __all__ = [
