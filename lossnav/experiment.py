@@ -9,8 +9,8 @@ import math
 import os
 import shlex
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from . import records
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from .data import Dataset
+    from .training import History
 
 DATA = ("mnist", "digits", "cifar10")
+INPUTS, OUTPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072}, 10
 MODELS = ("mlp", "cnn", "resnet", "vit")
 _TORCH_RULES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop"}
 _OUR_RULES = {"ballistic": "Ballistic", "belief": "Belief", "navigator": "Navigator", "uncertain": "Uncertain"}
@@ -157,13 +159,11 @@ def run(
     from . import data, training
 
     start = time.perf_counter()
-    dataset = data.load(experiment.data, root, download) if dataset is None else dataset
-    whole = dataset
-    dataset = whole.head(experiment.train_size or len(whole.train), experiment.test_size or len(whole.test))
+    dataset = _cut(data.load(experiment.data, root, download) if dataset is None else dataset, experiment)
     model = make_model(experiment, dataset)
     place = training.pick_device(experiment.device if device is None else device)
-    optimizer = make_optimizer(experiment, model.to(place))
-    diverged = {}
+    optimizer = make_optimizer(experiment, model.to(place).parameters())
+    diverged = None
     try:
         history = training.train(
             model, dataset, optimizer, epochs=experiment.epochs, batch_size=experiment.batch_size,
@@ -173,12 +173,95 @@ def run(
             checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, distributed=distributed,
         )  # fmt: skip
     except training.Diverged as error:
-        history, diverged = error.history, {"diverged": error.step}
-        history.step_loss = [loss for loss in history.step_loss if math.isfinite(loss)]
+        history, diverged = error.history, error.step
+    return _record(experiment, dataset, history, diverged, time.perf_counter() - start, place, steps)
+
+
+def run_together(
+    seeds: Sequence[Experiment],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    dataset: Dataset | None = None,
+    progress: bool = False,
+    steps: bool = False,
+    device: Any = None,
+) -> list[records.Record]:
+    """Run experiments that differ by their seeds alone as one ensemble, and return the record of each.
+
+    The losses are those of ``run`` up to rounding. A record says how many were trained ``together``, and its duration
+    is a share of theirs. A seed that diverges has its own record, too, and hurts no other.
+
+    Args:
+        seeds: the experiments, at least one.
+        root, download, dataset, progress, steps, device: as in ``run``.
+
+    Raises:
+        ValueError: the experiments differ by more than their seeds, or cannot be trained together, which names the
+            setting.
+    """
+    from . import data, ensemble, training
+
+    start = time.perf_counter()
+    first = seeds[0]
+    for other in seeds:
+        if replace(other, seed=first.seed) != first:
+            raise ValueError(f"seeds: {other.command()!r} and {first.command()!r} differ by more than their seeds")
+    if reason := why_alone(first):
+        raise ValueError(f"{len(seeds)} seeds together, but {reason}")
+    dataset = _cut(data.load(first.data, root, download) if dataset is None else dataset, first)
+    place = training.pick_device(first.device if device is None else device)
+    histories = ensemble.train(
+        [make_model(seed, dataset) for seed in seeds], dataset, lambda weights: make_optimizer(first, weights),
+        epochs=first.epochs, batch_size=first.batch_size, seeds=[seed.seed for seed in seeds], clip=first.clip,
+        device=place, progress=progress, augment=data.CropFlip() if first.augment else None,
+        elementwise=first.optimizer != "uncertain",  # its prior is the spread of a whole tensor
+    )  # fmt: skip
+    share = (time.perf_counter() - start) / len(seeds)
+    return [
+        _record(seed, dataset, history, history.settings.pop("diverged", None), share, place, steps)
+        for seed, history in zip(seeds, histories, strict=True)
+    ]
+
+
+def why_alone(experiment: Experiment) -> str:
+    """Return why seeds of an experiment cannot be trained together, naming the setting; "" if they can."""
+    for name in ("compile", "cuda_graphs"):
+        if getattr(experiment, name):
+            return f"{name} = True is for one model at a time"
+    if experiment.precision not in ("auto", "float32"):
+        return f"precision = {experiment.precision!r}, and several models are trained in float32 alone"
+    if experiment.precision == "auto" and experiment.model != "mlp":
+        return "precision = 'auto' may be bfloat16 for convolutions: say precision = 'float32'"
+    if experiment.memory_format == "channels_last":
+        return "memory_format = 'channels_last' is for the convolutions of one model"
+    if experiment.options.get("curvature") == "hutchinson":
+        return "curvature = 'hutchinson' looks at the weights of a model together"
+    return ""
+
+
+def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
+    """Return the part of the data that an experiment takes."""
+    return dataset.head(experiment.train_size or len(dataset.train), experiment.test_size or len(dataset.test))
+
+
+def _record(
+    experiment: Experiment, dataset: Dataset, history: History, diverged: int | None, duration: float,
+    place: torch.device, steps: bool,
+) -> records.Record:  # fmt: skip
+    """Return the record of a run; ``diverged`` is the number of steps that went well, if not all did."""
+    for epoch, loss in enumerate(history.test_loss):
+        if not math.isfinite(loss):  # finite weights, but so large that a product with a test image is not
+            for curve in (history.train_loss, history.test_loss, history.test_accuracy, history.seconds):
+                del curve[epoch:]
+            diverged = (epoch + 1) * -(-len(dataset.train) // experiment.batch_size)
+            break
+    ended = {} if diverged is None else {"diverged": diverged}
+    history.step_loss = [loss for loss in history.step_loss if math.isfinite(loss)]
     return records.new(
         command=experiment.command(), config=experiment.config(), seeds=[experiment.seed],
-        data=dataset.provenance.record(), duration=time.perf_counter() - start, device=_name(place),
-        results=[{**history.record(steps=steps), "settings": history.settings, **diverged}],
+        data=dataset.provenance.record(), duration=duration, device=_name(place),
+        results=[{**history.record(steps=steps), "settings": history.settings, **ended}],
     )  # fmt: skip
 
 
@@ -199,8 +282,8 @@ def make_model(experiment: Experiment, dataset: Dataset) -> nn.Module:
     return maker(**known, seed=experiment.seed, **options)
 
 
-def make_optimizer(experiment: Experiment, model: nn.Module) -> torch.optim.Optimizer:
-    """Return the optimizer of the model's parameters."""
+def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
+    """Return the optimizer of a model's parameters."""
     import torch
 
     from . import optim
@@ -211,7 +294,7 @@ def make_optimizer(experiment: Experiment, model: nn.Module) -> torch.optim.Opti
     _check_names("options", options, maker, {"params", "lr"})
     if experiment.lr is not None:
         options["lr"] = experiment.lr
-    return maker(model.parameters(), **options)
+    return maker(parameters, **options)
 
 
 def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:

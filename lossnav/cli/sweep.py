@@ -4,9 +4,15 @@ Each run is kept in the output folder as it finishes. The same command again run
 processes of this machine, or those of a Dask scheduler given by --cluster. Grids in which the rates depend on the rule
 are written in a TOML file: shared settings, seeds, and tables [[grid]] of lists.
 
+Seeds of small models train several times faster together, as one ensemble in one process (--together): the losses are
+those of single runs up to rounding, about 1e-6, and each record says how many were together. Left out, each run is
+alone and its numbers are those of "lossnav train", digit for digit.
+
 examples:
   lossnav sweep --data digits --grid optimizer=sgd,ballistic --grid lr=1e-3,1e-2 --seeds 0-2 --output runs
   lossnav sweep --data mnist --optimizer belief --grid option.variance=centred,uncentred --output runs
+  lossnav sweep --data digits --model-option hidden=[32] --grid lr=1e-3,1e-2 --seeds 0-15 --together auto --output runs
+  lossnav sweep --data cifar10 --model cnn --seeds 0-2 --epochs 25 --checkpoints states --output runs
   lossnav sweep --config grids.toml --output runs --cluster tcp://scheduler:8786
 """
 
@@ -43,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoints", metavar="FOLDER", type=Path,
         help="keep the state of each run there: one that was cut off, or was shorter, is continued",
     )  # fmt: skip
+    parser.add_argument(
+        "--together", metavar="N", type=_together, default=1,
+        help="train up to N seeds of a combination together, or auto: where it is possible and pays",
+    )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -56,6 +66,7 @@ def run(parsed: argparse.Namespace) -> int:
     results = sweep.run(
         wanted, parsed.output, workers=parsed.workers, threads=parsed.threads, cluster=parsed.cluster,
         root=parsed.root, download=not parsed.no_download, checkpoints=parsed.checkpoints,
+        together=parsed.together,
     )  # fmt: skip
     finished = []
     varying = _varying(wanted)
@@ -114,6 +125,12 @@ def _seeds(word: str) -> list[int]:
     if not found:
         raise argparse.ArgumentTypeError(f"{word!r} is neither A-B nor A,B,…")
     return found
+
+
+def _together(word: str) -> int | str:
+    if word != "auto" and not (word.isdecimal() and int(word) >= 1):
+        raise argparse.ArgumentTypeError(f"{word!r} is neither auto nor a whole number >= 1")
+    return word if word == "auto" else int(word)
 
 
 def _varying(wanted: list[Experiment]) -> list[str]:

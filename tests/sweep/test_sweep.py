@@ -181,7 +181,7 @@ def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one(tmp_path):
     for seed in (0, 1):
         (short,) = sweep.run([Experiment(**SMALL, seed=seed)], runs, workers=1, checkpoints=states)
         assert len(short.record.results[0]["train_loss"]) == 1
-    for path in states.iterdir():  # a mark that only a run that reads this file can carry on
+    for path in states.glob("*.pt"):  # a mark that only a run that reads this file can carry on
         content = torch.load(path, weights_only=True)
         content["history"]["test_loss"][0] = 7.25
         torch.save(content, path)
@@ -232,7 +232,7 @@ def test_workers_that_always_die_end_the_sweep(tmp_path):
         "import os, signal\nfrom lossnav import experiment, sweep\n"
         "def die(*a, **k):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "if __name__ == '__main__':\n"
-        "    sweep._job = die\n"
+        "    sweep.drive.work = die\n"
         f"    list(sweep.run(sweep.grid({{}}, [0], {SMALL!r}), {str(tmp_path / 'runs')!r}, workers=2))\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=240)
@@ -271,6 +271,6 @@ def records_experiment(folder: Path) -> Experiment:
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "_CONNECT", 0.5)
+    monkeypatch.setattr(sweep.drive, "CONNECT", 0.5)
     with pytest.raises(RuntimeError, match=r"cluster = 'tcp://127\.0\.0\.1:9' cannot be reached"):
         list(sweep.run([Experiment.of(SMALL)], tmp_path, cluster="tcp://127.0.0.1:9"))
