@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from . import __version__
 from ._checks import shown
+from ._writing import replacing
 
 _FORMAT = 1
 _PACKAGES = ("torch", "numpy")
@@ -72,22 +72,15 @@ def new(
 
 
 def save(path: str | os.PathLike[str], record: Record) -> None:
-    """Write a record, whole or not at all: to a temporary file beside ``path``, which is then renamed.
+    """Write a record, whole or not at all.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot hold.
     """
     target = Path(path)
     text = json.dumps({"format": _FORMAT, **asdict(record)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(part).chmod(0o644)  # a temporary file is private, a record is not
-        Path(part).replace(target)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    with replacing(target) as stream:
+        stream.write(text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> Record:

@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._checks import finite
+from .._writing import replacing
 from .values import pair, table, value, vector
 
 NAME = "solve"
@@ -125,12 +124,5 @@ def _json(path: Any, found: dict[str, Any]) -> str:
 def _store(target: Path, found: dict[str, Any]) -> None:
     if target.suffix != ".npz":
         raise ValueError(f"--output = {str(target)!r}, but its name must end in .npz")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(stream, **found)
-        Path(part).chmod(0o644)
-        Path(part).replace(target)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    with replacing(target) as stream:
+        np.savez(stream, **found)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .._checks import shown
+from .._writing import replacing
 
 _FORMAT = 1
 _MAY_DIFFER = ("epochs", "device", "arithmetic")  # a run may be prolonged, or moved; the reason's wording is no setting
@@ -27,18 +26,14 @@ def write(path: Path, content: dict[str, Any]) -> None:
     Raises:
         TypeError: the state holds objects that could not be loaded again without executing code.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(prefix=path.name + ".", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
+    with replacing(path) as stream:
+        try:
             torch.save({"format": _FORMAT, **content}, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
+        except RuntimeError as error:  # torch's writer of archives hides that the disk is full
+            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
         if not path.exists():  # once a run: find out now, not after a crash, that this state cannot be read back
-            _probe(Path(part))
-        Path(part).replace(path)
-    finally:
-        Path(part).unlink(missing_ok=True)
+            stream.flush()
+            _probe(Path(stream.name))
 
 
 def _probe(part: Path) -> None:
