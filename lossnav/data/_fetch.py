@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-import time
-import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from tqdm import tqdm
 
-from ._files import TIMEOUT, DataCorrupted, DataUnavailable, reason
+from .._writing import RENAMES_OPEN_FILES, claim, new_part, parts
+from ._files import TIMEOUT, DataCorrupted, DataUnavailable, made, reason, watched
 
 _CHUNK = 1 << 16  # bytes; a break loses less than one chunk
-_ABANDONED = 120.0  # seconds without a new byte (six times the read timeout) after which a part has no writer
+_IDLE = 120.0  # seconds without a new byte (six times the read timeout) that mean "no writer" where files have no locks
 
 
 def fetch(name: str, target: Path, sha256: str, addresses: Sequence[str]) -> str:
@@ -34,16 +34,17 @@ def fetch(name: str, target: Path, sha256: str, addresses: Sequence[str]) -> str
     Raises:
         DataUnavailable: no address served it; says what went wrong with each.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
+    made(target.parent)
     failures: list[str] = []
-    for address in addresses:
-        try:
-            _obtain(address, target, part, sha256)
-            return address
-        except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
-            failures.append(f"{address}: {reason(error)}")
-    _give_up(part)
+    with _own_part(target) as part:
+        for address in addresses:
+            try:
+                _obtain(address, part, sha256)
+            except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
+                failures.append(f"{address}: {reason(error)}")
+            else:
+                part.replace(target)
+                return address
     tried = "\n  ".join(failures) or "no mirror was given"
     raise DataUnavailable(
         f"{target.name} of {name} could not be downloaded; name a folder that has it by root= or LOSSNAV_DATA, or try "
@@ -57,49 +58,55 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _obtain(address: str, target: Path, part: Path, sha256: str) -> None:
+def _obtain(address: str, part: Path, sha256: str) -> None:
     """Download and verify; what was continued and turns out wrong is downloaded once more from its first byte."""
-    _adopt(target, part)
     while True:
-        continued = part.exists() and part.stat().st_size > 0
+        continued = part.stat().st_size > 0
         _continue(address, part)
         found = file_digest(part)
         if found == sha256:
-            part.replace(target)
             return
-        part.unlink()
+        os.truncate(part, 0)
         if not continued:
             raise DataCorrupted(f"it has the SHA-256 {found[:16]}…, but the official file has {sha256[:16]}…")
 
 
-def _adopt(target: Path, part: Path) -> None:
-    """Take over the longest part that no process writes to, by an atomic rename: of two adopters one wins."""
-    abandoned = []
-    for other in target.parent.glob(f"{target.name}.*.part"):
-        try:
-            status = other.stat()
-        except FileNotFoundError:  # another process took it
-            continue
-        if other != part and time.time() - status.st_mtime > _ABANDONED:
-            abandoned.append((status.st_size, other))
-    own = part.stat().st_size if part.exists() else 0
-    for size, other in sorted(abandoned, reverse=True):
-        try:
-            if size > own:
-                other.replace(part)
-                part.touch()
-                own = size
-            else:
+@contextmanager
+def _own_part(target: Path) -> Iterator[Path]:
+    """Yield the part file that this call alone writes to: the longest that has lost its writer, or else a new one.
+
+    What has arrived is left to the next call, however this one ends; other parts without a writer are removed.
+    """
+    with ExitStack() as open_files:
+        abandoned = []
+        for other in parts(target):
+            with suppress(OSError):  # another process has finished it, or it is another user's
+                stream: IO[bytes] = open_files.enter_context(other.open("r+b"))
+                if claim(stream, _IDLE):
+                    abandoned.append((os.fstat(stream.fileno()).st_size, other))
+        if abandoned:
+            _, part = max(abandoned)
+        else:
+            part, stream = new_part(target)
+            open_files.enter_context(stream)
+        for _, other in abandoned:
+            if other != part:
                 other.unlink()
-        except FileNotFoundError:
-            continue
+        if not RENAMES_OPEN_FILES:
+            open_files.close()
+        part.touch()  # from now on it is not idle
+        try:
+            yield part
+        finally:
+            if part.exists() and not part.stat().st_size:
+                part.unlink()
 
 
 def _continue(address: str, part: Path) -> None:
     """Append to ``part`` what it lacks, or write it anew if the server does not serve ranges."""
     import requests
 
-    begun = part.stat().st_size if part.exists() else 0
+    begun = part.stat().st_size
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={begun}-"} if begun else {})
     with requests.get(address, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == 416:  # nothing is left to send: the digest decides whether it is the file
@@ -109,7 +116,7 @@ def _continue(address: str, part: Path) -> None:
         total = int(answer.headers.get("Content-Length", 0)) + (begun if continued else 0)
         bar = tqdm(
             total=total or None, initial=begun if continued else 0, unit="B", unit_scale=True,
-            desc=part.name.split(".")[0], disable=not sys.stderr.isatty(),
+            desc=part.name.split(".")[0], disable=not watched(),
         )  # fmt: skip
         with bar, part.open("ab" if continued else "wb") as stream:
             for chunk in answer.iter_content(_CHUNK):
@@ -117,11 +124,3 @@ def _continue(address: str, part: Path) -> None:
                 bar.update(len(chunk))
     if total and part.stat().st_size < total:
         raise OSError(f"the connection ended after {part.stat().st_size} of {total} bytes")
-
-
-def _give_up(part: Path) -> None:
-    """Leave what has arrived to the next call, at once: this one writes no more."""
-    if part.exists() and part.stat().st_size:
-        os.utime(part, (0, 0))
-    else:
-        part.unlink(missing_ok=True)

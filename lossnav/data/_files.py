@@ -6,15 +6,14 @@ import gzip
 import hashlib
 import os
 import sys
-import tempfile
-import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._writing import replacing
+
 TIMEOUT = (4.0, 20.0)  # seconds to connect, and between two packets: an offline machine should hear so at once
-_LEFTOVER = 24 * 3600.0  # seconds after which a part file must be of a download that was killed
 
 
 class DataUnavailable(RuntimeError):
@@ -76,13 +75,39 @@ def obtain(
     environment = os.environ.get("LOSSNAV_DATA")
     if environment and (folder := _folder_with(source, Path(environment).expanduser())) is not None:
         return _read_folder(source, folder, "local folder")
-    return _from_cache(source, Path(cache) / source.name if cache else _default_cache(source), download, mirrors)
+    return _from_cache(source, cache_folder(cache) / source.name, download, mirrors)
 
 
-def _default_cache(source: Source) -> Path:
+def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
+    """Return the folder to keep downloads in: the given one, or the user's."""
     import pooch
 
-    return Path(pooch.os_cache("lossnav")) / source.name
+    return Path(cache).expanduser() if cache else Path(pooch.os_cache("lossnav"))
+
+
+def addresses(mirrors: Sequence[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the web folders to try, each with a slash at its end."""
+    if isinstance(mirrors, str):
+        raise ValueError(f"mirrors = {mirrors!r}, but it must be a list of addresses")
+    return tuple(f"{mirror.rstrip('/')}/" for mirror in (usual if mirrors is None else mirrors))
+
+
+def made(folder: Path) -> Path:
+    """Return the folder of the cache, which is made if need be.
+
+    Raises:
+        DataUnavailable: it cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError("it is read-only")
+    except OSError as error:
+        raise DataUnavailable(
+            f"nothing can be downloaded to the cache {folder} ({error.strerror or error}): name another one by cache=, "
+            "or a folder with the files by root= or LOSSNAV_DATA"
+        ) from None
+    return folder
 
 
 def _folder_with(source: Source, root: Path) -> Path | None:
@@ -118,7 +143,7 @@ def _from_cache(source: Source, folder: Path, download: bool, mirrors: Sequence[
                 f"{source.name} is not on this machine (looked in {folder}) and download = False: "
                 "allow the download, or name a folder with the files by root= or LOSSNAV_DATA"
             )
-        origin = _download(source, folder, missing, source.mirrors if mirrors is None else tuple(mirrors))
+        origin = _download(source, folder, missing, addresses(mirrors, source.mirrors))
     contents = {}
     for name, digest in source.sha256.items():
         path = folder / f"{name}.gz"
@@ -126,9 +151,10 @@ def _from_cache(source: Source, folder: Path, download: bool, mirrors: Sequence[
     return Found(contents, origin, str(folder))
 
 
-def _read_verified(path: Path, digest: str, largest: int, remedy: str) -> bytes:
+def _read_verified(path: Path, digest: str, largest: int, remedy: str, *, packed: bool = False) -> bytes:
+    """Return the content; ``packed`` says whether it is gzip, where the name of the file does not."""
     try:
-        content = _decompress(path, largest)
+        content = _decompress(path, largest) if packed or path.suffix == ".gz" else path.read_bytes()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataCorrupted(f"{path} is truncated or damaged ({error}): {remedy}") from None
     found = hashlib.sha256(content).hexdigest()
@@ -139,8 +165,6 @@ def _read_verified(path: Path, digest: str, largest: int, remedy: str) -> bytes:
 
 
 def _decompress(path: Path, largest: int) -> bytes:
-    if path.suffix != ".gz":
-        return path.read_bytes()
     with gzip.open(path) as stream:
         content = stream.read(largest + 1)
         if len(content) > largest:
@@ -150,14 +174,13 @@ def _decompress(path: Path, largest: int) -> bytes:
 
 def _download(source: Source, folder: Path, names: list[str], mirrors: tuple[str, ...]) -> str:
     """Fetch ``names`` into ``folder``, each from the first mirror that has the right bytes; return the mirrors used."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
+    made(folder)
     used: dict[str, None] = {}
     alive = list(mirrors)
     failures: list[str] = []
     for name in names:
         for mirror in list(alive):
-            address = f"{mirror.rstrip('/')}/{name}.gz"
+            address = f"{mirror}{name}.gz"
             try:
                 _download_one(address, folder / f"{name}.gz", source.sha256[name], source.largest)
             except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
@@ -179,30 +202,20 @@ def _download_one(address: str, target: Path, digest: str, largest: int) -> None
     """Download to a file of this call's own, verify, then rename: a reader sees the whole file or none."""
     import pooch
 
-    handle, part = tempfile.mkstemp(prefix=target.stem + ".", suffix=".part.gz", dir=target.parent)
-    os.close(handle)
-    try:
-        fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=TIMEOUT)
-        fetch(address, part, None)
-        _read_verified(Path(part), digest, largest, "the mirror serves something else")
-        Path(part).replace(target)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    with replacing(target) as stream:
+        pooch.HTTPDownloader(progressbar=watched(), timeout=TIMEOUT)(address, stream, None)
+        stream.flush()
+        _read_verified(Path(stream.name), digest, largest, "the mirror serves something else", packed=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what killed downloads left behind; younger part files may belong to a download in progress."""
-    for part in folder.glob("*.part.gz"):
-        try:
-            if time.time() - part.stat().st_mtime > _LEFTOVER:
-                part.unlink()
-        except FileNotFoundError:  # another process swept it first
-            continue
+def watched() -> bool:
+    """Return whether somebody sees what is written to stderr, who may like to see a bar."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def reason(error: Exception) -> str:
     """Return one line on what went wrong with an address."""
     text = str(error)
     if isinstance(error, DataCorrupted):  # the part file's name helps nobody
-        text = text.split(".part.gz ", 1)[-1]
+        text = text.split(".part ", 1)[-1]
     return f"{type(error).__name__}: {text if len(text) <= 200 else text[:197] + '...'}"

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .._checks import finite
+from .._checks import whole
 
 
 class Augmentation(Protocol):
@@ -47,8 +47,7 @@ class CropFlip:
     flip: bool = True
 
     def __post_init__(self) -> None:
-        if int(finite("pad", self.pad, low=0)) != self.pad:
-            raise ValueError(f"pad = {self.pad!r}, but it must be a whole number")
+        object.__setattr__(self, "pad", whole("pad", self.pad, low=0))
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """Return (count, 3) whole numbers: rows and columns to shift by, in −pad … pad, and 1 to mirror, else 0."""

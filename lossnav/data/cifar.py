@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ._fetch import fetch, file_digest
-from ._files import DataCorrupted, DataUnavailable
+from ._files import DataCorrupted, DataUnavailable, addresses, cache_folder
 from .dataset import Dataset, Provenance, from_pixels
 from .pictures import find_pictures, load_pictures
 
@@ -40,6 +41,8 @@ _LARGEST = 64 * 2**20  # no batch is larger
 _LICENCE = "A. Krizhevsky, V. Nair, G. Hinton (2009); no licence stated"
 _OFFICIAL = "CIFAR-10 (official files)"
 
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zlib.error, zipfile.BadZipFile)
+
 Pixels = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
@@ -48,7 +51,7 @@ def load_cifar10(
     cache: str | os.PathLike[str] | None,
 ) -> Dataset:  # fmt: skip
     """Return CIFAR-10; see ``load`` for where it is looked for."""
-    keep = Path(cache) if cache else _user_cache()
+    keep = cache_folder(cache)
     if root is not None:
         loader = _local(Path(root).expanduser(), keep)
         if loader is None:
@@ -68,20 +71,16 @@ def load_cifar10(
                 f"CIFAR-10 is not on this machine (looked in {archive.parent}) and download = False: "
                 "allow the download of 170 MB, or name a folder with the files by root= or LOSSNAV_DATA"
             )
-        addresses = [f"{mirror.rstrip('/')}/{_ARCHIVE}" for mirror in (_MIRRORS if mirrors is None else mirrors)]
-        origin = fetch("CIFAR-10", archive, _ARCHIVE_SHA256, addresses)
+        places = [f"{mirror}{_ARCHIVE}" for mirror in addresses(mirrors, _MIRRORS)]
+        origin = fetch("CIFAR-10", archive, _ARCHIVE_SHA256, places)
     return _from_archive(archive, origin, "delete it, and it will be downloaded again")
-
-
-def _user_cache() -> Path:
-    import pooch
-
-    return Path(pooch.os_cache("lossnav"))
 
 
 def _local(root: Path, cache: Path) -> Callable[[], Dataset] | None:
     """Return what loads the CIFAR-10 below ``root``: official files before copies, exact copies before lossy ones."""
     if root.is_file():
+        if root.name == _ARCHIVE:
+            return lambda: _from_archive(root, "local file", f"replace it by the official {_ARCHIVE}")
         return (lambda: _from_npz(root)) if root.suffix == ".npz" else None
     folders = (root, root / "cifar10")
     for folder in (inside for outside in folders for inside in (outside, outside / _INSIDE)):
@@ -95,7 +94,7 @@ def _local(root: Path, cache: Path) -> Callable[[], Dataset] | None:
             return lambda: _from_npz(folder / "cifar10.npz")
     for folder in (*folders, root / "cifar10-jpeg"):
         if (found := find_pictures(folder)) is not None:
-            return lambda: load_pictures("cifar10", "CIFAR-10", found, _LICENCE, cache / "cifar10")
+            return lambda: load_pictures("cifar10", "CIFAR-10", found, _LICENCE, cache / "cifar10", (32, 32), 10)
     return None
 
 
@@ -120,8 +119,8 @@ def _from_archive(archive: Path, origin: str, remedy: str) -> Dataset:
 
 def _member(archive: tarfile.TarFile, name: str) -> bytes:
     entry = archive.getmember(name)
-    stream = archive.extractfile(entry)
-    if stream is None or entry.size > _LARGEST:
+    stream = archive.extractfile(entry) if entry.isreg() and entry.size <= _LARGEST else None  # and no link
+    if stream is None:
         raise EOFError(f"its {name} is not a file of at most {_LARGEST} bytes")
     return stream.read()
 
@@ -158,13 +157,15 @@ def parse_batch(content: bytes, name: str) -> tuple[Tensor, Tensor]:
 def _from_npz(path: Path) -> Dataset:
     """Read arrays x_train (N, 32, 32, 3) or (N, 3, 32, 32), y_train (N,), x_test, y_test, and perhaps ``label``."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("x_train", "y_train", "x_test", "y_test")}
-            label = str(file["label"]) if "label" in file else f"CIFAR-10 (local copy {path.name})"
-    except (OSError, ValueError, KeyError, EOFError, zlib.error) as error:
+            label = str(file["label"][()]) if "label" in file else f"CIFAR-10 (local copy {path.name})"
+    except _UNREADABLE as error:
         raise DataCorrupted(
             f"{path} is not an .npz file of the arrays x_train, y_train, x_test, y_test ({error}): make it again"
         ) from None
+    if label == _OFFICIAL or not label or not label.isprintable():
+        raise DataCorrupted(f"{path}: label = {label!r}, but it must be a line that says which copy this is")
     train = _checked(path, "train", arrays["x_train"], arrays["y_train"])
     test = _checked(path, "test", arrays["x_test"], arrays["y_test"])
     digest = {path.name: file_digest(path)}

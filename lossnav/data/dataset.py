@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import finite
+from .._checks import whole
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Split:
         """
         slope, shift = self._affine
         pixels = self.x[index] if change is None else change(self.x[index])
-        return pixels.to(torch.float32).mul_(slope).sub_(shift), self.y[index]
+        return pixels.to(torch.float32, copy=True).mul_(slope).sub_(shift), self.y[index]
 
     @cached_property
     def _affine(self) -> tuple[Tensor, Tensor]:
@@ -57,7 +57,8 @@ class Split:
 
     def head(self, count: int) -> Split:
         """Return the first ``count`` examples."""
-        finite("count", count, low=1, high=len(self))
+        if whole("count", count, low=1) > len(self):
+            raise ValueError(f"count = {count}, but it must be a whole number >= 1 and <= {len(self)}")
         return replace(self, x=self.x[:count], y=self.y[:count])
 
 
@@ -143,7 +144,8 @@ def from_pixels(
 ) -> Dataset:
     """Return the data set of uint8 images (N, C, H, W) and labels, x_train, y_train, x_test, y_test.
 
-    Mean and standard deviation are computed from all pixels of the training images, exactly (integer sums).
+    Mean and standard deviation are computed from all pixels of the training images, exactly (integer sums). A channel
+    whose pixels are all equal has no deviation to divide by: it is only shifted to 0.
     """
     x_train, y_train, x_test, y_test = pixels
     mean, std = [], []
@@ -152,7 +154,8 @@ def from_pixels(
         values = torch.arange(len(counts), dtype=torch.float64) / scale
         centre = (counts @ values / counts.sum()).item()
         mean.append(centre)
-        std.append((counts @ (values - centre) ** 2 / counts.sum()).sqrt().item())
+        deviation = (counts @ (values - centre) ** 2 / counts.sum()).sqrt().item()
+        std.append(deviation if counts.count_nonzero() > 1 else 1.0)
     rest = (scale, tuple(mean), tuple(std))
     train = Split(x_train.contiguous(), y_train.to(torch.int64), *rest)
     test = Split(x_test.contiguous(), y_test.to(torch.int64), *rest)

@@ -51,8 +51,8 @@ def load(
 
     Args:
         name: "mnist", "digits" or "cifar10".
-        root: folder with the files, or with a folder ``mnist/`` or ``cifar10/`` that has them; for CIFAR-10 also an
-            ``.npz`` file. Nothing else is looked at then.
+        root: folder with the files, or with a folder ``mnist/`` or ``cifar10/`` that has them; for CIFAR-10 also the
+            archive itself or an ``.npz`` file. Nothing else is looked at then.
         download: whether the files may be downloaded when they are not on this machine.
         mirrors: web folders to download from instead of the public ones.
         cache: folder to keep downloads in, instead of the user's cache.

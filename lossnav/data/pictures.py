@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import sys
+import lzma
 import tarfile
-import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,8 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ._files import DataCorrupted, DataUnavailable
+from .._writing import replacing
+from ._files import DataCorrupted, DataUnavailable, watched
 from .dataset import Dataset, Provenance, from_pixels
 
 _EXACT, _LOSSY = (".png", ".bmp", ".ppm"), (".jpg", ".jpeg", ".webp")
@@ -33,27 +33,31 @@ def find_pictures(folder: Path) -> Path | None:
     return folder if (folder / "train").is_dir() and (folder / "test").is_dir() else None
 
 
-def load_pictures(name: str, title: str, source: Path, licence: str, cache: Path) -> Dataset:
-    """Return the data set of pictures, labelled by how they are compressed.
+def load_pictures(
+    name: str, title: str, source: Path, licence: str, cache: Path, size: tuple[int, int], count: int
+) -> Dataset:
+    """Return the data set of pictures of ``size`` (height, width) in ``count`` classes, labelled by their compression.
 
     Classes are numbered in alphabetical order. Each split is put into one fixed random order: files come sorted by
     class, and ``Dataset.head`` should give a sample of all. Decoding 60,000 pictures takes many seconds, so the arrays
     are kept in ``cache`` under the SHA-256 of the files.
 
     Raises:
-        DataCorrupted: a file is no picture, is named otherwise, or has another size than the first one.
+        DataCorrupted: a file is no picture or has another size, or the number of classes is another one.
         DataUnavailable: pillow, which decodes, is missing.
     """
-    files = {path: content for path, content in _read(source) if path.suffix.lower() in _EXACT + _LOSSY}
+    files = dict(_read(source))
     splits = {split: sorted(path for path in files if path.parts[0] == split) for split in ("train", "test")}
     classes = sorted({path.parts[1] for path in splits["train"]})
     if not splits["train"] or not splits["test"] or classes != sorted({path.parts[1] for path in splits["test"]}):
         raise DataCorrupted(f"{source} must have the same classes, each with pictures, in train/ and in test/")
+    if len(classes) != count:
+        raise DataCorrupted(f"{source} has {len(classes)} classes, but {title} has {count}: it is something else")
     digest = _digest(files)
     kinds = {path.suffix.lower() for path in files}
     copy = "JPEG copy" if kinds <= {".jpg", ".jpeg"} else "lossy copy" if kinds & set(_LOSSY) else "picture files"
     kept = cache / f"{_MEMORY}-{digest[:16]}.npz"
-    arrays = _remembered(kept) or _decode(source, files, splits, kept)
+    arrays = _remembered(kept) or _decode(source, files, splits, size, kept)
     pixels = [torch.from_numpy(arrays[split]).permute(0, 3, 1, 2) for split in ("train", "test")]
     labels, orders = [], []
     for split in ("train", "test"):
@@ -67,21 +71,43 @@ def load_pictures(name: str, title: str, source: Path, licence: str, cache: Path
 
 
 def _read(source: Path) -> Iterator[tuple[Path, bytes]]:
-    """Yield name, as split/class/file, and content of each file."""
+    """Yield name, as split/class/file, and content of each picture."""
     if source.is_dir():
-        for path in sorted(source.glob("*/*/*")):
-            if path.is_file() and path.stat().st_size <= _LARGEST:
-                yield path.relative_to(source), path.read_bytes()
+        for split in ("train", "test"):
+            for path in sorted((source / split).glob("*/*")):
+                if path.is_file() and _is_picture(source, name := path.relative_to(source), path.stat().st_size):
+                    yield name, path.read_bytes()
         return
     try:
         with tarfile.open(source) as archive:
             for entry in archive:
-                stream = archive.extractfile(entry) if entry.isfile() and entry.size <= _LARGEST else None
-                name = Path(entry.name)
-                if stream is not None and len(name.parts) == 3:
+                if entry.isreg() and _is_picture(source, name := Path(entry.name), entry.size):
+                    stream = archive.extractfile(entry)
+                    assert stream is not None  # it is a regular file
                     yield name, stream.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
+            if source.suffix == ".tar":  # the compressed ones end with a checksum
+                _check_end(archive)
+    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise DataCorrupted(f"{source} is truncated or damaged ({error}): replace it") from None
+
+
+def _is_picture(source: Path, name: Path, size: int) -> bool:
+    """Return whether a file is one of the data set's; hidden ones are what some systems add of their own."""
+    if len(name.parts) != 3 or name.parts[0] not in ("train", "test") or name.suffix.lower() not in _EXACT + _LOSSY:
+        return False
+    if any(part.startswith(".") for part in name.parts):
+        return False
+    if size > _LARGEST:
+        raise DataCorrupted(f"{source}: {name} has {size} bytes, but a picture has at most {_LARGEST}")
+    return True
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """Raise unless the archive ends by a block of zeros: ``tarfile`` takes half a header for the end, too."""
+    assert archive.fileobj is not None  # it is open
+    archive.fileobj.seek(archive.offset)
+    if archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise EOFError("it has no end")
 
 
 def _digest(files: dict[Path, bytes]) -> str:
@@ -94,24 +120,27 @@ def _digest(files: dict[Path, bytes]) -> str:
 
 
 def _decode(
-    source: Path, files: dict[Path, bytes], splits: dict[str, list[Path]], kept: Path
+    source: Path, files: dict[Path, bytes], splits: dict[str, list[Path]], size: tuple[int, int], kept: Path
 ) -> dict[str, NDArray[np.uint8]]:
     try:
         from PIL import Image
     except ImportError:
         raise DataUnavailable(f"{source} holds pictures, and pillow decodes them: pip install pillow") from None
     arrays: dict[str, NDArray[np.uint8]] = {}
-    bar = tqdm(total=len(files), desc="decoding", unit="picture", disable=not sys.stderr.isatty())
+    bar = tqdm(total=len(files), desc="decoding", unit="picture", disable=not watched())
     with bar:
         for split, paths in splits.items():
             images = []
             for path in paths:
                 try:
-                    images.append(np.asarray(Image.open(io.BytesIO(files[path])).convert("RGB")))
-                except (OSError, ValueError, SyntaxError) as error:
+                    with Image.open(io.BytesIO(files[path])) as picture:
+                        if (found := (picture.height, picture.width)) == size:  # said by the header, before decoding
+                            images.append(np.asarray(picture.convert("RGB")))
+                except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
                     raise DataCorrupted(f"{source}: {path} is no picture ({error}): replace it") from None
-                if images[-1].shape != images[0].shape:
-                    raise DataCorrupted(f"{source}: {path} is {images[-1].shape}, but the first is {images[0].shape}")
+                if found != size:
+                    what = f"has {found[0]} × {found[1]} pixels, but {size[0]} × {size[1]} are wanted"
+                    raise DataCorrupted(f"{source}: {path} {what}")
                 bar.update()
             arrays[split] = np.stack(images)
     _remember(kept, arrays)
@@ -121,14 +150,8 @@ def _decode(
 def _remember(kept: Path, arrays: dict[str, NDArray[np.uint8]]) -> None:
     """Keep the decoded arrays, if the cache can be written; whole or not at all."""
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(prefix=kept.stem, suffix=".part", dir=kept.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                np.savez(stream, **arrays)  # type: ignore[arg-type]
-            Path(part).replace(kept)
-        finally:
-            Path(part).unlink(missing_ok=True)
+        with replacing(kept) as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
     except OSError:
         return  # a read-only or full disk costs the time of decoding, nothing else
 

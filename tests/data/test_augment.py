@@ -21,13 +21,14 @@ def one_by_one(pixels: np.ndarray, choices: np.ndarray, pad: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("pad", "flip"), [(4, True), (4, False), (1, True), (0, True), (0, False), (9, True)])
-@pytest.mark.parametrize("shape", [(3, 32, 32), (1, 8, 6)])
-def test_equals_the_per_image_definition(pad, flip, shape):
+@pytest.mark.parametrize("shape", [(3, 32, 32), (1, 8, 6), (2, 1, 1), (1, 1, 5)])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_equals_the_per_image_definition(pad, flip, shape, dtype):
     augment = data.CropFlip(pad, flip)
-    pixels = torch.randint(1, 256, (40, *shape), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    pixels = torch.randint(1, 256, (40, *shape), generator=torch.Generator().manual_seed(1)).to(dtype)
     choices = augment.draw(40, torch.Generator().manual_seed(2))
     changed = augment(pixels, choices)
-    assert changed.dtype == torch.uint8
+    assert changed.dtype == dtype
     np.testing.assert_array_equal(changed.numpy(), one_by_one(pixels.numpy(), choices.numpy(), pad))
     assert flip == bool(choices[:, 2].any())
 
@@ -60,7 +61,7 @@ def test_a_batch_is_changed_before_it_is_normalised():
     assert torch.equal(same, digits.train.batch(index)[0]) and torch.equal(labels, digits.train.y[index])
 
 
-@pytest.mark.parametrize("pad", [-1, 1.5, float("nan"), "4"])
+@pytest.mark.parametrize("pad", [-1, 1.5, 4.0, True, float("nan"), "4"])
 def test_a_bad_pad_is_named(pad):
     with pytest.raises(ValueError, match=r"^pad = "):
         data.CropFlip(pad=pad)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import http.server
 import io
 import os
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +95,8 @@ class Web(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         limit = self.server.limit
         self.wfile.write(content[begin:] if limit is None else content[begin : begin + limit])
+        self.wfile.flush()
+        time.sleep(self.server.stall)
 
     def log_message(self, *args):
         pass
@@ -97,12 +104,12 @@ class Web(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def mirror(tmp_path, archive):
-    """Return a running server of the archive with attributes ``address``, ``seen``, ``limit`` and ``ranges``."""
+    """Return a running server of the archive; ``limit``, ``ranges`` and ``stall`` make it a bad one."""
     folder = tmp_path / "web"
     folder.mkdir()
     (folder / "cifar-10-binary.tar.gz").write_bytes(archive)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Web, directory=str(folder)))
-    server.seen, server.limit, server.ranges = [], None, True
+    server.seen, server.limit, server.ranges, server.stall = [], None, True, 0
     server.address, server.folder = f"http://127.0.0.1:{server.server_port}/", folder
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
@@ -188,8 +195,37 @@ def test_a_part_that_is_being_written_is_left_alone(mirror, tmp_path):
     part = tmp_path / "cifar10" / "cifar-10-binary.tar.gz.0.part"
     part.parent.mkdir()
     part.write_bytes(b"x" * 100)
-    data.load("cifar10", mirrors=[mirror.address], cache=tmp_path)
+    with part.open("ab") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        data.load("cifar10", mirrors=[mirror.address], cache=tmp_path)
     assert mirror.seen == [None] and part.read_bytes() == b"x" * 100
+
+
+DOWNLOAD = """
+import sys
+from lossnav.data import _fetch
+_fetch._CHUNK = 1000
+_fetch.fetch("CIFAR-10", _fetch.Path(sys.argv[1]), sys.argv[2], [sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_download_that_is_killed_is_continued_at_once(mirror, batches, archive, tmp_path, how):
+    """The server stalls after half of the file; the next call does not begin again, however soon it comes."""
+    mirror.limit, mirror.stall = len(archive) // 2, 20
+    target = tmp_path / "cifar10" / "cifar-10-binary.tar.gz"
+    words = [str(target), hashlib.sha256(archive).hexdigest(), mirror.address + target.name]
+    process = subprocess.Popen([sys.executable, "-c", DOWNLOAD, *words], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if sum(part.stat().st_size for part in target.parent.glob("*.part")) > mirror.limit - 1000:
+            break
+        time.sleep(0.1)
+    process.send_signal(how)
+    process.wait()
+    mirror.limit, mirror.stall = None, 0
+    same_as(data.load("cifar10", mirrors=[mirror.address], cache=tmp_path), batches)
+    assert mirror.seen[0] is None and int(mirror.seen[1].removeprefix("bytes=")[:-1]) > len(archive) // 2 - 1000
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
 
 
 def test_concurrent_downloads_agree(mirror, tmp_path):
@@ -366,11 +402,10 @@ def test_the_real_copy_says_that_it_is_lossy(tmp_path):
 
 
 def test_parts_are_adopted_by_one_process_only(tmp_path):
-    target = tmp_path / "big"
     for k, size in enumerate((10, 30, 20)):
-        old = tmp_path / f"big.{k}.part"
-        old.write_bytes(b"x" * size)
-        os.utime(old, (0, 0))
-    own = tmp_path / "big.own.part"
-    _fetch._adopt(target, own)
-    assert own.stat().st_size == 30 and [p.name for p in tmp_path.iterdir()] == ["big.own.part"]
+        (tmp_path / f"big.{k}.part").write_bytes(b"x" * size)
+    with _fetch._own_part(tmp_path / "big") as first, _fetch._own_part(tmp_path / "big") as second:
+        assert first.name == "big.1.part" and first.stat().st_size == 30
+        assert second != first and second.stat().st_size == 0
+        assert sorted(tmp_path.iterdir()) == sorted([first, second])
+    assert list(tmp_path.iterdir()) == [first]
