@@ -146,6 +146,31 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
     return figure
 
 
+def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figure:
+    """Draw the ratio of two rules' step lengths along the first steps of training, a line for each network.
+
+    Args:
+        ratios: network → ratio after each step.
+        found: network → ratio of the rates that did best, drawn as a mark to the right of the last step.
+
+    Returns:
+        The figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.8, 3.2))
+    end = max(len(np.asarray(values)) for values in ratios.values())
+    for network in _ordered(ratios):
+        values, (mark, shift) = np.asarray(ratios[network], dtype=np.float64), _NETWORKS[network]
+        steps = np.arange(1, len(values) + 1)
+        look: dict[str, Any] = {"color": COLOURS["ink"], "marker": mark, "mec": "white", "mew": 0.6}
+        ax.plot(steps, values, lw=1.4, ms=5, markevery=5, label=_NAMES[network], **look)
+        ax.plot(end * (1.08 + 0.15 * shift), found[network], ms=8, ls="none", **look)
+    ax.axvline(end * 1.03, color=COLOURS["quiet"], lw=0.8, ls=":")
+    ax.set(yscale="log", xlabel="step", ylabel="ratio", xlim=(0, end * 1.13))
+    ax.grid(axis="y")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
 def transfer(costs: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw what a borrowed learning rate costs, a row for each way to borrow it and a mark for each network.
 

@@ -98,6 +98,19 @@ def test_basins_are_in_units_of_the_papers_rate_and_a_diverged_run_guesses():
         np.testing.assert_allclose(dots(ax)[0], [31, 41])
 
 
+def test_lengths_are_lines_and_the_best_ratios_stand_right_of_them():
+    figure = cifar.lengths({"vit": [9.0, 8.0], "cnn": [100.0, 50.0, 20.0]}, {"vit": 30.0, "cnn": 200.0})
+    ax = figure.axes[0]
+    drawn = lines(ax)
+    assert list(drawn) == ["CNN", "ViT"]
+    np.testing.assert_allclose(drawn["CNN"].get_ydata(), [100, 50, 20])
+    np.testing.assert_allclose(drawn["ViT"].get_xdata(), [1, 2])
+    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    np.testing.assert_allclose([line.get_ydata()[0] for line in marks], [200, 30])
+    assert all(3 < line.get_xdata()[0] < ax.get_xlim()[1] for line in marks)
+    assert [line.get_marker() for line in marks] == [drawn[n].get_marker() for n in ("CNN", "ViT")]
+
+
 def test_transfer_marks_each_network_in_its_row():
     figure = cifar.transfer({"one way": {"cnn": 1.0, "vit": 3.0}, "another": {"resnet": -0.5}})
     ax = figure.axes[0]
