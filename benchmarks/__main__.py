@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import gc
 import importlib
+import os
 import sys
 import time
 from pathlib import Path
 
-from benchmarks.report import FOLDER, Settings, is_busy, load_average, store
+from benchmarks import machine
+from benchmarks.report import FOLDER, Report, Settings, store
 
-BENCHMARKS = ("action", "data", "optimizers", "seeds", "update")  # modules with a function run(settings) -> Report
+ON_DEVICE = ("data", "optimizers", "seeds", "step")  # modules with a function run(settings) -> Report
+BENCHMARKS = tuple(sorted(("action", "update", *ON_DEVICE)))
 HELP = {
     "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",
-    "--device": "for the benchmarks that have tensors: cpu, cuda, mps",
-    "--threads": "number of threads (default: what torch and numpy choose)",
+    "--device": f"cpu, cuda or mps, of {', '.join(ON_DEVICE)}; the others have no tensors",
+    "--threads": "number of threads (default: what each benchmark says)",
     "--quick": "a tiny problem, to see that it runs; judges and keeps nothing",
     "--output": "folder to keep the tables in (default: benchmarks/results)",
 }
@@ -28,10 +33,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=HELP["--quick"])
     parser.add_argument("--output", type=Path, default=FOLDER, metavar="FOLDER", help=HELP["--output"])
     given = parser.parse_args(arguments)
-    names = list(BENCHMARKS) if given.names in ([], ["all"]) else given.names
+    known = BENCHMARKS if given.device == "cpu" else ON_DEVICE
+    names = known if given.names in ([], ["all"]) else given.names
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"NAME = {unknown[0]!r}, but it must be one of {', '.join(BENCHMARKS)}, or all")
+    if homeless := [name for name in names if name not in known]:
+        parser.error(f"--device = {given.device!r}, but {homeless[0]} has no tensors: leave it out")
+    if given.threads is not None and given.threads < 1:
+        parser.error(f"--threads = {given.threads}, but it must be at least 1")
     settings = Settings(given.device, given.threads, given.quick)
     met = [run(name, settings, given.output) for name in names]
     return 0 if all(met) else 1
@@ -39,15 +49,23 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(name: str, settings: Settings, folder: Path) -> bool:
     """Run one benchmark and return whether it met all that it was to meet."""
-    if is_busy() and not settings.quick:
-        print(f"{name}: the machine is busy (load {load_average()}); measure again when it is not", file=sys.stderr)
-    load, begin = load_average(), time.perf_counter()
-    report = importlib.import_module(f"benchmarks.{name}").run(settings)
-    duration = time.perf_counter() - begin
-    print(f"\n== {name}: {report.device}; load before the run {load}\n{report.table()}", flush=True)
+    benchmark = importlib.import_module(f"benchmarks.{name}")
+    before = None if settings.quick else machine.look()
+    if machine.is_busy(before):
+        print(f"{name}: other processes keep {before:.1f} cores busy; measure again when not", file=sys.stderr)
+    start, begin = time.perf_counter(), machine.Clock.read()
+    report: Report = benchmark.run(settings)
+    duration = time.perf_counter() - start
+    gc.collect()  # processes that the benchmark started and forgot end here, and count as its own
+    during = machine.others(begin, machine.Clock.read())
+    if machine.is_busy(during) and not settings.quick:
+        warning = f"the machine was busy: other processes held {during:.1f} of {os.cpu_count()} cores"
+        report = dataclasses.replace(report, notes=[*report.notes, warning])
+    print(f"\n== {name}: {report.device}\n{report.table()}", flush=True)
     if settings.quick:
         return True
-    print(report.verdict(), flush=True)
+    load = machine.in_words(before, during)
+    print(f"load: {load}\n{report.verdict()}", flush=True)
     suffix = "" if settings.device == "cpu" else f"-{settings.device.partition(':')[0]}"
     options = "" if settings.device == "cpu" else f" --device {settings.device}"
     options += "" if settings.threads is None else f" --threads {settings.threads}"

@@ -13,6 +13,7 @@ import torch
 from tqdm import tqdm
 
 import lossnav as ln
+from benchmarks.machine import threads
 from benchmarks.report import Report, Settings
 from benchmarks.timing import spread
 from lossnav.trajectory import discrete, newton
@@ -53,10 +54,8 @@ def by_gradient_steps(steps: int) -> tuple[np.ndarray, float]:
 
 
 def run(settings: Settings) -> Report:
-    before = torch.get_num_threads()
-    torch.set_num_threads(settings.threads or 1)  # fifty points are no work for two
     steps, repeats = (60, 3) if settings.quick else (STEPS, REPEATS)
-    try:
+    with threads(settings.threads or 1) as count:  # fifty points are no work for two
         by_newton()
         times = []
         for _ in range(repeats):
@@ -66,8 +65,6 @@ def run(settings: Settings) -> Report:
         begin = time.perf_counter()
         theirs, slope = by_gradient_steps(steps)
         slow = time.perf_counter() - begin
-    finally:
-        torch.set_num_threads(before)
     fast = spread(times)
     gap = float(np.max(np.abs(ours.path - theirs)))
     return Report(
@@ -84,6 +81,6 @@ def run(settings: Settings) -> Report:
             f"same minimiser to 1e-6: the paths are {gap:.1e} apart": gap <= 1e-6,
         },
         config={"horizon": HORIZON, "intervals": INTERVALS, "gamma": GAMMA, "steps": steps, "rate": RATE,
-                "repeats": repeats, "threads": settings.threads or 1},
+                "repeats": repeats, "threads": count},
         notes=[f"Newton: {repeats} runs; the gradient steps once"],
     )  # fmt: skip

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from benchmarks import machine
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
-from lossnav import data, records
+from lossnav import data
 
 IMAGES, BATCH, ROUNDS, LIMIT = 12_800, 128, 9, 60.0  # LIMIT in seconds
 PAD = 4
@@ -117,12 +118,8 @@ def measure(settings: Settings, changed: bool) -> tuple[dict[str, list[float]], 
 
 
 def run(settings: Settings) -> Report:
-    before = torch.get_num_threads()
-    torch.set_num_threads(settings.threads or 1)  # as many as a worker of the loader has
-    try:
+    with machine.threads(settings.threads or 1) as count:  # as many as a worker of the loader has
         found = {words: measure(settings, words != "normalise") for words in ("crop, flip, normalise", "normalise")}
-    finally:
-        torch.set_num_threads(before)
     rows, checks = [], {}
     size = 16 if settings.quick else BATCH
     for words, (times, apart) in found.items():
@@ -135,15 +132,14 @@ def run(settings: Settings) -> Report:
             if name != OURS:
                 checks[f"{words}: {name} takes longer, {against} times ours"] = against.median > 1
         checks[f"{words}: the same images, {apart:.0e} apart"] = apart <= 1e-5
-    device = torch.device(settings.device)
     return Report(
         columns=["a batch", "ms", "1st quartile", "3rd", "images/s", "times ours", "1st quartile", "3rd"],
         formats=[".2f", ".2f", ".2f", ",.0f", ".1f", ".1f", ".1f"],
         rows=rows,
         checks=checks,
         config={"images": IMAGES, "shape": [3, 32, 32], "batch_size": BATCH, "pad": PAD, "rounds": ROUNDS,
-                "threads": settings.threads or 1},
-        device=torch.cuda.get_device_name(device) if device.type == "cuda" else records.processor(),
-        notes=[f"an epoch of {IMAGES // BATCH} batches, divided by their number; our way on {settings.threads or 1} "
-               "thread(s), a loader's workers on one each"],
+                "threads": count},
+        device=machine.name(settings.device),
+        notes=[f"an epoch of {IMAGES // BATCH} batches, divided by their number; our way on {count} thread(s), a "
+               "loader's workers on one each"],
     )  # fmt: skip

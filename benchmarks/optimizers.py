@@ -15,9 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks import machine
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
-from lossnav import optim, records
+from lossnav import optim
 
 Shape = tuple[int, ...]
 LARGE: list[Shape] = [(1000, 1000)] * 20
@@ -96,17 +97,12 @@ def _waiter(device: torch.device) -> Callable[[], object]:
 
 def run(settings: Settings) -> Report:
     device = torch.device(settings.device)
-    before = torch.get_num_threads()
-    torch.set_num_threads(settings.threads or before)
-    try:
+    with machine.threads(settings.threads) as count:
         shapes: list[Shape] = [(100, 100)] * 2 if settings.quick else LARGE
         large, states = measure(shapes, device, 2 if settings.quick else ROUNDS)
         small, _ = measure(SMALL, device, 2 if settings.quick else 2 * ROUNDS)
-        threads = torch.get_num_threads()
-    finally:
-        torch.set_num_threads(before)
-    count = sum(torch.Size(shape).numel() for shape in shapes)
-    moved = {ADD: 3 * 4 * count, **{name: (3 + 2 * s) * 4 * count for name, s in states.items()}}
+    size = sum(torch.Size(shape).numel() for shape in shapes)
+    moved = {ADD: 3 * 4 * size, **{name: (3 + 2 * s) * 4 * size for name, s in states.items()}}
     speed = {name: moved[name] / spread(times).median for name, times in large.items()}
     rows = []
     for name in (ADD, *states):
@@ -123,9 +119,9 @@ def run(settings: Settings) -> Report:
         rows=rows,
         checks=judge(large, states, speed[OURS] / speed[ADD]),
         config={"shapes": f"{len(shapes)} of {shapes[0]}", "small": f"{len(SMALL)} of (64,) and (64, 64)",
-                "dtype": "float32", "threads": threads, "rounds": len(large[OURS]), "lr": RATE},
-        device=records.processor() if device.type == "cpu" else _name(device),
-        notes=[f"medians of {len(large[OURS])} rounds in which all take turns; {threads} threads", _third()],
+                "dtype": "float32", "threads": count, "rounds": len(large[OURS]), "lr": RATE},
+        device=machine.name(device),
+        notes=[f"medians of {len(large[OURS])} rounds in which all take turns; {count} threads", _third()],
     )  # fmt: skip
 
 
@@ -138,10 +134,6 @@ def judge(large: dict[str, list[float]], states: dict[str, int], share: float) -
         f"at least 75 % of the bandwidth of an addition: {100 * share:.0f} %": share >= 0.75,
         f"one state tensor: {states[OURS]}": states[OURS] == 1,
     }
-
-
-def _name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _third() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,7 +74,7 @@ def store(report: Report, name: str, command: str, duration: float, load: str, f
 
     Args:
         report: the report. name: its file, without suffix. command: what to type to measure again.
-        duration: wall time of the benchmark in seconds. load: what else the machine did. folder: where to.
+        duration: wall time of the benchmark in seconds. load: what else the machine did, in words. folder: where to.
     """
     path = folder / f"{name}.json"
     record = records.new(
@@ -92,19 +91,3 @@ def store(report: Report, name: str, command: str, duration: float, load: str, f
     )  # fmt: skip
     records.save(path, record)
     return path
-
-
-def is_busy() -> bool:
-    """Return whether other work holds more than a quarter of the cores: threads that wait for each other then stall."""
-    try:
-        return os.getloadavg()[0] > (os.cpu_count() or 1) / 4
-    except OSError:
-        return False
-
-
-def load_average() -> str:
-    """Return the load of the last minute against the number of cores, as a reader needs it to judge times."""
-    try:
-        return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    except OSError:
-        return "unknown"

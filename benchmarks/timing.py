@@ -41,6 +41,7 @@ def take_turns(
     warm_up: int = 2,
     limit: float = math.inf,
     wait: Callable[[], object] = lambda: None,
+    prepare: Callable[[str], object] = lambda name: None,
 ) -> dict[str, list[float]]:
     """Return the seconds of each contender in each round.
 
@@ -53,6 +54,7 @@ def take_turns(
         warm_up: calls of each before the first round.
         limit: seconds after which no new round begins, once there are three: a busy machine may be very slow.
         wait: returns when the device has nothing more to do; called before and after each measured call.
+        prepare: called with a contender's name before each of its measured calls, off the clock.
     """
     for call in contenders.values():
         for _ in range(warm_up):
@@ -68,6 +70,7 @@ def take_turns(
                 break
             shuffle(order)
             for name in order:
+                prepare(name)
                 wait()
                 begin = time.perf_counter()
                 contenders[name]()

@@ -2,13 +2,18 @@
 
     R = √(γ²/4 + ηkH) − γ/2,   Δθ = −(I − e^{−RΔt}) H⁻¹g
 
-The error is measured against the same step in 60 digits, from the matrix that both are given.
+The error is measured against the same step in 60 digits, from the matrix that both are given. Threads help large
+matrices and hamper small ones, so each way is timed with one thread and with several, and appears with what suits it.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 
 import mpmath
@@ -16,14 +21,28 @@ import numpy as np
 import scipy.linalg
 
 import lossnav as ln
+from benchmarks import machine
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
 
-GAMMA, DT, ROUNDS = 1.0, 0.1, 30
+GAMMA, DT = 1.0, 0.1
+ROUNDS, LIMIT = 15, 15.0  # seconds a problem
+TURN, REST = 0.02, 0.03  # seconds: of a turn, at least; before it, until OpenBLAS's threads no longer look for work
 SPECTRA = {"1e-2 … 1e2": (-2, 2), "1e-12 … 1e2": (-12, 2)}
 SIZES = (2, 10, 100, 400)
 LARGE = 100  # from here on arithmetic outweighs the checks of arguments, which the scipy route leaves out
 EXACT = 10  # the largest size for which 60 digits are quick
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of a call, round by round, and the number of threads."""
+
+    seconds: list[float]
+    threads: int
+
+    def cells(self) -> tuple[float, int]:
+        return 1e3 * spread(self.seconds).median, self.threads
 
 
 def problem(size: int, spectrum: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -44,6 +63,9 @@ def by_update(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     return ln.update(ln.Objective(gamma=GAMMA), gradient, hessian, DT)
 
 
+WAYS = (by_update, by_scipy)
+
+
 def exact(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Return the step in 60 digits: φ on the eigenvalues of the very matrix."""
     with mpmath.workdps(60):
@@ -56,32 +78,65 @@ def exact(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
         return np.array([float(x) for x in axes * slope])
 
 
+def measure(gradient: np.ndarray, hessian: np.ndarray, counts: list[int], rounds: int) -> list[Timed]:
+    """Return each of ``WAYS`` with the number of threads, of ``counts``, that suits it."""
+    contenders = {f"{way.__name__}, {n}": (partial(way, gradient, hessian), n) for way in WAYS for n in counts}
+    calls = {}
+    for name, (call, n) in contenders.items():
+        with machine.threads(n):
+            calls[name] = _calls(call)
+    with ExitStack() as setting:
+
+        def prepare(name: str) -> None:
+            setting.close()
+            setting.enter_context(machine.threads(contenders[name][1]))
+            time.sleep(REST)
+
+        turns = {name: partial(_repeat, call, calls[name]) for name, (call, _) in contenders.items()}
+        times = take_turns(turns, rounds, warm_up=0, limit=LIMIT, prepare=prepare)
+    found = [Timed([t / calls[name] for t in times[name]], n) for name, (_, n) in contenders.items()]
+    each = [found[k : k + len(counts)] for k in range(0, len(found), len(counts))]
+    return [min(group, key=lambda timed: spread(timed.seconds).median) for group in each]
+
+
+def _calls(call: Callable[[], object]) -> int:
+    """Return how often to call it for a turn of some length."""
+    call()
+    begin = time.perf_counter()
+    call()
+    return max(1, min(1000, math.ceil(TURN / (time.perf_counter() - begin))))
+
+
+def _repeat(call: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        call()
+
+
 def run(settings: Settings) -> Report:
+    counts = sorted({1, settings.threads or os.cpu_count() or 1})
     rows, checks = [], {}
     for words, spectrum in SPECTRA.items():
         for size in SIZES[:2] if settings.quick else SIZES:
             gradient, hessian = problem(size, spectrum)
-            ways: dict[str, Callable[[], np.ndarray]] = {
-                way.__name__: partial(way, gradient, hessian) for way in (by_update, by_scipy)
-            }
-            times = take_turns(ways, 2 if settings.quick else ROUNDS)
-            ours, theirs = spread(times["by_update"]), spread(times["by_scipy"])
-            gain = ratio(times["by_scipy"], times["by_update"])
-            errors = [_error(way(), gradient, hessian) for way in ways.values()]
+            ours, theirs = measure(gradient, hessian, counts, 2 if settings.quick else ROUNDS)
+            gain = ratio(theirs.seconds, ours.seconds)
+            errors = [_error(way(gradient, hessian), gradient, hessian) for way in WAYS]
             name = f"D = {size}, h = {words}"
-            rows.append([name, 1e3 * ours.median, 1e3 * theirs.median, gain.median, gain.low, gain.high, *errors])
+            rows.append([name, *ours.cells(), *theirs.cells(), gain.median, gain.low, gain.high, *errors])
             if size >= LARGE:
                 checks[f"{name}: faster than scipy's route, {gain} times"] = gain.median > 1
             if errors[0] is not None and errors[1] is not None:
                 checks[f"{name}: error {errors[0]:.1e} at most 1e-13"] = errors[0] <= 1e-13
     return Report(
-        columns=["problem", "update, ms", "scipy, ms", "ratio", "1st quartile", "3rd", "error", "scipy's error"],
-        formats=[".3f", ".3f", ".1f", ".1f", ".1f", ".1e", ".1e"],
+        columns=["problem", "update, ms", "update's threads", "scipy, ms", "scipy's threads", "ratio", "1st quartile",
+                 "3rd", "error", "scipy's error"],
+        formats=[".3f", "d", ".3f", "d", ".2f", ".2f", ".2f", ".1e", ".1e"],
         rows=rows,
         checks=checks,
-        config={"gamma": GAMMA, "dt": DT, "rounds": ROUNDS},
-        notes=["error: |Δθ − exact| / |exact|, where 60 digits are quick; only update checks its arguments"],
-    )
+        config={"gamma": GAMMA, "dt": DT, "rounds": ROUNDS, "threads": counts},
+        notes=["error: |Δθ − exact| / |exact|, where 60 digits are quick; only update checks its arguments",
+               f"threads: of {' and '.join(map(str, counts))}, what each way is faster with"],
+    )  # fmt: skip
 
 
 def _error(step: np.ndarray, gradient: np.ndarray, hessian: np.ndarray) -> float | None:

@@ -1,0 +1,205 @@
+"""A step of training on 128 images, forward, backward, clipping, update, in the forms that this package chooses among.
+
+The plain form is what one gets without asking: float32, the axes in torch's own order, and a C library that gives freed
+memory back to the system. ``train`` leaves it where another is faster; the table shows whether its choice is. Memory
+that is kept stays so until the process ends, so each form has a process of its own; they take turns. On CUDA, where
+torch keeps its memory anyway, coarser products and recorded graphs take the place of that choice.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from benchmarks import machine
+from benchmarks.report import Report, Settings
+from benchmarks.timing import ratio, spread, take_turns
+from lossnav import models, optim, training
+from lossnav.training.arithmetic import Arithmetic, choose
+from lossnav.training.memory import keep_freed_memory
+from lossnav.training.steps import Step
+from lossnav.training.team import Team
+
+NETWORKS: dict[str, Callable[..., nn.Module]] = {"cnn": models.cnn, "resnet": models.resnet, "vit": models.vit}
+BATCH, CLIP, RATE = 128, 5.0, 5e-4
+STEPS, ROUNDS, LIMIT = 2, 9, 45.0  # steps a turn; LIMIT in seconds a network
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to compute one and the same step.
+
+    Attributes:
+        precision, memory_format, cuda_graphs: as ``training.train`` has them.
+        kept: whether freed memory is kept.
+    """
+
+    precision: str = "float32"
+    memory_format: str = "contiguous"
+    cuda_graphs: bool = False
+    kept: bool = False
+
+    def __str__(self) -> str:
+        extras = {"CUDA graphs": self.cuda_graphs, "memory kept": self.kept}
+        return ", ".join([self.precision, self.memory_format, *(name for name, on in extras.items() if on)])
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        return Arithmetic(self.precision, self.memory_format, self.cuda_graphs, self.cuda_graphs)
+
+
+PLAIN = Form()
+
+
+def forms(place: torch.device) -> list[Form]:
+    """Return the forms that make sense on a device, the plain one first.
+
+    ``torch.compile`` is left out on CPUs: compiling takes longer than the rest of this table, and gained nothing.
+    """
+    found = [PLAIN, Form(memory_format="channels_last")]
+    if training.bfloat16_units(place) is not None:
+        found.append(Form("bfloat16", "channels_last"))
+    if place.type == "cuda":
+        found += [Form("tf32"), Form("tf32", "channels_last"), Form("bfloat16", "channels_last", cuda_graphs=True)]
+    if place.type == "cpu":
+        found += [Form(form.precision, form.memory_format, kept=True) for form in found]
+    return found
+
+
+def automatic(network: str, place: torch.device) -> Form:
+    """Return the form that ``train`` takes unless it is told otherwise."""
+    chosen = choose(NETWORKS[network](seed=0), place, "auto", "auto", False, False)
+    kept = place.type == "cpu" and chosen.memory_format == "channels_last"
+    return Form(chosen.precision, chosen.memory_format, kept=kept)
+
+
+def work(pipe: Connection, network: str, form: Form, device: str, threads: int, batch: int) -> None:
+    """Say whether this process can take steps of that form; then take as many as the pipe says, until it says None."""
+    torch.set_num_threads(threads)
+    able = not form.kept or keep_freed_memory()
+    pipe.send(able)
+    if not able:
+        return
+    place, arithmetic = torch.device(device), form.arithmetic
+    model = NETWORKS[network](seed=0).to(place)
+    arithmetic.prepare(model)
+    optimizer = optim.Ballistic(model.parameters(), lr=RATE, beta=0.9)
+    step = Step(arithmetic.compiled(model), optimizer, cross_entropy, CLIP, arithmetic, Team())
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(batch, 3, 32, 32, generator=generator).to(place)
+    y = torch.randint(0, 10, (batch,), generator=generator).to(place)
+    with arithmetic.products(place):
+        while (steps := pipe.recv()) is not None:
+            losses = torch.empty(steps, device=place)
+            for k in range(steps):
+                losses[k] = step(x, y)
+            pipe.send(losses.tolist())  # which waits for the device
+
+
+@dataclass
+class Contender:
+    """A process that takes steps when it is called, and the losses of all its steps."""
+
+    process: Any
+    pipe: Connection
+    losses: list[float]
+
+    def __call__(self) -> None:
+        self.pipe.send(STEPS)
+        self.losses += self.pipe.recv()
+
+
+@contextmanager
+def contenders(
+    network: str, wanted: list[Form], device: str, threads: int, batch: int
+) -> Iterator[dict[Form, Contender]]:
+    """Start a process for each form, and end them all; leaves out the forms that this system does not have."""
+    context = multiprocessing.get_context("spawn")
+    started: dict[Form, Contender] = {}
+    try:
+        for form in wanted:
+            here, there = context.Pipe()
+            process = context.Process(target=work, args=(there, network, form, device, threads, batch), daemon=True)
+            process.start()
+            there.close()  # so that a process that dies is noticed here
+            started[form] = Contender(process, here, [])
+        yield {form: one for form, one in started.items() if one.pipe.recv()}
+    finally:
+        for one in started.values():
+            with suppress(OSError):  # it has ended already
+                one.pipe.send(None)
+        for one in started.values():
+            one.process.join(10)
+            one.process.kill()
+
+
+def measure(
+    network: str, wanted: list[Form], device: str, threads: int, batch: int, rounds: int
+) -> tuple[dict[Form, list[float]], dict[Form, list[float]]]:
+    """Return the seconds of a step of each form, round by round, and the losses of its steps."""
+    with contenders(network, wanted, device, threads, batch) as able:
+        calls: dict[str, Callable[[], object]] = {str(form): one for form, one in able.items()}
+        times = take_turns(calls, rounds, warm_up=2, limit=LIMIT)
+        losses = {form: one.losses for form, one in able.items()}
+    return {form: [t / STEPS for t in times[str(form)]] for form in losses}, losses
+
+
+def judge(
+    network: str, times: dict[Form, list[float]], losses: dict[Form, list[float]], chosen: Form
+) -> dict[str, bool]:
+    rival = min((form for form in times if form != chosen), key=lambda form: spread(times[form]).median)
+    against = ratio(times[chosen], times[rival])
+    gaps = {form: abs(each[0] - losses[PLAIN][0]) for form, each in losses.items()}
+    fine = max(gap for form, gap in gaps.items() if form.precision == "float32")
+    coarse = max(gap for form, gap in gaps.items())
+    return {
+        f'{network}: what "auto" takes ({chosen}) is the fastest, or not slower within the spread: {against} of the '
+        f"time of {rival}": against.low <= 1,
+        f"{network}: the same first loss, {fine:.0e} apart in float32 and {coarse:.0e} in coarser products": (
+            fine <= 1e-4 and coarse <= 0.05 and all(math.isfinite(x) for each in losses.values() for x in each)
+        ),
+    }
+
+
+def run(settings: Settings) -> Report:
+    place = torch.device(settings.device)
+    threads = settings.threads or (1 if settings.quick else torch.get_num_threads())
+    batch, rounds = (4, 2) if settings.quick else (BATCH, ROUNDS)
+    rows: list[list[Any]] = []
+    checks: dict[str, bool] = {}
+    missing: set[str] = set()
+    for network in list(NETWORKS)[: 1 if settings.quick else None]:
+        chosen = automatic(network, place)
+        wanted = [PLAIN, chosen] if settings.quick else forms(place)
+        times, losses = measure(network, wanted, settings.device, threads, batch, rounds)
+        missing |= {str(form) for form in wanted if form not in times}
+        if chosen not in times:
+            chosen = replace(chosen, kept=False)
+        for form, seconds in times.items():
+            time, gain = spread(seconds), ratio(times[PLAIN], seconds)
+            rows.append(
+                [f"{network}: {form}", *(1e3 * t for t in (time.median, time.low, time.high)), batch / time.median,
+                 gain.median, gain.low, gain.high, "auto" if form == chosen else None]
+            )  # fmt: skip
+        checks |= judge(network, times, losses, chosen)
+    return Report(
+        columns=["one step", "ms", "1st quartile", "3rd", "images/s", "times the plain speed", "1st quartile", "3rd",
+                 "chosen by"],
+        formats=[".0f", ".0f", ".0f", ",.0f", ".2f", ".2f", ".2f", "s"],
+        rows=rows,
+        checks=checks,
+        config={"batch_size": BATCH, "clip": CLIP, "optimizer": "Ballistic", "lr": RATE, "steps_a_turn": STEPS,
+                "rounds": ROUNDS, "threads": threads},
+        device=machine.name(place),
+        notes=[f"{threads} thread(s); each form in a process of its own; the plain one is {PLAIN}",
+               *(f"left out, for this system cannot: {form}" for form in sorted(missing))],
+    )  # fmt: skip
