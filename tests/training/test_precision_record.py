@@ -1,0 +1,78 @@
+"""The recorded runs in float32 and bfloat16: complete, in pairs, summarised as said, and made again today."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from resources import RESULTS, SHARED, recorded
+from scipy import stats
+
+from lossnav import data, experiment, records, sweep
+
+
+@pytest.fixture(scope="module")
+def script():
+    return recorded("precision")
+
+
+@pytest.fixture(scope="module")
+def record():
+    return records.load(RESULTS / "precision.json")
+
+
+def test_every_seed_was_run_in_both_precisions_on_the_same_data(script, record):
+    runs = record.results["runs"]
+    assert sorted((run["precision"], run["seed"]) for run in runs) == sorted(product(script.PRECISIONS, record.seeds))
+    assert len(record.seeds) >= 3
+    for run in runs:
+        settings = run["settings"]
+        assert settings["precision"] == run["precision"] and settings["seed"] == run["seed"]
+        assert settings["memory_format"] == "channels_last" and settings["data"] == record.data["label"]
+        assert len(run["test_accuracy"]) == record.config["epochs"]
+    assert not record.revision.endswith("+changes")
+
+
+def test_the_summary_follows_from_the_runs(record):
+    """By another road: numpy and scipy, from tables of seeds."""
+    runs, found = record.results["runs"], record.results["summary"]
+    last = {
+        precision: np.array([
+            next(run["test_accuracy"][-1] for run in runs if (run["precision"], run["seed"]) == (precision, seed))
+            for seed in record.seeds
+        ])
+        for precision in ("float32", "bfloat16")
+    }  # fmt: skip
+    for precision, accuracies in last.items():
+        assert found["accuracy"][precision] == pytest.approx(accuracies.mean(), abs=1e-4)
+        assert found["spread"][precision] == pytest.approx(accuracies.std(ddof=1), abs=1e-4)
+    difference = last["bfloat16"] - last["float32"]
+    assert found["difference"] == pytest.approx(difference.mean(), abs=1e-4)
+    assert found["difference_error"] == pytest.approx(stats.sem(difference), abs=1e-4)
+
+
+def test_accuracy_is_unchanged_within_the_spread_of_the_seeds(record):
+    found = record.results["summary"]
+    assert abs(found["difference"]) <= max(found["spread"].values())
+
+
+def test_both_precisions_begin_alike_and_learn(record):
+    """The first epoch's mean loss: the same weights, the same order of images, products rounded to 8 bits."""
+    for seed in record.seeds:
+        one, other = (run for run in record.results["runs"] if run["seed"] == seed)
+        assert one["train_loss"][0] == pytest.approx(other["train_loss"][0], rel=0.02)
+        assert one["train_loss"] != other["train_loss"]
+        assert max(one["train_loss"][-1], other["train_loss"][-1]) < math.log(10)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
+def test_a_run_made_now_equals_the_recorded_one(record):
+    """The first epoch of one run, on whatever processor: sums are rounded differently."""
+    base = {key: value for key, value in record.config.items() if key not in ("precision", "threads")}
+    (one,) = sweep.grid({"precision": ["bfloat16"]}, [0], {**base, "epochs": 1})
+    now = experiment.run(one, dataset=data.load("cifar10", root=SHARED)).results[0]
+    then = next(run for run in record.results["runs"] if (run["precision"], run["seed"]) == ("bfloat16", 0))
+    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
