@@ -1,9 +1,9 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``,
-``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic``, ``training``
-and ``uncertainty`` hold the figures of the chapters and are loaded on first use. Nothing else in the package
-imports matplotlib.
+``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic``, ``speed``,
+``training`` and ``uncertainty`` hold the figures of the chapters, ``tables`` reads stored benchmark tables; they are
+loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lossnav.figures.style import (
 
 _CHAPTERS = (
     "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "phase", "quadratic",
-    "training", "uncertainty",
+    "speed", "tables", "training", "uncertainty",
 )
 
 __all__ = [
