@@ -13,7 +13,7 @@ from .._checks import finite
 from ..experiment import Experiment
 from . import groups
 from .results import Finished, complete
-from .worker import How, Job, Outcome, beginning, work
+from .worker import How, Job, Outcome, begin, beginning, work
 
 CONNECT = 10.0  # seconds in which a scheduler must answer
 
@@ -116,7 +116,7 @@ def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
     try:
         record = records.load(folder / f"{experiment.key()}.json")
         return record if complete(record) and Experiment.of(record.config) == experiment else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # the last of a file of nothing but brackets
         return None
 
 
@@ -145,7 +145,8 @@ def _survive(
     left = {job[0].key(): job for job in jobs}
     deaths = 0
     while left:
-        with joblib.parallel_config(backend="loky" if cluster is None else "dask"):
+        local = {"backend": "loky", "initializer": begin, "initargs": (os.getpid(),)}
+        with joblib.parallel_config(**(local if cluster is None else {"backend": "dask"})):
             parallel = joblib.Parallel(
                 n_jobs=workers if cluster is None else -1, batch_size=1, pre_dispatch="all",
                 return_as="generator_unordered",

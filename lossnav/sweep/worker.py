@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,6 @@ class How:
     download: bool
     threads: int
     checkpoints: Path | None
-    driver: int = field(default_factory=os.getpid)
 
 
 class Outcome(NamedTuple):
@@ -41,8 +41,6 @@ def work(job: Job, how: How) -> list[Outcome]:
     """Run a job in a worker; an error comes back as text, since not every exception can travel."""
     import torch
 
-    if os.getppid() == how.driver:
-        _leave_with(how.driver)
     before = torch.get_num_threads()  # a lone worker is the calling process itself
     torch.set_num_threads(how.threads)
     try:
@@ -69,14 +67,16 @@ def _run(job: Job, how: How) -> Sequence[records.Record]:
     if how.checkpoints is None:
         return [experiments.run(job[0], dataset=dataset)]
     checkpoint = how.checkpoints / f"{beginning(job[0])}.pt"
-    for part in how.checkpoints.glob(checkpoint.name + ".*.part"):  # of a worker that was killed while it wrote
-        part.unlink(missing_ok=True)
     return [experiments.run(job[0], dataset=dataset, checkpoint=checkpoint, resume=True)]
 
 
-@functools.lru_cache(maxsize=1)
-def _leave_with(driver: int) -> None:
-    """End this worker soon after the process that started it has ended: nobody would take its results."""
+def begin(driver: int) -> None:
+    """Prepare a worker process of this machine: it leaves Ctrl-C to the driver, and ends soon after it.
+
+    Nobody would take the results of a worker whose driver was killed. It is watched from the beginning, and not from
+    the first job on, which may never come.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == driver:

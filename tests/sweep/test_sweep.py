@@ -7,17 +7,15 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from processes import alive, linux, start, wait_for, workers_of
 
 from lossnav import experiment, records, sweep
 from lossnav.experiment import Experiment
 
-COMMAND = Path(sys.executable).with_name("lossnav")
 SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 200, "test_size": 100}
-linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
 
 
 def test_a_grid_is_the_product_with_seeds_and_nested_options():
@@ -121,59 +119,6 @@ def test_bad_options_are_named(tmp_path, option, value):
         sweep.run([Experiment()], tmp_path, **{option: value})
 
 
-# --- real processes, killed
-
-SLOW = [
-    "--data",
-    "digits",
-    "--model-option",
-    "hidden=[8]",
-    "--train-size",
-    "300",
-    "--batch-size",
-    "3",
-    "--epochs",
-    "40",
-]
-GRID = [*SLOW, "--seeds", "0-3", "--grid", "lr=1e-3", "--workers", "2", "--quiet"]
-
-
-def start(folder: Path, *words: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [str(COMMAND), "sweep", *GRID, "--output", str(folder), *words], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-
-
-def wait_for(what, process: subprocess.Popen | None = None, seconds: float = 240.0):
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    return found
-
-
-def workers_of(driver: int) -> list[int]:
-    """Return the worker processes of a sweep; the resource tracker is none."""
-    found = []
-    for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
-        try:
-            line = Path(f"/proc/{child}/cmdline").read_text()
-        except OSError:
-            continue
-        if "popen_loky" in line and "resource_tracker" not in line:
-            found.append(int(child))
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one(tmp_path):
     import torch
 
@@ -237,16 +182,6 @@ def test_workers_that_always_die_end_the_sweep(tmp_path):
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=240)
     assert done.returncode == 1 and "RuntimeError: workers died 3 times in a row" in done.stderr, done.stderr
-
-
-@pytest.fixture
-def cluster():
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
-    ) as started:
-        yield started
 
 
 @pytest.mark.slow

@@ -1,0 +1,54 @@
+"""Real sweeps in real processes, to be killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(sys.executable).with_name("lossnav")
+linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
+GRID = [
+    "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "20",
+    "--seeds", "0-3", "--grid", "lr=1e-3", "--workers", "2", "--quiet",
+]  # fmt: skip
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [str(COMMAND), "sweep", *GRID, "--output", str(folder), *words], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def wait_for(what, process: subprocess.Popen | None = None, seconds: float = 240.0):
+    deadline = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    return found
+
+
+def workers_of(driver: int) -> list[int]:
+    """Return the worker processes of a sweep; the resource tracker is none."""
+    found = []
+    for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
+        try:
+            line = Path(f"/proc/{child}/cmdline").read_text()
+        except OSError:
+            continue
+        if "popen_loky" in line and "resource_tracker" not in line:
+            found.append(int(child))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
