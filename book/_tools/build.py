@@ -38,7 +38,8 @@ def execution_cache() -> Path:
 
     Jupyter's cache knows the cells, not the package they call: the hash in the folder's name knows the rest.
     """
-    files = [*sources(ROOT / "lossnav"), *sources(BOOK / "results"), ROOT / "requirements.txt"]
+    read = (ROOT / "lossnav", BOOK / "results", ROOT / "benchmarks" / "results")
+    files = [*(path for folder in read for path in sources(folder)), ROOT / "requirements.txt"]
     salt = digest(files, sys.version, os.environ.get("LOSSNAV_DATA", ""))
     return BUILD / ".jupyter_cache" / salt
 

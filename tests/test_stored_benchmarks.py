@@ -1,0 +1,110 @@
+"""The stored tables are whole, what they say was met follows from their numbers, and the book's page shows them."""
+
+from __future__ import annotations
+
+import math
+
+import nbformat
+import pytest
+from resources import ROOT
+
+from benchmarks.__main__ import BENCHMARKS, ON_DEVICE
+from benchmarks.report import FOLDER
+from lossnav.figures import tables
+
+STORED = {path.stem: tables.load(path) for path in sorted(FOLDER.glob("*.json"))}
+PAGE = ROOT / "book" / "speed.ipynb"
+
+
+def test_every_benchmark_has_a_table_and_every_table_a_benchmark():
+    assert set(BENCHMARKS) <= set(STORED)
+    assert set(STORED) <= set(BENCHMARKS) | {f"{name}-cuda" for name in ON_DEVICE}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_table_is_whole(name):
+    table = STORED[name]
+    record = table.record
+    assert record.command.startswith(f"python -m benchmarks {name.removesuffix('-cuda')}")
+    assert ("--device cuda" in record.command) == name.endswith("-cuda")
+    assert record.config["load"] and record.device and record.duration > 0
+    assert len(table.formats) == len(table.columns) and len(table.rows) == len(record.results["rows"]) > 1
+    assert table.checks and all(isinstance(met, bool) for met in table.checks.values())
+    for row, cells in table.rows.items():
+        assert len(cells) == len(table.columns)
+        assert all(math.isfinite(x) for x in cells if isinstance(x, float))
+        for column in table.shown[1:]:
+            if table.spread(row, column):
+                interval = table.interval(row, column)
+                assert interval.low <= interval.median <= interval.high
+
+
+def action(table):
+    slow, fast = table
+    yield table.value(slow, "ms") / table.value(fast, "ms") >= 5000
+    yield table.value(fast, "max |∂J/∂θ|") <= 1e-10
+
+
+def data(table):
+    for row in table:
+        if not row.endswith(": ours"):
+            yield table.value(row, "times ours") > 1
+
+
+def optimizers(table):
+    ours = "Ballistic, fused"
+    size = 20 * 1000 * 1000
+    for row in table:
+        streams = 3 + 2 * (table.value(row, "state tensors") or 0)
+        assert table.value(row, "GB/s") == pytest.approx(streams * 4 * size / table.value(row, "ms") / 1e6)
+    yield table.value(ours, "of fused Adam") <= 0.9
+    yield table.value(ours, "% of add") >= 75
+    yield table.value(ours, "state tensors") == 1
+
+
+def seeds(table):
+    for row in table:
+        yield table.value(row, "ratio") >= 3
+        yield table.value(row, "curves apart") <= 1e-5
+
+
+def step(table):
+    for network in dict.fromkeys(row.partition(":")[0] for row in table):
+        forms = [row for row in table if row.startswith(f"{network}:")]
+        (chosen,) = (row for row in forms if table.value(row, "chosen by") == "auto")
+        fastest = min(forms, key=lambda row: table.value(row, "ms"))
+        assert table.value(forms[0], "times the plain speed") == 1.0
+        if chosen == fastest:
+            yield True
+
+
+def update(table):
+    for row in table:
+        if table.value(row, "error") is not None:
+            yield table.value(row, "error") <= 1e-13
+        else:
+            yield table.value(row, "ratio") > 1
+
+
+CLAIMS = {claims.__name__: claims for claims in (action, data, optimizers, seeds, step, update)}
+
+
+@pytest.mark.parametrize("name", [name for name in STORED if name.removesuffix("-cuda") in CLAIMS])
+def test_what_was_met_follows_from_the_numbers(name):
+    """Every claim that can be judged from the table alone is judged again; the table must have judged as many alike."""
+    table = STORED[name]
+    again = list(CLAIMS[name.removesuffix("-cuda")](table))
+    assert again
+    for verdict in (True, False):
+        assert again.count(verdict) <= list(table.checks.values()).count(verdict)
+
+
+def test_the_page_shows_the_tables_that_are_stored():
+    outputs = [
+        output for cell in nbformat.read(PAGE, as_version=4).cells if cell.cell_type == "code"
+        for output in cell.outputs
+    ]  # fmt: skip
+    shown = {"".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})}
+    stale = [name for name, table in STORED.items() if table._repr_html_() not in shown]
+    assert stale == [], "write the page again: python book/_tools/notebooks.py write speed"
+    assert len(shown) == len(STORED)
