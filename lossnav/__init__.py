@@ -17,6 +17,7 @@ _MODULES = (  # euler_lagrange is a module that can be called
     "belief",
     "classifiers",
     "continual",
+    "curvature",
     "data",
     "drifts",
     "ensemble",
