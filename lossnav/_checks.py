@@ -45,10 +45,12 @@ def positive(name: str, value: Any) -> float:
     return finite(name, value, low=0.0, open_low=True)
 
 
-def whole(name: str, value: Any, *, low: int) -> int:
-    """Return ``value`` as an int, or raise unless it is a whole number >= ``low`` (1.0 is none: it is not an int)."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {shown(value)}, but it must be a whole number >= {low}")
+def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int)."""
+    whole_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole_number or value < low or (high is not None and value > high):
+        allowed = f"a whole number >= {low}" + ("" if high is None else f" and <= {high}")
+        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
     return int(value)
 
 

@@ -31,14 +31,7 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     Raises:
         OSError: the folder cannot be made, or the content does not fit on the disk; names ``target``.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        _remove_orphans(target)
-        part, stream = new_part(target)
-    except OSError as error:
-        raise _named(error, target) from None
+    part, stream = _begun(target)
     try:
         with stream:
             yield stream
@@ -51,6 +44,17 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         raise _named(error, target) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def check_place(target: Path) -> None:
+    """Raise now, and not when the content has been computed, if ``target`` cannot be written.
+
+    Raises:
+        OSError: as ``replacing`` would.
+    """
+    part, stream = _begun(target)
+    stream.close()
+    part.unlink()
 
 
 def claim(stream: IO[bytes], idle: float) -> bool:
@@ -78,6 +82,21 @@ def new_part(target: Path) -> tuple[Path, IO[bytes]]:
 def parts(target: Path) -> list[Path]:
     """Return the part files of ``target``."""
     return list(target.parent.glob(f"{glob.escape(target.name)}.*.part"))
+
+
+def _begun(target: Path) -> tuple[Path, IO[bytes]]:
+    """Open a part of ``target`` in its folder, which is made if need be."""
+    try:
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _remove_orphans(target)
+        return new_part(target)
+    except FileExistsError:  # of the folder's name
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target)) from None
+    except OSError as error:
+        raise _named(error, target) from None
 
 
 def _locked(stream: IO[bytes]) -> bool | None:

@@ -100,10 +100,13 @@ def test_permissions_are_those_of_the_user_s_new_files(tmp_path):
 def test_errors_name_the_file_that_was_wanted(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"")
-    for target, kind in ((tmp_path / "folder", IsADirectoryError), (tmp_path / "file" / "below", OSError)):
+    for target, kind in ((tmp_path / "folder", IsADirectoryError), (tmp_path / "file" / "below", NotADirectoryError)):
         with pytest.raises(kind) as caught:
             write(target, b"")
         assert caught.value.filename == str(target)
+        with pytest.raises(kind, match=target.name):
+            _writing.check_place(target)
+    _writing.check_place(tmp_path / "file")
     code = """if True:
         import resource, sys
         from pathlib import Path

@@ -57,8 +57,7 @@ class Split:
 
     def head(self, count: int) -> Split:
         """Return the first ``count`` examples."""
-        if whole("count", count, low=1) > len(self):
-            raise ValueError(f"count = {count}, but it must be a whole number >= 1 and <= {len(self)}")
+        whole("count", count, low=1, high=len(self))
         return replace(self, x=self.x[:count], y=self.y[:count])
 
 

@@ -50,13 +50,14 @@ class Arithmetic:
         """Return a batch in the memory format of the run."""
         if x.ndim != 4:
             return x
-        channels_last = self.memory_format == "channels_last"
-        return x.contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
+        return x.contiguous(memory_format=self._format())
 
     def prepare(self, model: nn.Module) -> None:
         """Put the weights of the model into the memory format, in place."""
-        if self.memory_format == "channels_last":
-            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model.to(memory_format=self._format())  # type: ignore[call-overload]
+
+    def _format(self) -> torch.memory_format:
+        return torch.channels_last if self.memory_format == "channels_last" else torch.contiguous_format
 
     def compiled(self, model: nn.Module) -> nn.Module:
         """Return the model, or its compiled twin, which shares its weights."""

@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,11 +14,26 @@ from .._checks import shown
 from .._writing import replacing
 
 _FORMAT = 1
-_MAY_DIFFER = ("epochs", "device", "arithmetic")  # a run may be prolonged, or moved; the reason's wording is no setting
+_MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
+_PARTS = {
+    "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
+    "global_generator": Tensor,
+}  # fmt: skip
 
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be read, or belongs to another run; it is left as it is."""
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is a file of that name.
+
+    Raises:
+        CheckpointError: it is a folder.
+    """
+    if path.is_dir():
+        raise CheckpointError(f"checkpoint = {str(path)!r} is a folder, but it must be a file: name one in it")
+    return path.exists()
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
@@ -28,12 +44,21 @@ def write(path: Path, content: dict[str, Any]) -> None:
     """
     with replacing(path) as stream:
         try:
-            torch.save({"format": _FORMAT, **content}, stream)
+            torch.save({"format": _FORMAT, **content, "optimizer": _plain(content["optimizer"])}, stream)
         except RuntimeError as error:  # torch's writer of archives hides that the disk is full
             raise error.__context__ if isinstance(error.__context__, OSError) else error from None
         if not path.exists():  # once a run: find out now, not after a crash, that this state cannot be read back
             stream.flush()
             _probe(Path(stream.name))
+
+
+def _plain(value: Any) -> Any:
+    """Return the state with numpy's numbers, which a rate may be, as Python's: those are read without running code."""
+    if type(value) is dict:
+        return {key: _plain(entry) for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _probe(part: Path) -> None:
@@ -62,49 +87,77 @@ def read(path: Path) -> dict[str, Any]:
             f"checkpoint = {str(path)!r} has the format {found}, and this version reads format {_FORMAT}: "
             "continue it with the version that wrote it, or delete it to begin again"
         )
+    wrong = [name for name, kind in _PARTS.items() if not isinstance(content.get(name), kind)]
+    if wrong or not isinstance(content["history"].get("settings"), dict):
+        what = ", ".join(wrong or ["history"])
+        raise CheckpointError(f"checkpoint = {str(path)!r} is no checkpoint of a run (what it lacks: {what})")
     return content
 
 
-def check_same_run(path: Path, content: dict[str, Any], settings: dict[str, Any], state: dict[str, Any]) -> None:
+def check_same_run(
+    path: Path, content: dict[str, Any], settings: dict[str, Any], data: dict[str, Any], state: dict[str, Any]
+) -> None:
     """Raise unless a checkpoint belongs to the run that is about to continue it.
 
     Args:
         path: of the checkpoint, for the message.
         content: what ``read`` returned.
         settings: of the run, ``History.settings``.
+        data: what tells its data from others of the same label.
         state: ``model`` and ``optimizer``, the state dicts of the objects that are to be filled.
     """
     then = content["history"]["settings"]
-    differences = [
-        f"{key} = {shown(then.get(key))} there, {shown(settings.get(key))} here"
-        for key in {**then, **settings}
-        if key not in _MAY_DIFFER and then.get(key) != settings.get(key)
-    ]
+    differences = _differences(then, settings)
+    if "data" in content:  # earlier versions did not keep it
+        differences += [f"data: {what}" for what in _differences(content["data"], data)]
     differences += _model_differences(content["model"], state["model"])
     differences += _group_differences(content["optimizer"]["param_groups"], state["optimizer"]["param_groups"])
-    if len(content["history"]["train_loss"]) > settings["epochs"]:
-        differences.append(f"{len(content['history']['train_loss'])} epochs there, {settings['epochs']} here")
+    begun = len(content["history"]["train_loss"]) + (len(content["losses"]) > 0)
+    if begun > settings["epochs"]:
+        differences.append(f"{begun} epochs there, {settings['epochs']} here")
     if differences:
         raise CheckpointError(
             f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(differences[:6])}. Continue that run with "
-            "its own settings, or name another file"
+            "its own settings, name another file, or delete this one"
         )
 
 
-def _model_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    shapes = ({k: tuple(v.shape) for k, v in state.items() if isinstance(v, Tensor)} for state in (then, now))
-    before, after = shapes
+def _differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return [
-        f"model: {key} {before.get(key, 'missing')} there, {after.get(key, 'missing')} here"
-        for key in {**before, **after}
-        if before.get(key) != after.get(key)
+        f"{key} = {shown(then.get(key))} there, {shown(now.get(key))} here"
+        for key in {**then, **now}
+        if key not in _MAY_DIFFER and then.get(key) != now.get(key)
     ]
+
+
+def _model_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    differences = []
+    for what in ("shape", "dtype"):
+        before, after = (
+            {key: getattr(value, what) for key, value in state.items() if isinstance(value, Tensor)}
+            for state in (then, now)
+        )
+        differences += [
+            f"model: {key} {_word(before.get(key))} there, {_word(after.get(key))} here"
+            for key in {**before, **after}
+            if before.get(key) != after.get(key)
+        ]
+    return differences
+
+
+def _word(value: Any) -> str:
+    return "missing" if value is None else str(tuple(value) if isinstance(value, torch.Size) else value)
 
 
 def _group_differences(then: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[str]:
     if len(then) != len(now):
         return [f"optimizer: {len(then)} parameter groups there, {len(now)} here"]
-    return [
+    differences = [
+        f"optimizer: {len(old['params'])} parameters in a group there, {len(new['params'])} here"
+        for old, new in zip(then, now, strict=True)
+        if len(old["params"]) != len(new["params"])
+    ]
+    return differences + [
         f"optimizer: {key} = {shown(old.get(key))} there, {shown(new.get(key))} here"
         for old, new in zip(then, now, strict=True)
         for key in {**old, **new}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from .._checks import finite, shown
+from .._checks import shown, whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -53,7 +53,7 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], worke
     """
     if workers is None:
         workers = cores() if pick_device().type == "cpu" else 1
-    finite("workers", workers, low=1)
+    whole("workers", workers, low=1)
     threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:

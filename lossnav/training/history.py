@@ -38,14 +38,14 @@ class History:
 
 
 class Diverged(NotConverged):
-    """The loss or a weight became infinite or NaN.
+    """A loss or a weight became infinite or NaN.
 
     The model and the optimizer are back at the last state that was found good.
 
     Attributes:
         history: the run so far, with the losses of the steps that led here.
-        step: number of steps of the run that went well: the loss of the next one, or the weights after it, were not
-            finite.
+        step: number of steps of the run that went well: the loss of the next one, or the weights or the test loss after
+            it, were not finite.
         good_step: the step whose state the model now holds.
     """
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from .._checks import finite, positive
+from .._checks import positive, whole
+from .._writing import check_place
 from ..data import Augmentation, Dataset
 from . import checkpoint as checkpoints
 from .arithmetic import choose
@@ -83,6 +85,7 @@ def train(
 
     Raises:
         Diverged: a loss or weight is not finite; carries the history, and the model holds its last good weights.
+        OSError: no checkpoint can be written; said before the first step, if it can be known then.
         CheckpointError: ``checkpoint`` exists and is not to be resumed, is damaged, or belongs to another run. The file
             is left as it is.
 
@@ -94,12 +97,14 @@ def train(
         >>> train(model, digits, rule, epochs=5, seed=0, progress=False).test_accuracy[-1] > 0.9
         True
     """
-    finite("epochs", epochs, low=1)
-    finite("batch_size", batch_size, low=1)
-    if clip is not None:
-        positive("clip", clip)
+    epochs, batch_size = whole("epochs", epochs, low=1), whole("batch_size", batch_size, low=1)
+    seed = whole("seed", seed, low=-(2**63), high=2**63 - 1)
+    clip = None if clip is None else positive("clip", clip)
     if checkpoint_every is not None:
-        finite("checkpoint_every", checkpoint_every, low=1)
+        checkpoint_every = whole("checkpoint_every", checkpoint_every, low=1)
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if not len(split):
+            raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
     group = team(distributed)
     place = pick_device(device)
     model.to(place)
@@ -118,12 +123,23 @@ def train(
         torch.Generator(place).manual_seed(seed), None if checkpoint is None else Path(checkpoint), checkpoint_every,
     )  # fmt: skip
     run.open_checkpoint(resume)
+    if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
+        check_place(run.checkpoint)
     hidden = not progress or group.rank > 0
     with arithmetic.products(place), tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
         run.bar.update(len(history.step_loss))
         while len(history.seconds) < epochs:
             run.epoch()
     return history
+
+
+@dataclass(frozen=True)
+class _Good:
+    """The last state in which losses and weights were finite, and the steps that had led there."""
+
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    step: int
 
 
 @dataclass
@@ -161,13 +177,15 @@ class _Run:
         begun, self.begun = self.begun or _Begun(torch.zeros(0), 0.0), None
         start = time.perf_counter() - begun.seconds
         at_start = self.generator.get_state()
-        losses = self._pass(begun, at_start, start)
+        losses, good = self._pass(begun, at_start, start)
         sizes = torch.full((self.steps,), self.batch_size, dtype=torch.float64)
         sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
-        self.history.train_loss.append(float(losses.double().cpu() @ sizes / sizes.sum()))
         test_loss, accuracy = evaluate_as_trained(
             self.model, self.dataset.test, self.step.loss, self.step.arithmetic, self.team
         )
+        if not math.isfinite(test_loss):
+            self._stop(good, len(self.history.step_loss), f"the test loss is {test_loss}")
+        self.history.train_loss.append(float(losses.double().cpu() @ sizes / sizes.sum()))
         self.history.test_loss.append(test_loss)
         self.history.test_accuracy.append(accuracy)
         self.bar.set_postfix(train_loss=f"{self.history.train_loss[-1]:.4f}", test_accuracy=f"{accuracy:.4f}")
@@ -175,8 +193,8 @@ class _Run:
         if self.checkpoint is not None:
             self._save(self.generator.get_state(), _Begun(torch.zeros(0), 0.0))
 
-    def _pass(self, begun: _Begun, at_start: Tensor, start: float) -> Tensor:
-        """Take the steps of an epoch that ``begun`` lacks; return the losses of all."""
+    def _pass(self, begun: _Begun, at_start: Tensor, start: float) -> tuple[Tensor, _Good]:
+        """Take the steps of an epoch that ``begun`` lacks; return the losses of all, and a good state on the way."""
         split, place = self.dataset.train, self.dataset.device
         batches = torch.randperm(len(split), generator=self.generator, device=place).split(self.batch_size)
         choices = None if self.augment is None else self.augment.draw(len(split), self.generator)
@@ -191,10 +209,12 @@ class _Run:
             saves = self.checkpoint_every is not None and n % self.checkpoint_every == 0 and n < len(batches)
             if saves or n % _CHECK_EVERY == 0 or n == len(batches):
                 self._check(self.team.sum(losses[checked:n]), good)
-                good, checked = self._snapshot(), n
+                checked = n
+                if n < len(batches):
+                    good = self._snapshot()
             if saves and self.checkpoint is not None:
                 self._save(at_start, _Begun(losses[:n].cpu(), time.perf_counter() - start))
-        return losses
+        return losses, good
 
     def _step(self, index: Tensor, rows: Tensor | None) -> Tensor:
         """Take a step on this process's part of a batch."""
@@ -208,31 +228,34 @@ class _Run:
         augment, chosen = self.augment, rows[part]
         return self.step(*self.dataset.train.batch(index[part], lambda pixels: augment(pixels, chosen)), share)
 
-    def _check(self, losses: Tensor, good: tuple[Any, Any]) -> None:
+    def _check(self, losses: Tensor, good: _Good) -> None:
         """Look at the losses since the last check: the only moment at which the host waits for the device."""
         largest = torch.stack([p.detach().abs().amax() for p in self.step.parameters() if p.numel()])
         seen = losses.cpu()
         steps = self.history.step_loss
-        good_step = len(steps)
         finite_losses = int(torch.isfinite(seen).long().cumprod(0).sum())
         steps.extend(seen[: finite_losses + 1].tolist())
         self.bar.update(len(seen))
         if finite_losses == len(seen) and bool(torch.isfinite(largest).all()):
             return
+        step = len(steps) - (finite_losses < len(seen))
+        self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(seen) else "a weight is not finite")
+
+    def _stop(self, good: _Good, step: int, what: str) -> NoReturn:
+        """Go back to the last good state, and end the run."""
         optimizer = self.step.optimizer
-        self.model.load_state_dict(good[0])
-        optimizer.load_state_dict(good[1])
-        step = good_step + finite_losses
+        self.model.load_state_dict(good.model)
+        optimizer.load_state_dict(good.optimizer)
         rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
-        what = f"the loss is {steps[-1]}" if finite_losses < len(seen) else "a weight is not finite"
         raise Diverged(
             f"{type(optimizer).__name__} with lr = {rates} diverged: after step {step} {what}. The model and the "
-            f"optimizer are back at step {good_step}. A smaller learning rate or a smaller clip may help",
-            self.history, step, good_step,
+            f"optimizer are back at step {good.step}. A smaller learning rate or a smaller clip may help",
+            self.history, step, good.step,
         )  # fmt: skip
 
-    def _snapshot(self) -> tuple[Any, Any]:
-        return copy.deepcopy(self.model.state_dict()), copy.deepcopy(self.step.optimizer.state_dict())
+    def _snapshot(self) -> _Good:
+        model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
+        return _Good(copy.deepcopy(model), copy.deepcopy(optimizer), len(self.history.step_loss))
 
     def open_checkpoint(self, resume: bool) -> None:
         """Continue from the checkpoint, if there is one and ``resume`` says so."""
@@ -240,8 +263,15 @@ class _Run:
             if resume:
                 raise ValueError("resume = True, but there is no checkpoint: name its file by checkpoint=")
             return
-        if not self.checkpoint.exists():
+        there = checkpoints.is_there(self.checkpoint)
+        seen = self.team.gather(torch.tensor(there, dtype=torch.uint8), self.dataset.device)
+        if not there and not seen.any():
             return
+        if not seen.all():
+            raise checkpoints.CheckpointError(
+                f"checkpoint = {str(self.checkpoint)!r} is seen by {int(seen.sum())} of {len(seen)} processes: name a "
+                "file in a folder that they share"
+            )
         if not resume:
             raise checkpoints.CheckpointError(
                 f"checkpoint = {str(self.checkpoint)!r} exists: resume=True continues its run; delete it to begin again"
@@ -249,7 +279,7 @@ class _Run:
         content = checkpoints.read(self.checkpoint)
         model, optimizer = self.model, self.step.optimizer
         now = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        checkpoints.check_same_run(self.checkpoint, content, self.history.settings, now)
+        checkpoints.check_same_run(self.checkpoint, content, self.history.settings, self._data(), now)
         model.load_state_dict(content["model"])
         optimizer.load_state_dict(content["optimizer"])
         for key, values in content["history"].items():
@@ -257,27 +287,39 @@ class _Run:
                 getattr(self.history, key)[:] = values
         self.begun = _Begun(content["losses"], content["seconds"])
         self.generator.set_state(content["generator"])
-        _set_global_generator(self.dataset.device, content["global_generator"])
+        states = content["global_generator"]  # of each process, or of the only one
+        own = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
+        _set_global_generator(self.dataset.device, own)
 
     def _save(self, at_start: Tensor, begun: _Begun) -> None:
         """Write the checkpoint: the generator as it was when the epoch began, and the steps taken since."""
+        states = self.team.gather(_global_generator(self.dataset.device), self.dataset.device)
         if self.team.rank == 0 and self.checkpoint is not None:
             model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
             checkpoints.write(self.checkpoint, {
                 "model": model, "optimizer": optimizer, "history": asdict(self.history), "losses": begun.losses,
                 "seconds": begun.seconds, "generator": at_start,
-                "global_generator": _global_generator(self.dataset.device),
+                "global_generator": states if len(states) > 1 else states[0], "data": self._data(),
             })  # fmt: skip
         self.team.wait()
+
+    def _data(self) -> dict[str, Any]:
+        """Return what tells the data from others of the same label: how many they are, and the digests of the files."""
+        train, test = self.dataset.train, self.dataset.test
+        return {"train": len(train), "test": len(test), "sha256": dict(self.dataset.provenance.sha256)}
 
 
 def _global_generator(place: torch.device) -> Tensor:
     """Return the state of torch's own generator, which layers such as dropout draw from."""
-    return torch.cuda.get_rng_state(place) if place.type == "cuda" else torch.get_rng_state()
+    if place.type == "cuda":
+        return torch.cuda.get_rng_state(place)
+    return torch.mps.get_rng_state() if place.type == "mps" else torch.get_rng_state()
 
 
 def _set_global_generator(place: torch.device, state: Tensor) -> None:
     if place.type == "cuda":
         torch.cuda.set_rng_state(state, place)
+    elif place.type == "mps":
+        torch.mps.set_rng_state(state)
     else:
         torch.set_rng_state(state)

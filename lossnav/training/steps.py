@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from .._checks import whole
 from ..data import Split
 from .arithmetic import Arithmetic
 from .team import Team
@@ -44,9 +45,9 @@ class Step:
         """
         if self.arithmetic.cuda_graphs:
             torch.compiler.cudagraph_mark_step_begin()
+        self.optimizer.zero_grad(set_to_none=True)  # before the activations need memory
         with self.arithmetic.autocast(x.device):
             value = self.loss(self.model(self.arithmetic.images(x)), y)
-        self.optimizer.zero_grad(set_to_none=True)
         (value if self.team.size == 1 else value * (share * self.team.size)).backward()
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters(), self.clip)
@@ -61,7 +62,14 @@ class Step:
 def evaluate(
     model: nn.Module, split: Split, *, loss: Loss = cross_entropy, batch_size: int = 2000
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy (a fraction) of the model on a split; the model's mode is left as it was."""
+    """Return mean loss and accuracy (a fraction) of the model on a split; the model's mode is left as it was.
+
+    Raises:
+        ValueError: ``batch_size`` is no whole number >= 1, or the split is empty.
+    """
+    whole("batch_size", batch_size, low=1)
+    if not len(split):
+        raise ValueError("split has no examples, but it must have one at least")
     return evaluate_as_trained(model, split, loss, Arithmetic(), Team(), batch_size)
 
 
@@ -74,12 +82,14 @@ def evaluate_as_trained(
     total = torch.zeros((), device=split.x.device)
     right = torch.zeros((), device=split.x.device, dtype=torch.int64)
     part = team.part(len(split))
-    with torch.no_grad():
-        for start in range(part.start, part.stop, batch_size):
-            x, y = split.batch(slice(start, min(start + batch_size, part.stop)))
-            with arithmetic.autocast(x.device):
-                logits = model(arithmetic.images(x))
-                total += loss(logits, y) * len(y)
-            right += (logits.argmax(1) == y).sum()
-    model.train(was_training)
+    try:
+        with torch.no_grad():
+            for start in range(part.start, part.stop, batch_size):
+                x, y = split.batch(slice(start, min(start + batch_size, part.stop)))
+                with arithmetic.autocast(x.device):
+                    logits = model(arithmetic.images(x))
+                    total += loss(logits, y) * len(y)
+                right += (logits.argmax(1) == y).sum()
+    finally:
+        model.train(was_training)
     return team.sum(total).item() / len(split), team.sum(right).item() / len(split)

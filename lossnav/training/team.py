@@ -37,6 +37,14 @@ class Team:
             dist.all_reduce(values)
         return values
 
+    def gather(self, values: Tensor, place: torch.device) -> Tensor:
+        """Return what each process holds, stacked by rank, on the CPU; ``place`` is where the processes compute."""
+        if self.size == 1:
+            return values.unsqueeze(0)
+        found = [torch.empty_like(values, device=place) for _ in range(self.size)]
+        dist.all_gather(found, values.to(place))
+        return torch.stack(found).cpu()
+
     def wait(self) -> None:
         """Wait until every process has come here."""
         if self.size > 1:

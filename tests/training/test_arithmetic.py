@@ -63,6 +63,11 @@ def test_channels_last_in_float32_is_the_same_run(digits):
     assert other[2].weight.is_contiguous(memory_format=torch.channels_last) and plain[2].weight.is_contiguous()
     assert first.step_loss == pytest.approx(second.step_loss, rel=1e-3)
     assert (second.settings["precision"], second.settings["memory_format"]) == ("float32", "channels_last")
+    optimizer = torch.optim.SGD(other.parameters(), lr=0.05)
+    again = training.train(
+        other, digits, optimizer, epochs=1, seed=0, progress=False, device="cpu", memory_format="contiguous"
+    )
+    assert again.settings["memory_format"] == "contiguous" and other[2].weight.is_contiguous()
 
 
 def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):

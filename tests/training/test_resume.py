@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -78,8 +79,11 @@ def test_kill_9_in_mid_epoch_and_resume_is_bit_for_bit_the_same_run(tmp_path):
     assert torch.equal(found["weights"], expected["weights"])
 
 
-def run(digits, path, *, epochs=2, seed=0, lr=1e-3, hidden=16, rule=optim.Ballistic, **options):
-    model = models.mlp(64, (hidden,), seed=seed)
+def run(
+    digits, path, *, epochs=2, seed=0, lr=1e-3, hidden=16, rule=optim.Ballistic, size=600, dtype=torch.float32,
+    **options,
+):  # fmt: skip
+    model, digits = models.mlp(64, (hidden,), seed=seed).to(dtype), digits.head(size, 200)
     options = {"batch_size": 50, "checkpoint": path, "resume": True, **options}
     history = training.train(
         model,
@@ -144,6 +148,8 @@ def test_an_existing_checkpoint_is_not_overwritten_unasked(digits, tmp_path):
         ({"augment": data.CropFlip(1)}, "augment = None there, 'CropFlip"),
         ({"precision": "bfloat16"}, "precision = 'float32' there, 'bfloat16' here"),
         ({"epochs": 1}, "2 epochs there, 1 here"),
+        ({"size": 400}, "data: train = 600 there, 400 here"),
+        ({"dtype": torch.float64}, r"model: 1\.weight torch\.float32 there, torch\.float64 here"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path, change, named):
@@ -231,7 +237,156 @@ def test_a_diverged_run_leaves_its_last_good_checkpoint(digits, tmp_path):
     assert len(checkpoint.read(path)["history"]["step_loss"]) == 8
 
 
-@pytest.mark.parametrize("value", [0, -1, "often"])
+RULES = {
+    "ballistic": lambda p: optim.Ballistic(p, lr=1e-3, beta=0.9, bias_correction=True),
+    "belief": lambda p: optim.Belief(p, lr=1e-3),
+    "navigator": lambda p: optim.Navigator(p, lr=1e-3),
+    "uncertain": lambda p: optim.Uncertain(p, lr=1e-3, seed=4),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, amsgrad=True),
+    "a rate of numpy's": lambda p: torch.optim.SGD(p, lr=np.float64(0.1), momentum=np.float32(0.5)),
+    "a rate that is a tensor": lambda p: torch.optim.Adam(p, lr=torch.tensor(1e-3)),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_each_rule_goes_on_within_an_epoch_with_dropout_and_augmentation(digits, tmp_path, rule, precision):
+    """12 steps an epoch, cut off after 17 of them: the checkpoint holds the first five of the second epoch."""
+
+    class Cut(Exception):
+        pass
+
+    def go(path, last=None):
+        taken = 0
+
+        def loss(logits, labels):
+            nonlocal taken
+            taken += torch.is_grad_enabled()
+            if taken == last:
+                raise Cut
+            return nn.functional.cross_entropy(logits, labels)
+
+        torch.manual_seed(3)
+        inner = models.cnn(1, 8, 10, seed=0)
+        model = nn.Sequential(*inner[:-1], nn.Dropout(0.3), inner[-1])
+        history = training.train(
+            model, digits, RULES[rule](model.parameters()), epochs=3, batch_size=50, seed=1, progress=False,
+            device="cpu", checkpoint=path, checkpoint_every=5, resume=True, augment=data.CropFlip(1), loss=loss,
+            precision=precision,
+        )  # fmt: skip
+        return model, history
+
+    with pytest.raises(Cut):
+        go(tmp_path / "a", last=18)
+    torch.rand(5)  # torch's own generator is elsewhere now, as in a fresh process
+    cut, first = go(tmp_path / "a")
+    whole, second = go(tmp_path / "b")
+    assert first.step_loss == second.step_loss and first.test_loss == second.test_loss
+    assert all(torch.equal(p, q) for p, q in zip(cut.parameters(), whole.parameters(), strict=True))
+
+
+def test_a_run_that_diverged_diverges_again_in_the_same_way(digits, tmp_path):
+    def go(resume):
+        with pytest.raises(training.Diverged) as caught:
+            run(digits, tmp_path / "c", epochs=4, lr=1e25, rule=torch.optim.SGD, clip=None, checkpoint_every=1,
+                resume=resume)  # fmt: skip
+        return caught.value
+
+    first = go(False)
+    assert first.step >= 1 and (tmp_path / "c").exists()
+    again = go(True)
+    assert (first.step, first.good_step, str(first)) == (again.step, again.good_step, str(again))
+
+
+def test_fewer_epochs_than_a_checkpoint_has_begun(digits, tmp_path):
+    class Stop(Exception):
+        pass
+
+    calls = 0
+
+    def stops(logits, labels):
+        nonlocal calls
+        calls += torch.is_grad_enabled()
+        if calls == 16:
+            raise Stop
+        return nn.functional.cross_entropy(logits, labels)
+
+    with pytest.raises(Stop):
+        run(digits, tmp_path / "c", checkpoint_every=1, loss=stops)
+    with pytest.raises(training.CheckpointError, match="2 epochs there, 1 here"):
+        run(digits, tmp_path / "c", epochs=1)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_place_that_cannot_hold_a_checkpoint_is_named_before_the_first_step(digits, tmp_path, resume):
+    def never(logits, labels):
+        pytest.fail("a step was taken")
+
+    with pytest.raises(training.CheckpointError, match="is a folder, but it must be a file"):
+        run(digits, tmp_path, loss=never, resume=resume)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="below"):
+        run(digits, tmp_path / "file" / "below", loss=never, resume=resume)
+
+
+FULL = """
+import resource, sys
+from lossnav import data, models, optim, training
+
+digits = data.load("digits").head(100, 50)
+model = models.mlp(64, (64,), seed=0)
+options = dict(seed=0, progress=False, device="cpu", checkpoint=sys.argv[1], resume=True)
+rule = optim.Ballistic(model.parameters(), lr=1e-3)
+training.train(model, digits, rule, epochs=1, **options)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+training.train(model, digits, rule, epochs=2, **options)
+"""
+
+
+@pytest.mark.parametrize("limit", [100, 5000, 20_000])
+def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, limit):
+    path = tmp_path / "run.ckpt"
+    done = subprocess.run([sys.executable, "-c", FULL, str(path), str(limit)], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith(f"OSError: [Errno 27] File too large: '{path}'")
+    assert len(checkpoint.read(path)["history"]["train_loss"]) == 1 and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("change", ["nothing but a format", "no settings", "odd parts"])
+def test_a_file_of_the_right_format_that_is_no_run(digits, tmp_path, change):
+    path = tmp_path / "run.ckpt"
+    run(digits, path)
+    content = torch.load(path, weights_only=True)
+    if change == "no settings":
+        content["history"] = {}
+    else:
+        content = {"format": 1} if change.startswith("nothing") else {**content, "losses": 3, "model": [1]}
+    torch.save(content, path)
+    with pytest.raises(training.CheckpointError, match=r"run\.ckpt' is no checkpoint of a run \(what it lacks: "):
+        run(digits, path)
+
+
+def test_a_run_of_another_kind_of_device_is_refused(digits, tmp_path):
+    """Its order of examples was drawn there, by another generator: it could not be the same run."""
+    path = tmp_path / "run.ckpt"
+    run(digits, path)
+    content = torch.load(path, weights_only=True)
+    content["history"]["settings"]["device"] = "cuda"
+    content["generator"] = torch.zeros(16, dtype=torch.uint8)
+    torch.save(content, path)
+    with pytest.raises(training.CheckpointError, match="device = 'cuda' there, 'cpu' here"):
+        run(digits, path, epochs=4)
+
+
+def test_a_checkpoint_of_an_earlier_version_without_digests_is_continued(digits, tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(digits, path)
+    content = torch.load(path, weights_only=True)
+    del content["data"]
+    torch.save(content, path)
+    assert run(digits, path, epochs=3)[1].step_loss == run(digits, tmp_path / "other", epochs=3)[1].step_loss
+
+
+@pytest.mark.parametrize("value", [0, -1, "often", 1.5])
 def test_a_bad_interval_is_named(digits, tmp_path, value):
     with pytest.raises(ValueError, match=r"^checkpoint_every = "):
         run(digits, tmp_path / "c", checkpoint_every=value)

@@ -54,6 +54,42 @@ def test_two_processes_give_the_curve_of_one(tmp_path):
     assert pair.stderr.count(" 0/19 ") == alone.stderr.count(" 0/19 ") == 1  # one process shows the bar
 
 
+INTERRUPTED = """
+import sys, torch
+from torch import nn
+from lossnav import data, models, training
+
+folder, epochs = sys.argv[1], int(sys.argv[2])
+with training.process_group("cpu") as device:
+    torch.manual_seed(7)
+    inner = models.mlp(64, (32,), seed=0)
+    model = nn.Sequential(inner[0], nn.Dropout(0.3), *inner[1:])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    history = training.train(
+        model, data.load("digits").head(577, 201), optimizer, epochs=epochs, batch_size=31, seed=1, progress=False,
+        device=device, distributed=True, checkpoint=f"{folder}/run.ckpt", checkpoint_every=7, resume=True)
+    if torch.distributed.get_rank() == 0:
+        torch.save(history.step_loss, f"{folder}/steps.pt")
+"""
+
+
+@pytest.mark.slow
+def test_dropout_of_each_process_goes_on_where_it_was(tmp_path):
+    """Batches of 31 are shared 15 and 16, so that the processes do not draw the same masks."""
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+
+    def go(folder, epochs):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+        done = subprocess.run([*words, str(tmp_path / folder), epochs], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return torch.load(tmp_path / folder / "steps.pt", weights_only=True)
+
+    go("cut", "1")
+    assert go("cut", "2") == go("whole", "2")
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 128])
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 def test_parts_cover_everything_once_and_are_fair(count, size):

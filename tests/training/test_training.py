@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -175,6 +178,71 @@ def test_weights_that_overflow_in_the_last_step_are_noticed(digits):
     assert torch.isfinite(weights(model)).all()
 
 
+def test_a_test_loss_that_is_not_finite_ends_the_run_before_the_epoch(digits):
+    """Training losses and weights are finite, but a record could hold no such curve."""
+
+    class Overflows(nn.Sequential):
+        def forward(self, x):
+            return super().forward(x) * (1.0 if self.training else math.inf)
+
+    model = Overflows(nn.Flatten(), nn.Linear(64, 10))
+    before = weights(model)
+    with pytest.raises(training.Diverged, match=r"after step 29 the test loss is nan\. .* back at step 0") as caught:
+        run(model, digits)
+    assert (caught.value.step, caught.value.good_step) == (29, 0) and torch.equal(weights(model), before)
+    history = caught.value.history
+    assert len(history.step_loss) == 29 and history.train_loss == history.test_loss == history.seconds == []
+
+
+def test_no_gradient_takes_memory_during_the_forward_pass(digits):
+    class Watching(nn.Sequential):
+        def forward(self, x):
+            assert not self.training or all(p.grad is None for p in self.parameters())
+            return super().forward(x)
+
+    run(Watching(nn.Flatten(), nn.Linear(64, 10)), digits)
+
+
+def test_empty_splits_are_named(digits):
+    for name in ("train", "test"):
+        split = getattr(digits, name)
+        empty = replace(digits, **{name: replace(split, x=split.x[:0], y=split.y[:0])})
+        with pytest.raises(ValueError, match=rf"^dataset\.{name} has no examples"):
+            run(small(), empty)
+    with pytest.raises(ValueError, match=r"^split has no examples"):
+        training.evaluate(small(), empty.test)
+    with pytest.raises(ValueError, match=r"^batch_size = 0"):
+        training.evaluate(small(), digits.test, batch_size=0)
+
+
+def test_one_example_one_class_and_a_batch_that_is_larger_than_the_split(digits):
+    one = digits.head(1, 1)
+    history = run(small(), one, batch_size=10**6)
+    assert len(history.step_loss) == 2 and history.train_loss == history.step_loss
+    model = models.mlp(64, (8,), 1, seed=0)
+    alone = replace(digits, train=replace(digits.train, y=torch.zeros_like(digits.train.y)))
+    alone = replace(alone, test=replace(digits.test, y=torch.zeros_like(digits.test.y)))
+    history = run(model, alone)
+    assert history.test_accuracy == [1.0, 1.0] and history.test_loss == [0.0, 0.0]
+
+
+def test_the_mode_is_left_as_it_was_when_a_loss_raises(digits):
+    model = small()
+
+    def raises(logits, labels):
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        training.evaluate(model, digits.test, loss=raises)
+    assert model.training
+
+
+def test_numpy_s_numbers_are_numbers(digits):
+    history = run(small(), digits, epochs=np.int64(1), batch_size=np.int32(50), seed=np.uint8(3), clip=np.float32(5))
+    assert history.step_loss == run(small(), digits, epochs=1, seed=3).step_loss
+    assert json.loads(json.dumps(history.settings)) == history.settings
+
+
 def test_dropout_is_on_in_training_and_off_in_evaluation(digits):
     model = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(64, 10))
     run(model, digits)
@@ -202,7 +270,11 @@ def test_the_bar_goes_to_stderr_and_can_be_off(digits, capfd):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("epochs", 0), ("batch_size", 0), ("clip", 0.0), ("clip", -1.0), ("clip", math.nan)]
+    ("option", "value"),
+    [
+        ("epochs", 0), ("epochs", 1.5), ("batch_size", 0), ("batch_size", 2.0), ("clip", 0.0), ("clip", -1.0),
+        ("clip", math.nan), ("seed", None), ("seed", 0.5), ("seed", 2**64),
+    ],
 )
 def test_bad_options_are_named(digits, option, value):
     with pytest.raises(ValueError, match=f"^{option} = "):
