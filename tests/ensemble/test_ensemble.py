@@ -166,6 +166,23 @@ def test_clipping_is_by_member():
     assert several.clip_grad_norm(1.0).tolist() == [0.0] * 3
 
 
+def test_views_are_the_members_own_parameters():
+    several = Ensemble(mlps(3))
+    views = [several.views(index) for index in range(3)]
+    several.lend_gradients(views)
+    assert all(view.grad is None for member in views for view in member)
+    several.losses(*batch(3, (64,), 10)).sum().backward()
+    several.lend_gradients(views)
+    before = [p.detach().clone() for p in several.parameters()]
+    torch.optim.SGD(views[1], lr=1.0).step()
+    for p, old, *lent in zip(several.parameters(), before, *views, strict=True):
+        assert torch.equal(p[0], old[0]) and torch.equal(p[2], old[2])
+        torch.testing.assert_close(p[1], old[1] - p.grad[1])
+        assert all(torch.equal(view, p[index]) and view.is_leaf for index, view in enumerate(lent))
+    with pytest.raises(ValueError, match="index = 3"):
+        several.views(3)
+
+
 def test_a_member_is_a_copy_of_the_plain_module():
     several = Ensemble(residuals()).double().eval()
     plain = several.member(1)

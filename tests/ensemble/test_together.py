@@ -57,6 +57,20 @@ def test_a_member_that_diverges_ends_and_hurts_no_other(digits):
         assert found[index].step_loss == expected[index].step_loss and "diverged" not in found[index].settings
 
 
+def test_a_rule_of_whole_tensors_and_augmented_images(digits):
+    """With each weight by itself the prior of ``Uncertain`` would be that of all members together."""
+    small, rule = digits.head(300, 100), lambda p: optim.Uncertain(p, lr=0.05, reset=(0.1, 0.5, 2))
+    options = {"epochs": 3, "batch_size": 64, "device": "cpu", "progress": False, "augment": data.CropFlip(pad=1)}
+    found = ensemble.train(members(digits), small, rule, seeds=SEEDS, elementwise=False, **options)
+    pooled = ensemble.train(members(digits), small, rule, seeds=SEEDS, **options)
+    singles = []
+    for model, seed in zip(members(digits), SEEDS, strict=True):
+        singles.append(training.train(model, small, rule(model.parameters()), seed=seed, **options))
+    losses = [[history.step_loss for history in histories] for histories in (found, pooled, singles)]
+    np.testing.assert_allclose(losses[0], losses[2], atol=1e-5)
+    assert np.abs(np.subtract(losses[1], losses[2])).max() > 1e-3
+
+
 def test_convolutions_and_other_losses(digits):
     small = digits.head(64, 40)
     nets = [models.cnn(1, 8, seed=seed) for seed in (0, 1)]

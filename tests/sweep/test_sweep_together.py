@@ -111,13 +111,16 @@ def test_a_diverged_seed_has_its_own_record_and_hurts_no_other(tmp_path, monkeyp
     assert next(g for g in sweep.summarise([*sweep.run(wanted, tmp_path)]))["diverged"] == 1
 
 
-@pytest.mark.parametrize("rate", [3e18, 1e30])
-def test_divergence_has_the_same_number_of_steps(rate):
-    wanted = sweep.grid({}, seeds=range(3), base={**SMALL, "optimizer": "sgd", "lr": rate, "clip": None})
-    for found, one in zip(experiment.run_together(wanted), wanted, strict=True):
-        alone = experiment.run(one).results[0]
-        assert alone["diverged"] >= 1
-        assert found.results[0]["diverged"] == alone["diverged"] and curves(found) == curves(experiment.run(one))
+@pytest.mark.parametrize(("rate", "decay", "batch"), [(3e18, 0.0, 50), (1e30, 0.0, 50), (1e30, 1e30, 250)])
+def test_divergence_has_the_same_number_of_steps(rate, decay, batch):
+    """By a loss; and in the last case by weights that are infinite after the only step of an epoch."""
+    values = {"optimizer": "sgd", "lr": rate, "options": {"weight_decay": decay}, "clip": None, "batch_size": batch}
+    wanted = sweep.grid({}, seeds=range(3), base={**SMALL, **values})
+    for found, one in zip(experiment.run_together(wanted, steps=True), wanted, strict=True):
+        alone = experiment.run(one, steps=True)
+        assert found.results[0]["diverged"] == alone.results[0]["diverged"] >= 1
+        assert curves(found) == curves(alone) and len(curves(found)["train_loss"]) < 3
+        assert found.results[0]["step_loss"] == pytest.approx(alone.results[0]["step_loss"], rel=1e-5)
 
 
 def test_auto_puts_together_what_is_possible_and_pays():
