@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -153,7 +154,9 @@ def _survive(
             )  # fmt: skip
         calls = (joblib.delayed(work)(job, how) for job in list(left.values()))
         try:
-            for outcomes in parallel(calls):
+            with _deaf():
+                results = parallel(calls)  # starts the workers
+            for outcomes in results:
                 del left[outcomes[0].key]
                 deaths = 0
                 yield from outcomes
@@ -167,6 +170,22 @@ def _survive(
                     f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment. Processes and threads that are started meanwhile never hear it.
+
+    A terminal sends it to the workers, too. They would answer with a traceback each; the driver ends them anyway.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _workers(workers: int | None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -71,12 +70,10 @@ def _run(job: Job, how: How) -> Sequence[records.Record]:
 
 
 def begin(driver: int) -> None:
-    """Prepare a worker process of this machine: it leaves Ctrl-C to the driver, and ends soon after it.
+    """Prepare a worker process of this machine: it ends soon after its driver, for nobody would take its results.
 
-    Nobody would take the results of a worker whose driver was killed. It is watched from the beginning, and not from
-    the first job on, which may never come.
+    The driver is watched from the beginning, and not from the first job on, which may never come.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == driver:
