@@ -5,7 +5,7 @@ Nothing is measured here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -185,10 +185,25 @@ def update(table: Table) -> Figure:
     return figure
 
 
-def _grouped(table: Table, mark: str, marks: Callable[[str], Sequence[Dot]]) -> list[Group]:
+def eigenpairs(table: Table) -> Figure:
+    """Draw how many times as long the others take as this package, from ``python -m benchmarks eigenpairs``."""
+    gain = "ours is faster"
+
+    def marks(name: str) -> list[Dot]:
+        return [Dot(_interval(table, name, gain), text=table.text(name, gain))]
+
+    rivals = [name for name in table if table.value(name, gain) is not None]
+    figure, ax = _one([*_grouped(rivals, ": ", marks)])
+    ax.axvline(1.0, color=COLOURS["quiet"], lw=1.2, ls=":")
+    _decades(ax)
+    ax.set_xlabel("times as long as ours")
+    return figure
+
+
+def _grouped(names: Iterable[str], mark: str, marks: Callable[[str], Sequence[Dot]]) -> list[Group]:
     """Return rows named "heading<mark>label" under their headings."""
     groups: dict[str, list[tuple[str, Sequence[Dot]]]] = {}
-    for name in table:
+    for name in names:
         heading, _, label = name.partition(mark)
         groups.setdefault(heading, []).append((label, marks(name)))
     return list(groups.items())

@@ -186,3 +186,20 @@ def test_pipelines_and_updates(make):
     assert [t.get_text() for t in ax.texts if t.get_text().startswith("h")] == ["h = 1 … 2", "h = 1 … 9"]
     assert (2.5, 10.0) in bars(ax)
     assert_readable(figure)
+
+
+def test_eigenpairs_are_drawn_against_each_rival(make):
+    rows = [
+        ["a product: graph kept", None, None, None],
+        ["a product: torch.func", 2.0, 1.9, 2.1],
+        ["3 largest: eigenpairs", None, None, None],
+        ["3 largest: ARPACK", 1.5, 1.2, 1.6],
+        ["3 largest: LOBPCG", 12.0, None, None],
+    ]
+    figure = speed.eigenpairs(make(["task", "ours is faster", *QUARTILES], [".1f"] * 3, rows))
+    (ax,) = figure.axes
+    found = [(label, marks[0][0]) for (_, label), marks in sorted(drawn(ax).items(), reverse=True)]
+    assert found == [("torch.func", 2.0), ("ARPACK", 1.5), ("LOBPCG", 12.0)]
+    assert [t.get_text() for t in ax.texts] == ["a product", "2.0", "3 largest", "1.5", "12.0"]
+    assert (1.2, 1.6) in bars(ax)
+    assert_readable(figure)
