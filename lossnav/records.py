@@ -91,15 +91,34 @@ def load(path: str | os.PathLike[str]) -> Record:
         ValueError: the file is not a record, or was written in a format that this version does not know.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
         if not isinstance(content, dict):
             raise ValueError(f"it holds a {type(content).__name__} and no object")
         found = content.pop("format")
         if found != _FORMAT:
             raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
-        return Record(**content)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        record = Record(**content)
+        _check_kinds(record)
+        return record
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a record that can be read: {error}; run its command again") from None
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"it has {word}, which is no number of JSON")
+
+
+def _check_kinds(record: Record) -> None:
+    """Raise unless each entry is of the kind that the class says."""
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "command": str, "config": dict, "seeds": list, "data": dict, "duration": (int, float), "device": str,
+        "revision": str, "versions": dict,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if not isinstance(getattr(record, name), kind):
+            raise ValueError(f"its {name} is {shown(getattr(record, name))}")
+    if not isinstance(record.data.get("label"), str):
+        raise ValueError("its data have no label")
 
 
 def revision() -> str:

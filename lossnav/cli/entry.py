@@ -7,6 +7,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from .. import __version__
 from .._checks import NoMinimiser, NotConverged
@@ -54,32 +56,59 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are one line on stderr unless ``--debug`` is given."""
-    parsed = parser().parse_args(arguments)
+    debug, code = False, DONE
+    _prepare_streams()
     try:
-        return int(parsed.run(parsed))
+        try:
+            parsed = parser().parse_args(arguments)
+            debug = parsed.debug
+            code = int(parsed.run(parsed))
+            return code
+        finally:
+            sys.stdout.flush()  # now, while an error can be told of
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED, parsed.debug)
+        return _fail("interrupted", INTERRUPTED, debug)
     except BrokenPipeError:  # the reader of a pipe has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        _write_no_more()
+        return code
     except (NotConverged, NoMinimiser) as error:
-        return _fail(str(error), NO_RESULT, parsed.debug)
+        return _fail(str(error), NO_RESULT, debug)
     except ValueError as error:
-        return _fail(str(error), WRONG, parsed.debug)
+        return _fail(str(error), WRONG, debug)
     except ModuleNotFoundError as error:
         hint = f"{error.name} is missing: pip install {error.name}"
-        return _fail(
-            hint + (" (take the build for your device)" if error.name == "torch" else ""), FAILED, parsed.debug
-        )
+        return _fail(hint + (" (take the build for your device)" if error.name == "torch" else ""), FAILED, debug)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:  # perhaps stdout's, on a full disk
+            _write_no_more()
         text = str(error) if isinstance(error, (OSError, RuntimeError)) and str(error) else repr(error)
-        return _fail(text, FAILED, parsed.debug)
+        return _fail(text, FAILED, debug)
+
+
+def _prepare_streams() -> None:
+    """Let stdout and stderr take any text: letters that a terminal's encoding lacks become their codes, no errors.
+
+    A process may be started without them (``2>&-``); what is written to them is then lost, and nothing else.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (as long as the process)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _write_no_more() -> None:
+    """Send what is still to be written to stdout nowhere, so that Python does not complain when it leaves."""
+    with suppress(OSError):  # a stream that has no descriptor has no complaint either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    print(f"lossnav: {message}", file=sys.stderr)
+    with suppress(OSError):  # nobody reads it any more
+        if debug:
+            traceback.print_exc()
+        print(f"lossnav: {message}", file=sys.stderr)
     return code
 
 

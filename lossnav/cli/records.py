@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .values import table
+from .values import printable, table
 
 NAME = "records"
 _COLUMNS = ("file", "data", "model", "optimizer", "lr", "seed", "epochs", "accuracy", "seconds")
@@ -43,9 +43,9 @@ def run(parsed: argparse.Namespace) -> int:
             bad += 1
     if parsed.json:
         for path, record in found:
-            print(json.dumps({"file": str(path), **asdict(record)}, ensure_ascii=False))
+            print(json.dumps({"file": str(path), **asdict(record)}))  # in ASCII, which every terminal takes
     elif len(found) == 1:
-        print(_single(found[0][1]))
+        print("\n".join(map(printable, _single(found[0][1]).split("\n"))))
     elif found:
         rows = sorted((_row(path, record) for path, record in found), key=lambda row: _rank(row[parsed.sort]))
         print(table([_COLUMNS, *([_cell(row[name]) for name in _COLUMNS] for row in rows)]))
@@ -64,16 +64,26 @@ def _files(paths: list[Path]) -> list[Path]:
 def _single(record: Any) -> str:
     from .train import summary
 
-    one = isinstance(record.results, list) and len(record.results) == 1
-    return summary(record) if one and "settings" in record.results[0] else str(record)
+    curves = _curves(record)
+    settings = {} if curves is None else curves.get("settings")
+    return summary(record) if isinstance(settings, dict) and "arithmetic" in settings else str(record)
+
+
+def _curves(record: Any) -> dict[str, Any] | None:
+    """Return the results of a record of one run; other experiments keep what they like."""
+    results = record.results
+    if not isinstance(results, list) or len(results) != 1 or not isinstance(results[0], dict):
+        return None
+    curves: list[Any] = [results[0].get(name) for name in ("train_loss", "test_loss", "test_accuracy")]
+    if not all(isinstance(curve, list) and all(isinstance(x, (int, float)) for x in curve) for curve in curves):
+        return None
+    return results[0] if len({len(curve) for curve in curves}) == 1 else None
 
 
 def _row(path: Path, record: Any) -> dict[str, Any]:
-    config, results = record.config, record.results
-    accuracy = None
-    if isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict):
-        curve = results[0].get("test_accuracy") or [None]
-        accuracy = "diverged" if "diverged" in results[0] else curve[-1]
+    config, curves, accuracy = record.config, _curves(record), None
+    if curves is not None:
+        accuracy = "diverged" if "diverged" in curves else (curves["test_accuracy"] or [None])[-1]
     row = {name: config.get(name) for name in ("model", "optimizer", "lr", "epochs")}
     seeds = ",".join(map(str, record.seeds))
     return {
@@ -90,5 +100,5 @@ def _rank(entry: Any) -> tuple[int, Any]:
 
 
 def _cell(entry: Any) -> str:
-    text = "-" if entry is None else str(entry)
+    text = "-" if entry is None else printable(str(entry))
     return text if len(text) <= 44 else "…" + text[-43:]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import finite
-from .._writing import replacing
+from .._writing import check_place, replacing
 from .values import pair, table, value, vector
 
 NAME = "solve"
@@ -54,6 +54,10 @@ def run(parsed: argparse.Namespace) -> int:
         raise ValueError(f"--points = {parsed.points}, but it must be >= 2")
     if parsed.endpoint is not None and not math.isfinite(parsed.horizon):
         raise ValueError("--endpoint needs a deadline: --horizon T")
+    if parsed.output is not None:
+        if parsed.output.suffix != ".npz":
+            raise ValueError(f"--output = {str(parsed.output)!r}, but its name must end in .npz")
+        check_place(parsed.output)
     if parsed.until is not None:
         finite("--until", parsed.until, low=0.0, high=parsed.horizon, open_low=True)
     deadline = math.inf if parsed.endpoint is not None else parsed.horizon
@@ -122,7 +126,5 @@ def _json(path: Any, found: dict[str, Any]) -> str:
 
 
 def _store(target: Path, found: dict[str, Any]) -> None:
-    if target.suffix != ".npz":
-        raise ValueError(f"--output = {str(target)!r}, but its name must end in .npz")
     with replacing(target) as stream:
         np.savez(stream, **found)

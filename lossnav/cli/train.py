@@ -20,6 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from .._writing import check_place
 from ..experiment import DATA, MODELS, OPTIMIZERS, Experiment
 from .values import number_or_none, pair
 
@@ -92,6 +93,8 @@ def run(parsed: argparse.Namespace) -> int:
     experiment = Experiment.of(settings(parsed))
     if parsed.resume and parsed.checkpoint is None:
         raise ValueError("--resume needs --checkpoint FILE")
+    if parsed.output is not None:
+        check_place(parsed.output)
     from .. import experiment as experiments
     from .. import records, training
 
@@ -104,9 +107,10 @@ def run(parsed: argparse.Namespace) -> int:
         )  # fmt: skip
     if together and os.environ["RANK"] != "0":
         return 0
+    if parsed.output is not None:
+        records.save(parsed.output, record)  # before anything is printed, which may fail
     print(summary(record))
     if parsed.output is not None:
-        records.save(parsed.output, record)
         print(f"record         {parsed.output}")
     diverged = record.results[0].get("diverged")
     if diverged is not None:

@@ -15,13 +15,16 @@ def value(word: str) -> Any:
         return names[word.lower()]
     try:
         return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # all that its documentation names
         return word
 
 
 def number_or_none(word: str) -> float | None:
     """Return a number, or None for "none"."""
-    return None if word.lower() == "none" else float(word)
+    try:
+        return None if word.lower() == "none" else float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is neither a number nor none") from None
 
 
 def pair(word: str) -> tuple[str, Any]:
@@ -38,6 +41,11 @@ def vector(word: str) -> list[float]:
         return [float(entry) for entry in word.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{word!r} is not a list of numbers A,B,…") from None
+
+
+def printable(text: str) -> str:
+    """Return a text that does nothing to a terminal but stand there: what is no letter is written as its code."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def table(rows: Iterable[Iterable[str]]) -> str:

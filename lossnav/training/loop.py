@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -125,7 +126,7 @@ def train(
     run.open_checkpoint(resume)
     if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
         check_place(run.checkpoint)
-    hidden = not progress or group.rank > 0
+    hidden = not progress or group.rank > 0 or sys.stderr is None
     with arithmetic.products(place), tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
         run.bar.update(len(history.step_loss))
         while len(history.seconds) < epochs:
