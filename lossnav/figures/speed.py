@@ -50,7 +50,7 @@ def dots(ax: Axes, groups: Sequence[Group]) -> None:
     y, ticks, labels = 0.0, [], []
     for heading, rows in groups:
         if heading:
-            ax.text(0.0, y, heading, transform=ax.get_yaxis_transform(), ha="left", va="center", fontsize=_TEXT,
+            ax.text(0.01, y, heading, transform=ax.get_yaxis_transform(), ha="left", va="center", fontsize=_TEXT,
                     weight="bold", color=COLOURS["ink"], path_effects=halo())  # fmt: skip
             y -= 1.0
         for label, marks in rows:
@@ -239,7 +239,8 @@ def _decades(ax: Axes) -> None:
     """Make the horizontal axis logarithmic, with plain numbers."""
     ax.set_xscale("log")
     low, high = ax.get_xlim()
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if high < 300 * low else (1.0,)))
+    spans = {30: (1.0, 2.0, 5.0), 300: (1.0, 3.0)}
+    ax.xaxis.set_major_locator(LogLocator(subs=next((s for span, s in spans.items() if high < span * low), (1.0,))))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.minorticks_off()
     ax.set_xlim(low, high)
