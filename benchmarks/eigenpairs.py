@@ -28,7 +28,7 @@ from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
 from lossnav import curvature, data, models
 
-WIDTHS, IMAGES, STEPS, BATCH, RATE = (512, 256), 500, 200, 64, 1e-3
+WIDTHS, IMAGES, STEPS, BATCH, RATE = (512, 256), 300, 200, 64, 1e-3
 TASKS = (("largest", 10), ("largest", 30), ("smallest", 5))
 TOLERANCE, ENOUGH = 1e-3, 20_000  # of the residuals; products after which one gives up
 ROUNDS, PRODUCT_ROUNDS, LIMIT = 7, 21, 10.0  # LIMIT in seconds, of each group of rows

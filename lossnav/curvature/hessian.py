@@ -161,7 +161,7 @@ class Hessian(Operator):
 
     def _size(self, batch: Batch) -> int:
         """Return the bytes that the graph of a batch holds on to, apart from the parameters."""
-        own = {p.untyped_storage().data_ptr() for p in self._point.leaves()}
+        own = self._point.storages()
         held: dict[int, int] = {}
 
         def note(tensor: Tensor) -> Tensor:
@@ -171,5 +171,7 @@ class Hessian(Operator):
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            slope = self._slope(batch)  # alive until all is counted, so that no storage is counted twice
-        return sum(held.values()) if slope.examples else 0
+            slope = self._slope(batch)
+        total = sum(held.values())
+        del slope  # not earlier: no address may be used, and counted, a second time
+        return total

@@ -68,6 +68,10 @@ class Snapshot:
         """Return the chosen parameters, detached; they share memory with the snapshot."""
         return [self._values[name].detach() for name in self.names]
 
+    def storages(self) -> set[int]:
+        """Return the addresses of the parameters' memory."""
+        return {p.untyped_storage().data_ptr() for p in self._values.values()}
+
     def loss(self, leaves: Iterable[Tensor], batch: Batch) -> Tensor:
         """Return the mean loss of a batch at the given values of the chosen parameters."""
         x, y = batch

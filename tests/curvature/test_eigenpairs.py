@@ -54,10 +54,10 @@ def check(operator, found, spectrum, which, tolerance):
     np.testing.assert_allclose(
         key(found.values.numpy()), key(WANTED[which](spectrum)[:count]), rtol=tolerance, atol=100 * eps * norm
     )
-    vectors = found.vectors.double()
+    vectors = found.vectors.cpu().double()
     torch.testing.assert_close(vectors @ vectors.T, torch.eye(count).double(), rtol=0, atol=20 * eps)
     assert (vectors.gather(1, vectors.abs().argmax(1, keepdim=True)) > 0).all()
-    exact = operator.matvec(found.vectors).double() - found.values[:, None] * vectors
+    exact = operator.matvec(found.vectors).cpu().double() - found.values[:, None] * vectors
     residuals = torch.linalg.vector_norm(exact, dim=1)
     assert (residuals <= torch.clamp(tolerance * found.values.abs(), min=1.01 * eps ** (2 / 3) * norm)).all()
     # What was taken for rounding errors is known only by its length.
@@ -254,3 +254,15 @@ def test_memory_is_that_of_the_basis():
 
     eigenpairs(Given(product, 200_000, torch.float32), 2, basis=8, max_products=30, throw=False)
     assert set(rows) == {8}
+
+
+@pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
+@pytest.mark.parametrize("vmap", [False, True])
+def test_everything_stays_on_the_models_device(device, vmap):
+    """Batches come from the host, and are moved."""
+    case = CASES[0]
+    hessian = Hessian(case.model().to(device), case.loss, case.batches, vmap=vmap)
+    found = eigenpairs(hessian, 3, block=2, tolerance=1e-6)
+    assert found.vectors.device.type == hessian.device.type == device
+    assert found.values.device.type == found.residuals.device.type == "cpu"
+    check(hessian, found, np.linalg.eigvalsh(differences(case).numpy()), "largest", 1e-6)
