@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from typing import Any
 
@@ -12,18 +13,18 @@ from lossnav import _checks
 from lossnav._checks import Array
 
 
-class Drift:
+class Drift(abc.ABC):
     """A drift field: calling it gives f(θ); all methods accept leading batch axes."""
 
     dim: int | None  # None: the field is defined in every dimension
 
+    @abc.abstractmethod
     def __call__(self, theta: ArrayLike) -> Array:
         """Return f(θ), shape (..., D)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def jacobian(self, theta: ArrayLike) -> Array:
         """Return ∂f_i/∂θ_j, shape (..., D, D) (Eq. 97)."""
-        raise NotImplementedError
 
     def expression(self, symbols: Any) -> list[Any] | None:
         """Return f in terms of the given symbols, or None when no formula is known."""

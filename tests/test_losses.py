@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lossnav as ln
+from lossnav import drifts
+from lossnav.uncertainty import averages
 
 LOSSES = {
     "quadratic": ln.losses.Quadratic([[2.0, 0.3], [0.3, -1.0]], minimum=[0.5, -0.2], offset=0.7),
@@ -118,3 +120,12 @@ def test_ragged_arguments_are_named():
         ln.losses.Quadratic([[1.0, 2.0], [3.0]], minimum=[0.0, 0.0])
     with pytest.raises(ValueError, match="minimum"):
         ln.losses.Quadratic(np.eye(2), minimum=[[1.0], [2.0, 3.0]])
+
+
+@pytest.mark.parametrize("kind", [ln.losses.Loss, drifts.Drift, averages.Average])
+def test_what_lacks_a_method_cannot_be_made(kind):
+    """It is said when the object is made, and names the method; not in the middle of a solution."""
+    with pytest.raises(TypeError, match="abstract"):
+        type("Half", (kind,), {"dim": 1})()
+    whole = dict.fromkeys(kind.__abstractmethods__, lambda self, *arguments: 0.0)
+    assert type("Whole", (kind,), {"dim": 1, **whole})().dim == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,22 @@ from lossnav import _checks
 from lossnav._checks import Array
 
 
-class Loss:
+class Loss(abc.ABC):
     """A loss landscape over D parameters."""
 
     dim: int
 
+    @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:
         """Return L(θ): a float for one θ, an array of shape (...) for a batch."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def gradient(self, theta: ArrayLike) -> Array:
         """Return ∇L(θ), shape (..., D)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def hessian(self, theta: ArrayLike) -> Array:
         """Return ∇²L(θ), shape (..., D, D)."""
-        raise NotImplementedError
 
     def stationary_points(self) -> Array | None:
         """Return all points with ∇L = 0, shape (M, D), or None when no formula for them is known."""

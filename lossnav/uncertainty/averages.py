@@ -6,6 +6,7 @@ Averaging over a Gaussian is diffusion. For independent weights the heat equatio
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,22 +18,22 @@ from lossnav._checks import Array
 from lossnav.uncertainty.problem import positive
 
 
-class Average:
+class Average(abc.ABC):
     """An averaged loss of ``dim`` weights; all methods take means and variances of shape (..., D)."""
 
     dim: int
 
+    @abc.abstractmethod
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return L̄(μ, v), shape (...)."""
-        raise NotImplementedError  # defined by subclasses
 
+    @abc.abstractmethod
     def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return ∂L̄/∂μ, shape (..., D)."""
-        raise NotImplementedError  # defined by subclasses
 
+    @abc.abstractmethod
     def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return ∂L̄/∂v, half the averaged curvature, shape (..., D)."""
-        raise NotImplementedError  # defined by subclasses
 
     def centres(self) -> Array:
         """Return means near which the averaged loss may have a minimum, shape (M, D)."""
