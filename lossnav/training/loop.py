@@ -186,7 +186,7 @@ class _Run:
         )
         if not math.isfinite(test_loss):
             self._stop(good, len(self.history.step_loss), f"the test loss is {test_loss}")
-        self.history.train_loss.append(float(losses.double().cpu() @ sizes / sizes.sum()))
+        self.history.train_loss.append(float(losses.cpu().double() @ sizes / sizes.sum()))
         self.history.test_loss.append(test_loss)
         self.history.test_accuracy.append(accuracy)
         self.bar.set_postfix(train_loss=f"{self.history.train_loss[-1]:.4f}", test_accuracy=f"{accuracy:.4f}")

@@ -93,7 +93,8 @@ def process_group(device: Any = "auto") -> Iterator[torch.device]:
     if place.type == "cuda":
         place = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(place)
-    dist.init_process_group("nccl" if place.type == "cuda" else "gloo")
+    cuda = place.type == "cuda"
+    dist.init_process_group("nccl" if cuda else "gloo", device_id=place if cuda else None)
     try:
         yield place
     finally:
