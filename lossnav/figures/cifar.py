@@ -151,7 +151,8 @@ def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figu
 
     Args:
         ratios: network → ratio after each step.
-        found: network → ratio of the rates that did best, drawn as a mark to the right of the last step.
+        found: network → ratio of the rates that did best, drawn as a mark to the right of the last step; a network may
+            be left out.
 
     Returns:
         The figure.
@@ -163,7 +164,8 @@ def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figu
         steps = np.arange(1, len(values) + 1)
         look: dict[str, Any] = {"color": COLOURS["ink"], "marker": mark, "mec": "white", "mew": 0.6}
         ax.plot(steps, values, lw=1.4, ms=5, markevery=5, label=_NAMES[network], **look)
-        ax.plot(end * (1.08 + 0.15 * shift), found[network], ms=8, ls="none", **look)
+        if network in found:
+            ax.plot(end * (1.08 + 0.15 * shift), found[network], ms=8, ls="none", **look)
     ax.axvline(end * 1.03, color=COLOURS["quiet"], lw=0.8, ls=":")
     ax.set(yscale="log", xlabel="step", ylabel="ratio", xlim=(0, end * 1.13))
     ax.grid(axis="y")

@@ -99,10 +99,11 @@ def test_basins_are_in_units_of_the_papers_rate_and_a_diverged_run_guesses():
 
 
 def test_lengths_are_lines_and_the_best_ratios_stand_right_of_them():
-    figure = cifar.lengths({"vit": [9.0, 8.0], "cnn": [100.0, 50.0, 20.0]}, {"vit": 30.0, "cnn": 200.0})
+    ratios = {"vit": [9.0, 8.0], "resnet": [5.0], "cnn": [100.0, 50.0, 20.0]}
+    figure = cifar.lengths(ratios, {"vit": 30.0, "cnn": 200.0})
     ax = figure.axes[0]
     drawn = lines(ax)
-    assert list(drawn) == ["CNN", "ViT"]
+    assert list(drawn) == ["CNN", "ResNet", "ViT"]
     np.testing.assert_allclose(drawn["CNN"].get_ydata(), [100, 50, 20])
     np.testing.assert_allclose(drawn["ViT"].get_xdata(), [1, 2])
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
