@@ -12,6 +12,7 @@ import pytest
 
 COMMAND = Path(sys.executable).with_name("lossnav")
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
+PATIENCE = 900.0  # seconds: a machine may be busy with other things, and no test is about time
 GRID = [
     "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "20",
     "--seeds", "0-3", "--grid", "lr=1e-3", "--workers", "2", "--quiet",
@@ -25,7 +26,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-def wait_for(what, process: subprocess.Popen | None = None, seconds: float = 240.0):
+def wait_for(what, process: subprocess.Popen | None = None, seconds: float = PATIENCE):
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import alive, linux, start, wait_for, workers_of
+from processes import PATIENCE, alive, linux, start, wait_for, workers_of
 
 from lossnav import experiment, records, sweep
 from lossnav.experiment import Experiment
@@ -144,7 +144,7 @@ def test_the_run_of_a_killed_worker_is_done_again(tmp_path):
     process = start(tmp_path)
     wait_for(lambda: list(tmp_path.glob("*.json")), process)  # both workers are in the middle of it
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert "4 runs now, 0 before, 0 failed" in out
     assert sorted(records.load(path).seeds[0] for path in tmp_path.glob("*.json")) == [0, 1, 2, 3]
@@ -160,7 +160,7 @@ def test_a_sweep_killed_in_the_middle_is_continued_and_repeats_nothing(tmp_path)
     process.communicate()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     assert 1 <= len(kept) < 4 and len(workers) == 2
-    out, err = (again := start(tmp_path)).communicate(timeout=240)
+    out, err = (again := start(tmp_path)).communicate(timeout=PATIENCE)
     assert again.returncode == 0, err
     assert f"{4 - len(kept)} runs now, {len(kept)} before, 0 failed" in out
     assert all(path.stat().st_mtime_ns == then for path, then in kept.items())
@@ -180,7 +180,7 @@ def test_workers_that_always_die_end_the_sweep(tmp_path):
         "    sweep.drive.work = die\n"
         f"    list(sweep.run(sweep.grid({{}}, [0], {SMALL!r}), {str(tmp_path / 'runs')!r}, workers=2))\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1 and "RuntimeError: workers died 3 times in a row" in done.stderr, done.stderr
 
 
@@ -192,13 +192,13 @@ def test_an_existing_dask_cluster_runs_a_sweep_and_survives_a_killed_worker(tmp_
 
     with Client(cluster.scheduler_address, set_as_default=False) as client:
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert "4 runs now, 0 before, 0 failed" in out
     alone = experiment.run(records_experiment(tmp_path))
     one = records.load(tmp_path / f"{Experiment.of(alone.config).key()}.json")
     assert one.results[0]["train_loss"] == alone.results[0]["train_loss"]
-    assert "4 before" in start(tmp_path, "--cluster", cluster.scheduler_address).communicate(timeout=120)[0]
+    assert "4 before" in start(tmp_path, "--cluster", cluster.scheduler_address).communicate(timeout=PATIENCE)[0]
 
 
 def records_experiment(folder: Path) -> Experiment:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from processes import alive, linux, start, wait_for, workers_of
+from processes import PATIENCE, alive, linux, start, wait_for, workers_of
 
 from lossnav import experiment, records, sweep
 from lossnav.cli import main
@@ -194,7 +194,7 @@ def test_killed_in_the_middle_of_runs_that_keep_checkpoints(tmp_path, victim):
             content["history"]["seconds"][0] += 1000.0
             torch.save(content, path)
         process = start(tmp_path, *words)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "0 failed" in out, err
     assert_whole(tmp_path)
     for one in WHOLE:
@@ -224,7 +224,7 @@ def test_interrupted_by_the_keyboard(tmp_path, moment):
     wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
     for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
         os.kill(pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and "lossnav: interrupted\n" in err
     assert "KeyboardInterrupt" not in err
     wait_for(lambda: not any(map(alive, workers)))

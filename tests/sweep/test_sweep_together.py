@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import linux, start, wait_for, workers_of
+from processes import PATIENCE, linux, start, wait_for, workers_of
 from resources import SHARED
 
 from lossnav import data, experiment, records, sweep
@@ -225,7 +225,7 @@ def test_the_group_of_a_killed_worker_is_done_again(tmp_path):
     process = start(tmp_path, *PAIRS)
     wait_for(lambda: list(tmp_path.glob("*.json")), process)
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "8 runs now, 0 before, 0 failed" in out, err
     assert_complete(tmp_path)
 
@@ -238,7 +238,7 @@ def test_a_killed_sweep_of_groups_repeats_no_seed(tmp_path):
     process.kill()
     process.communicate()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    out, err = (again := start(tmp_path, *PAIRS)).communicate(timeout=240)
+    out, err = (again := start(tmp_path, *PAIRS)).communicate(timeout=PATIENCE)
     assert again.returncode == 0 and f"{8 - len(kept)} runs now, {len(kept)} before, 0 failed" in out, err
     assert 1 <= len(kept) < 8 and all(path.stat().st_mtime_ns == then for path, then in kept.items())
 
@@ -246,6 +246,6 @@ def test_a_killed_sweep_of_groups_repeats_no_seed(tmp_path):
 @pytest.mark.slow
 def test_groups_on_a_dask_cluster(tmp_path, cluster):
     process = start(tmp_path, *PAIRS, "--cluster", cluster.scheduler_address)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and "8 runs now, 0 before, 0 failed" in out, err
     assert_complete(tmp_path)
