@@ -77,7 +77,7 @@ def test_the_paper_study_has_the_papers_settings(script):
     assert rates == {"sgd": ("cnn", 0.1, None), "adam": ("cnn", 5e-4, None), "ballistic": ("cnn", 5e-4, 0.9)}
     for made in script.paper(25, [3]):
         model = torch.nn.Linear(2, 2)
-        group = experiment.make_optimizer(made, model).param_groups[0]
+        group = experiment.make_optimizer(made, model.parameters()).param_groups[0]
         assert (group["lr"], group["weight_decay"], group.get("momentum") or 0) == (rates[made.optimizer][1], 0, 0)
 
 
@@ -211,6 +211,19 @@ def test_the_chapters_costs_of_the_papers_rates_follow_from_the_record():
             gains.append(by_rate[chosen][seed] - by_rate[centre][seed])
         said = float(text[f"cf_gain_{rule}"].replace("−", "-"))
         assert said == pytest.approx(statistics.mean(gains), abs=0.051)
+
+
+def test_the_chapters_answer_on_discounts_follows_from_the_record():
+    record = load("gammas")
+    best = set()
+    for seed in record.seeds:
+        runs = [run for run in record.results if run["seed"] == seed]
+        best.add(float(max(runs, key=lambda run: run["test_accuracy"][-1] if run["test_accuracy"] else 0.1)["gamma"]))
+    ends, middle = {0.0, math.inf}, {float(run["gamma"]) for run in record.results} - {0.0, math.inf}
+    said = glued()["cf_answer"]
+    assert said.startswith("no") == (len(best) == 1 and best <= ends)
+    assert said.startswith("yes") == (best <= middle)
+    assert ("ballistic" in said) == (best == {0.0}) and ("SGD" in said) == (best == {math.inf})
 
 
 @pytest.mark.slow
