@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -54,7 +55,9 @@ class Arithmetic:
 
     def prepare(self, model: nn.Module) -> None:
         """Put the weights of the model into the memory format, in place."""
-        model.to(memory_format=self._format())  # type: ignore[call-overload]
+        for tensor in chain(model.parameters(), model.buffers()):
+            if tensor.ndim == 4:  # Module.to would take those of three-dimensional convolutions, too, and fail
+                tensor.data = tensor.data.to(memory_format=self._format())
 
     def _format(self) -> torch.memory_format:
         return torch.channels_last if self.memory_format == "channels_last" else torch.contiguous_format
