@@ -141,6 +141,7 @@ def _survive(
 ) -> Iterator[Outcome]:
     """Run the jobs, and once more those that the workers that died have left."""
     import joblib
+    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     left = {job[0].key(): job for job in jobs}
@@ -170,6 +171,10 @@ def _survive(
                     f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
+    if cluster is None and workers > 1:
+        # Workers that wait for more could be asked to leave; but one that was killed while it waited has taken the
+        # queue's lock with it, and the others would never hear.
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager

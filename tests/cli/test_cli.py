@@ -167,6 +167,7 @@ def test_interruption_is_exit_code_130(tmp_path):
     process = subprocess.Popen(
         [str(COMMAND), "train", *SMALL, "--batch-size", "1", "--epochs", "500", "--checkpoint", "c"],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )  # fmt: skip
     for _ in range(1200):
         if (tmp_path / "c").exists():

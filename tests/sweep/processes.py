@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen:
     return subprocess.Popen(
         [str(COMMAND), "sweep", *GRID, "--output", str(folder), *words], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )  # fmt: skip
 
 

@@ -14,13 +14,13 @@ import torch
 from lossnav.training.memory import keep_freed_memory
 
 kept = keep_freed_memory() if sys.argv[1] == "kept" else None
-def faults(size=12_000_000):   # 48 MB: 11,719 pages
-    for _ in range(3):
+def faults(size=12_000_000):   # 48 MB: 11,719 pages, or 23 huge ones
+    found = []
+    for _ in range(10):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         torch.ones(size)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
-        torch.ones(size)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        found.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return min(found)   # a system that reclaims idle pages makes more, now and then
 print(kept, faults())
 """
 
@@ -42,5 +42,5 @@ def test_buffers_are_mapped_once():
     _, without = run("as usual")
     kept, faults = run("kept")
     assert kept == "True"
-    assert faults < 100 < without  # a huge page counts once, so that the ordinary number depends on the system
+    assert faults < 10 < without
     assert run("kept", MALLOC_MMAP_MAX_="1000")[0] == "False"  # the user has chosen
