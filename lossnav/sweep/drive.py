@@ -106,6 +106,8 @@ def _run(
             return
         client = held.enter_context(_client(cluster))
         count = _workers(workers) if client is None else sum(client.nthreads().values())
+        if client is None and count > 1:
+            held.callback(_dismiss)
         jobs = groups.jobs(pending.values(), together, how.checkpoints, count)
         for outcome in _survive(jobs, count, cluster, attempts, how):
             error = outcome.error or _keep(folder, outcome)
@@ -141,7 +143,6 @@ def _survive(
 ) -> Iterator[Outcome]:
     """Run the jobs, and once more those that the workers that died have left."""
     import joblib
-    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     left = {job[0].key(): job for job in jobs}
@@ -171,10 +172,17 @@ def _survive(
                     f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
-    if cluster is None and workers > 1:
-        # Workers that wait for more could be asked to leave; but one that was killed while it waited has taken the
-        # queue's lock with it, and the others would never hear.
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+def _dismiss() -> None:
+    """End the worker processes of this machine by force, however the sweep ended.
+
+    Workers that wait for more could be asked to leave; but one that was killed while it waited has taken the queue's
+    lock with it, and the others would never hear. ``reuse`` returns the executor that has the workers: without it loky
+    asks them to leave, and makes another one.
+    """
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(kill_workers=True, reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
