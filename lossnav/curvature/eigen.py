@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from .._checks import NotConverged, one_of, positive, shown, whole
-from .krylov import Array, Krylov, order_of
+from .krylov import Krylov, order_of
 from .operator import Operator, check_dtype
 
 WHICH = ("largest", "magnitude", "smallest")
@@ -156,7 +156,7 @@ class _Search:
         self._enough = copies  # steps of a run that would have found copies; 0 if no one looks for them
         dim = space.operator.dim
         self._is_small = space.capacity == dim <= _default(count, space.block)  # few products would give all pairs
-        self._known: Array | None = None  # wanted values when this run began, if it began to look for copies
+        self._known: Tensor | None = None  # wanted values when this run began, if it began to look for copies
 
     def step(self, limit: int) -> bool:
         """Multiply once and do what follows from it; return whether this is the end."""
@@ -188,22 +188,21 @@ class _Search:
         largest = vectors.gather(1, vectors.abs().argmax(1, keepdim=True))
         vectors /= torch.linalg.vector_norm(vectors, dim=1, keepdim=True) * torch.where(largest < 0, -1, 1)
         return Eigenpairs(
-            torch.from_numpy(self._values[best]), vectors, torch.from_numpy(self._residuals[best]),
-            self.settled == self.count, self.products, self.restarts,
-        )  # fmt: skip
+            self._values[best], vectors, self._residuals[best], self.settled == self.count, self.products, self.restarts
+        )
 
     def _look(self) -> None:
         space = self.space
         self._values, self._vectors, self._residuals = space.ritz()
-        norm = max(space.scale, float(np.max(np.abs(self._values))))
-        skewness, allowed = space.skewness(), float(np.sqrt(space.eps)) * norm
+        norm = max(space.scale, self._values.abs().max().item())
+        skewness, allowed = space.skewness(), math.sqrt(space.eps) * norm
         if skewness > allowed:
             raise ValueError(f"operator differs from its transpose by {skewness:.3g}, but it must be symmetric")
         self._order = order_of(self._values, self.which)
         best = self._order[: self.count]
         floor = norm * (space.eps ** (2 / 3) if space.was_exhausted else FLOOR * space.eps)
-        bound = np.maximum(self.tolerance * np.abs(self._values[best]), floor)
-        self.settled = int(np.sum(self._residuals[best] <= bound))
+        bound = (self.tolerance * self._values[best].abs()).clamp(min=floor)
+        self.settled = int((self._residuals[best] <= bound).sum())
 
     def _has_looked(self) -> bool:
         """Whether this run has gone far enough to be believed."""
@@ -220,7 +219,7 @@ class _Search:
         if self._known is None:
             return False
         now = self._values[self._order[: self.count]]
-        return bool(np.max(np.abs(now - self._known)) <= self.tolerance * np.max(np.abs(now)))
+        return bool((now - self._known).abs().max() <= self.tolerance * now.abs().max())
 
     def _make_room(self, new: int, keep: int) -> None:
         """Keep the wanted Ritz vectors and the best of the others, if the basis has no room for ``new`` vectors."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..optim import _noise
 from .operator import Operator
 
-Array = NDArray[np.float64]
 _WIDTH = 1 << 16  # of the columns that are rotated at a time: the copy stays in the cache
 
 
@@ -42,8 +39,10 @@ class Krylov:
     def __init__(self, operator: Operator, capacity: int, block: int, seed: int) -> None:
         self.operator, self.capacity, self.block, self.seed = operator, capacity, block, seed
         self.basis = torch.empty(capacity, operator.dim, dtype=operator.dtype, device=operator.device)
-        self.matrix: Array = np.zeros((capacity, capacity))
-        self.lost: Array = np.zeros(capacity)  # squared length of what is missing in the equation
+        # The small matrices are torch's, too: numpy's BLAS has threads of its own, and those of the two would wait for
+        # each other's cores at every turn (a search took three times as long on two cores).
+        self.matrix = torch.zeros(capacity, capacity, dtype=torch.float64)
+        self.lost = torch.zeros(capacity, dtype=torch.float64)  # squared length of what is missing in the equation
         self.size = self.applied = 0  # rows of the basis that hold vectors; those whose products are known
         self.is_exhausted = self.was_exhausted = False  # whether this run is; whether any was, in part
         self.scale = 0.0  # largest |Hv| so far: a lower bound of |H|
@@ -85,7 +84,7 @@ class Krylov:
         first, last = self.applied, self.size
         products = self.operator.matvec(self.basis[first:last])
         lengths = torch.linalg.vector_norm(products, dim=1).tolist()
-        if not np.all(np.isfinite(lengths)):
+        if not all(map(math.isfinite, lengths)):
             raise ValueError("operator gives products that are not finite, but all their entries must be")
         self.scale = max(self.scale, *lengths)
         # What is large goes first, so that the pass over all rows removes little more than rounding errors.
@@ -103,26 +102,25 @@ class Krylov:
             if not (is_kept and self._append(w, before, 4 * self.eps * self.scale, column)):
                 self.lost[column] += torch.linalg.vector_norm(w).item() ** 2
 
-    def ritz(self) -> tuple[Array, Array, Array]:
+    def ritz(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return Ritz values (A,), their vectors in the basis as columns (A, A), and residual norms (A,), ascending."""
         matrix = self.matrix[: self.size, : self.applied]
         square = matrix[: self.applied]
-        values, vectors = np.linalg.eigh((square + square.T) / 2)
+        values, vectors = torch.linalg.eigh((square + square.T) / 2)
         gaps = matrix @ vectors
         gaps[: self.applied] -= vectors * values
-        lost = self.lost[: self.applied] @ np.square(vectors)
-        return values, vectors, np.sqrt(np.square(gaps).sum(axis=0) + lost)
+        return values, vectors, (gaps.square().sum(0) + self.lost[: self.applied] @ vectors.square()).sqrt()
 
     def skewness(self) -> float:
         """Return the largest difference between M and its transpose."""
         square = self.matrix[: self.applied, : self.applied]
-        return float(np.max(np.abs(square - square.T), initial=0.0))
+        return (square - square.T).abs().max().item()
 
-    def rotated(self, vectors: Array) -> Tensor:
+    def rotated(self, vectors: Tensor) -> Tensor:
         """Return the vectors (P, D) whose coordinates in the basis are the columns of ``vectors``, (A, P)."""
         return self._small(vectors.T) @ self.basis[: len(vectors)]
 
-    def shrink(self, vectors: Array) -> None:
+    def shrink(self, vectors: Tensor) -> None:
         """Keep the span of the given columns (A, P), P <= A, and the block (a thick restart)."""
         keep = vectors.shape[1]
         self._drop((self.capacity - keep) // 2)
@@ -132,8 +130,9 @@ class Krylov:
             columns[:keep] = rotation @ columns
         self.basis[keep : keep + new] = self.basis[self.applied : self.size].clone()
         matrix = self.matrix[: self.size, : self.applied] @ vectors
-        lost = self.lost[: self.applied] @ np.square(vectors)
-        self.matrix[:], self.lost[:] = 0.0, 0.0
+        lost = self.lost[: self.applied] @ vectors.square()
+        self.matrix.zero_()
+        self.lost.zero_()
         self.matrix[:keep, :keep] = vectors.T @ matrix[: self.applied]
         self.matrix[keep : keep + new, :keep] = matrix[self.applied :]
         self.lost[:keep] = lost
@@ -144,7 +143,7 @@ class Krylov:
         """Forget all of the block but its first ``most`` vectors."""
         rest = slice(self.applied + most, self.size)
         if rest.start < rest.stop:
-            self.lost[: self.applied] += np.square(self.matrix[rest, : self.applied]).sum(axis=0)
+            self.lost[: self.applied] += self.matrix[rest, : self.applied].square().sum(0)
             self.matrix[rest] = 0.0
             self.size = rest.start
 
@@ -153,7 +152,7 @@ class Krylov:
         parts = self.basis[over] @ rows.T
         rows.addmm_(parts.T, self.basis[over], alpha=-1.0)
         if into is not None:
-            self.matrix[over, into] += parts.cpu().double().numpy()
+            self.matrix[over, into] += parts.cpu()
 
     def _append(self, w: Tensor, before: float, least: float, column: int | None) -> bool:
         """Append the direction of w, unless what is left of w is ``least`` or shorter; return whether it was appended.
@@ -178,11 +177,11 @@ class Krylov:
         self.size += 1
         return True
 
-    def _small(self, matrix: Array) -> Tensor:
-        return torch.as_tensor(np.ascontiguousarray(matrix), dtype=self.operator.dtype).to(self.operator.device)
+    def _small(self, matrix: Tensor) -> Tensor:
+        return matrix.to(self.operator.device, self.operator.dtype)
 
 
-def order_of(values: Array, which: str) -> NDArray[np.intp]:
+def order_of(values: Tensor, which: str) -> Tensor:
     """Return the order in which Ritz values are wanted, the first ahead."""
-    key: dict[str, Any] = {"largest": -values, "magnitude": -np.abs(values), "smallest": values}
-    return np.argsort(key[which], kind="stable")
+    key = {"largest": -values, "magnitude": -values.abs(), "smallest": values}
+    return key[which].argsort(stable=True)

@@ -55,7 +55,9 @@ def check(operator, found, spectrum, which, tolerance):
         key(found.values.numpy()), key(WANTED[which](spectrum)[:count]), rtol=tolerance, atol=100 * eps * norm
     )
     vectors = found.vectors.cpu().double()
-    torch.testing.assert_close(vectors @ vectors.T, torch.eye(count).double(), rtol=0, atol=20 * eps)
+    # each restart turns the basis by a matrix that is orthogonal up to rounding
+    allowed = (20 + found.restarts) * eps
+    torch.testing.assert_close(vectors @ vectors.T, torch.eye(count).double(), rtol=0, atol=allowed)
     assert (vectors.gather(1, vectors.abs().argmax(1, keepdim=True)) > 0).all()
     exact = operator.matvec(found.vectors).cpu().double() - found.values[:, None] * vectors
     residuals = torch.linalg.vector_norm(exact, dim=1)
