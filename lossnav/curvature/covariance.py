@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.func import grad, jvp, vjp, vmap
 
 from .._checks import whole
-from .operator import Operator
-from .snapshot import Batch, Batches, Loss, Snapshot, pairs_of
+from .model import ModelOperator
+from .snapshot import Batch, Batches, Loss
 
 
-class GradientCovariance(Operator):
+class GradientCovariance(ModelOperator):
     r"""The covariance Σ of the gradients of single examples, at the weights that the model has now.
 
     .. math:: \Sigma = \frac1N\sum_n (g_n-\bar g)(g_n-\bar g)^\top,\qquad g_n = \nabla_\theta\,\ell(m(x_n;\theta), y_n)
@@ -63,11 +63,7 @@ class GradientCovariance(Operator):
         dtype: torch.dtype | None = None,
         centred: bool = True,
     ) -> None:
-        self._point = Snapshot(model, loss, parameters, dtype)
-        self._batches = pairs_of(batches)
-        self.names, self.dim = self._point.names, self._point.dim
-        self.dtype, self.device = self._point.dtype, self._point.device
-        self.examples = self._point.check(self._batches)
+        super().__init__(model, loss, batches, parameters, dtype)
         self._leaves, self._centred = self._point.leaves(), centred
         self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
         for batch in self._batches:

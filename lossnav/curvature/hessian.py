@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from .._checks import finite
-from .operator import Operator
-from .snapshot import Batch, Batches, Loss, Snapshot, pairs_of
+from .model import ModelOperator
+from .snapshot import Batch, Batches, Loss
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _Slope:
         return [torch.zeros_like(v) if h is None else h for h, v in zip(found, vectors, strict=True)]
 
 
-class Hessian(Operator):
+class Hessian(ModelOperator):
     r"""The Hessian of the mean loss of all examples, at the weights that the model has now.
 
     .. math:: H = \nabla^2_\theta\,\frac1N\sum_{n=1}^N \ell\bigl(m(x_n;\theta), y_n\bigr)
@@ -94,22 +94,10 @@ class Hessian(Operator):
         vmap: bool = False,
     ) -> None:
         finite("memory", memory, low=0.0)
-        self._point = Snapshot(model, loss, parameters, dtype)
-        self._batches, self._vmap = pairs_of(batches), vmap
-        self.names, self.dim = self._point.names, self._point.dim
-        self.dtype, self.device = self._point.dtype, self._point.device
-        self.examples = self._point.check(self._batches)
+        super().__init__(model, loss, batches, parameters, dtype)
+        self._vmap = vmap
         self._slopes = self._keep(memory)
         self.kept = len(self._slopes)
-
-    def flatten(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """Return the flat vector (D,) of tensors that are named and shaped like the parameters."""
-        return self._point.flatten(tensors)
-
-    def unflatten(self, vector: Tensor) -> dict[str, Tensor]:
-        """Return the parts of a flat vector (D,) or of a block (B, D), by parameter, as views."""
-        parts = self._point.split(vector)
-        return dict(zip(self.names, parts, strict=True))
 
     def _products(self, block: Tensor) -> Tensor:
         total = torch.zeros_like(block)

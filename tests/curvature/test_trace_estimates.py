@@ -116,6 +116,7 @@ def test_chosen_parameters_of_the_covariance():
     whole = GradientCovariance(model, case.loss, case.batches).dense()
     part = GradientCovariance(model, case.loss, case.batches, parameters=["2.bias"])
     assert part.names == ["2.bias"]
+    assert [*part.unflatten(part.mean)] == ["2.bias"] and torch.equal(part.flatten({"2.bias": part.mean}), part.mean)
     torch.testing.assert_close(part.dense(), whole[-3:, -3:], rtol=1e-10, atol=1e-13)
     with pytest.raises(ValueError, match="chunk = 0, but it must be a whole number >= 1"):
         part.exact_trace(0)
