@@ -54,6 +54,12 @@ def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
     return int(value)
 
 
+def counts(**values: Any) -> None:
+    """Raise, naming the first that is wrong, unless all values are whole numbers >= 1."""
+    for name, value in values.items():
+        whole(name, value, low=1)
+
+
 def duration(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a time span, (0, inf] or with ``zero`` [0, inf]."""
     allowed = f"a number in {'[' if zero else '('}0, inf]"

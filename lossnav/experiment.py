@@ -88,7 +88,7 @@ class Experiment:
         for name in ("epochs", "batch_size", "train_size", "test_size"):
             if getattr(self, name) is not None or name in ("epochs", "batch_size"):
                 whole(name, getattr(self, name), low=1)
-        whole("seed", self.seed, low=0)
+        whole("seed", self.seed, low=0, high=2**63 - 1)  # what a generator takes
         for name in ("augment", "compile", "cuda_graphs"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} = {shown(getattr(self, name))}, but it must be true or false")
@@ -242,7 +242,11 @@ def why_alone(experiment: Experiment) -> str:
 
 def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
     """Return the part of the data that an experiment takes."""
-    return dataset.head(experiment.train_size or len(dataset.train), experiment.test_size or len(dataset.test))
+    sizes = []
+    for name, split in (("train_size", dataset.train), ("test_size", dataset.test)):
+        size = getattr(experiment, name)
+        sizes.append(len(split) if size is None else whole(name, size, low=1, high=len(split)))
+    return dataset.head(*sizes)
 
 
 def _record(

@@ -111,6 +111,7 @@ def test_only_models_that_need_square_images_ask_for_them():
         ({"epochs": 0}, "epochs = 0"),
         ({"epochs": 1.5}, "epochs = 1.5.*whole number"),
         ({"seed": -1}, "seed = -1"),
+        ({"seed": 2**63}, "seed = 9223372036854775808, but it must be .* <= 9223372036854775807"),
         ({"augment": "yes"}, "augment = 'yes'.*true or false"),
         ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
     ],
@@ -127,8 +128,12 @@ def test_bad_values_are_named(values, message):
         ({"options": {"lr": 0.9}}, "options has 'lr'"),
         ({"model_options": {"depth": 3}}, "model_options has 'depth', but mlp takes: hidden"),
         ({"model_options": {"seed": 3}}, "model_options has 'seed'"),
+        ({"model_options": {"hidden": 5}}, "hidden = 5, but it must be a list of widths"),
+        ({"model_options": {"hidden": [8, 2.5]}}, r"hidden\[1\] = 2.5"),
+        ({"train_size": 99_999}, "train_size = 99999, but it must be a whole number >= 1 and <= 1437"),
+        ({"test_size": 361}, "test_size = 361, but it must be .* <= 360"),
     ],
 )
-def test_unknown_options_are_named_with_the_known(values, message):
+def test_what_the_run_cannot_use_is_named(values, message):
     with pytest.raises(ValueError, match=message):
         experiment.run(Experiment(data="digits", **values))

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     from .. import sweep
 
+    warnings.filterwarnings("ignore", "A worker stopped")  # loky renews a worker whose memory has grown: no news
     results = sweep.run(
         wanted, parsed.output, workers=parsed.workers, threads=parsed.threads, cluster=parsed.cluster,
         root=parsed.root, download=not parsed.no_download, checkpoints=parsed.checkpoints,

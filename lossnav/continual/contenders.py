@@ -13,7 +13,7 @@ import torch
 from scipy.stats import qmc, t
 
 from .. import optim
-from .._checks import finite
+from .._checks import counts, finite
 from ..ensemble import Ensemble
 from .online import Stepper
 from .perturb import ShrinkAndPerturb
@@ -43,8 +43,8 @@ class Contender:
             count: of settings, >= 1; the tuning budget.
             seed: of the search.
         """
-        finite("count", count, low=1)
-        points = qmc.LatinHypercube(len(self.space), rng=np.random.default_rng(seed)).random(int(count))
+        counts(count=count)
+        points = qmc.LatinHypercube(len(self.space), rng=np.random.default_rng(seed)).random(count)
         low, high = np.log([*self.space.values()]).T
         values = np.exp(low + points * (high - low))
         return [{name: float(f"{x:.4g}") for name, x in zip(self.space, row, strict=True)} for row in values]

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from .._checks import finite, positive
+from .._checks import counts, finite, positive
 from ..ensemble import Ensemble, Loss, member_losses
 from .tasks import Stream
 
@@ -111,7 +111,7 @@ def run(
         ValueError: the ensemble and the stream disagree about the number of members, or the checkpoint is of another
             run.
     """
-    finite("tasks", tasks, low=1)
+    counts(tasks=tasks)
     if clip is not None:
         positive("clip", clip)
     if ensemble.size != len(stream.seeds):

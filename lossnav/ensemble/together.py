@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from .._checks import finite, positive
+from .._checks import counts, positive
 from ..data import Augmentation, Dataset, Split
 from ..training import History, pick_device
 from ..training.arithmetic import Arithmetic
@@ -77,8 +77,7 @@ def train(
         >>> min(history.test_accuracy[-1] for history in histories) > 0.9
         True
     """
-    finite("epochs", epochs, low=1)
-    finite("batch_size", batch_size, low=1)
+    counts(epochs=epochs, batch_size=batch_size)
     if clip is not None:
         positive("clip", clip)
     if len(seeds) != len(models):

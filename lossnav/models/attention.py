@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .._checks import whole
+from .._checks import counts
 from .weights import Positions, seeded
 
 
@@ -116,12 +116,7 @@ def vit(
         Dosovitskiy et al. (2021), An image is worth 16×16 words; the mean in place of a class token: Beyer, Zhai,
         Kolesnikov (2022), Better plain ViT baselines for ImageNet-1k.
     """
-    given = {
-        "channels": channels, "size": size, "outputs": outputs, "patch": patch, "width": width, "depth": depth,
-        "heads": heads,
-    }  # fmt: skip
-    for name, value in given.items():
-        whole(name, value, low=1)
+    counts(channels=channels, size=size, outputs=outputs, patch=patch, width=width, depth=depth, heads=heads)
     if size % patch:
         raise ValueError(f"size = {size}, but it must be a multiple of patch = {patch}")
     if width % heads:

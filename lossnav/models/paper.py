@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from torch import nn
 
-from .._checks import finite
+from .._checks import counts, shown
 from .weights import seeded
 
 
@@ -23,12 +23,17 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10
     Returns:
         A module from (B, …) with ``inputs`` values each to logits (B, outputs), on the CPU in float32.
 
+    Raises:
+        ValueError: a width is no whole number >= 1, or ``hidden`` is no list; names it.
+
     References:
         Vastola, Gershman, Rajan (2025), App. B.
     """
+    counts(inputs=inputs, outputs=outputs)
+    if isinstance(hidden, str) or not isinstance(hidden, Sequence):
+        raise ValueError(f"hidden = {shown(hidden)}, but it must be a list of widths, such as [512, 256]")
+    counts(**{f"hidden[{k}]": width for k, width in enumerate(hidden)})
     widths = [inputs, *hidden, outputs]
-    for width in widths:
-        finite("inputs, hidden, outputs", width, low=1)
 
     def build() -> nn.Sequential:
         layers: list[nn.Module] = [nn.Flatten()]
@@ -53,10 +58,14 @@ def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> n
     Returns:
         A module from images to logits (B, outputs), on the CPU in float32.
 
+    Raises:
+        ValueError: a number is not allowed; names it.
+
     References:
         Vastola, Gershman, Rajan (2025), App. B.
     """
-    if size < 4 or size % 4:
+    counts(channels=channels, size=size, outputs=outputs)
+    if size % 4:
         raise ValueError(f"size = {size}, but it must be a positive multiple of 4 (two poolings halve it)")
 
     def build() -> nn.Sequential:

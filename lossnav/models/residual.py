@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
-from .._checks import whole
+from .._checks import counts
 from .weights import seeded
 
 
@@ -78,9 +78,7 @@ def resnet(
         He, Zhang, Ren, Sun (2016), Deep residual learning for image recognition, §4.2, with shortcuts A; Wu, He (2018),
         Group normalization.
     """
-    given = {"channels": channels, "outputs": outputs, "blocks": blocks, "width": width, "groups": groups}
-    for name, value in given.items():
-        whole(name, value, low=1)
+    counts(channels=channels, outputs=outputs, blocks=blocks, width=width, groups=groups)
     if width % groups:
         raise ValueError(f"width = {width}, but it must be a multiple of groups = {groups}")
 

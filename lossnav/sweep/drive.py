@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import records
-from .._checks import finite
+from .._checks import counts
 from ..experiment import Experiment
 from . import groups
 from .results import Finished, complete
@@ -63,10 +63,7 @@ def run(
         RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
             record cannot be written.
     """
-    finite("threads", threads, low=1)
-    finite("attempts", attempts, low=1)
-    if workers is not None:
-        finite("workers", workers, low=1)
+    counts(threads=threads, attempts=attempts, **({} if workers is None else {"workers": workers}))
     groups.check(together, wanted, checkpoints)
     if checkpoints is not None:
         _check_beginnings(wanted)
@@ -172,6 +169,7 @@ def _survive(
                     f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
+
 
 def _dismiss() -> None:
     """End the worker processes of this machine by force, however the sweep ended.

@@ -91,6 +91,7 @@ def test_wrong_arguments_are_named(digits):
     for options, match in (
         ({"seeds": (0, 1)}, "seeds has 2 entries, but there are 8 models"),
         ({"epochs": 0}, "epochs = 0"),
+        ({"epochs": 1.5}, "epochs = 1.5"),
         ({"batch_size": 0}, "batch_size = 0"),
         ({"clip": 0.0}, "clip = 0"),
     ):

@@ -6,6 +6,8 @@ import json
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 
@@ -229,3 +231,32 @@ def test_interrupted_by_the_keyboard(tmp_path, moment):
     assert "KeyboardInterrupt" not in err
     wait_for(lambda: not any(map(alive, workers)))
     assert all(records.load(path) for path in tmp_path.glob("*.json"))
+
+
+IDLE = """
+import sys
+from lossnav import sweep
+wanted = sweep.grid({"lr": [1e-3, 3e-3, 1e-2]}, base=%r)
+results = sweep.run(wanted, sys.argv[1], workers=2)
+print(*[next(results).record is not None for _ in wanted], flush=True)
+sys.stdin.readline()
+print(*results, "the end", flush=True)
+"""
+
+
+@linux
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_sweep_ends_although_a_worker_is_killed_after_the_last_run(tmp_path, which):
+    """Killed while it waits for work, a worker takes the queue's lock with it: the other one would never hear."""
+    driver = subprocess.Popen(
+        [sys.executable, "-c", IDLE % SMALL, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert driver.stdout.readline().split() == ["True"] * 3
+        workers = wait_for(lambda: sorted(workers_of(driver.pid)), driver)
+        time.sleep(1.0)  # now both wait
+        os.kill(workers[which], signal.SIGKILL)
+        assert driver.communicate("\n", timeout=PATIENCE) == ("the end\n", None) and driver.returncode == 0
+    finally:
+        driver.kill()
+    wait_for(lambda: not any(map(alive, workers)))
