@@ -269,8 +269,9 @@ def discounts(record: Record) -> Figure:
 def _band(ax: Axes, rule: str, values: np.ndarray) -> None:
     """Draw the mean over rows and shade from the lowest to the highest row."""
     epochs = np.arange(1, values.shape[1] + 1)
-    few: dict[str, Any] = {"marker": LINES[rule][1], "ms": 4.5, "mec": "white", "mew": 0.6} if len(epochs) <= 25 else {}
-    ax.plot(epochs, values.mean(axis=0), label=_NAMES[rule], **style(rule, lw=2.0), **few)
+    marks: dict[str, Any] = {"marker": LINES[rule][1], "ms": 4.5, "mec": "white", "mew": 0.6}
+    every = -(-len(epochs) // 15)
+    ax.plot(epochs, values.mean(axis=0), label=_NAMES[rule], markevery=every, **style(rule, lw=2.0), **marks)
     ax.fill_between(epochs, values.min(axis=0), values.max(axis=0), color=COLOURS[rule], alpha=0.18, lw=0)
 
 
