@@ -63,7 +63,9 @@ def run(
         RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
             record cannot be written.
     """
-    counts(threads=threads, attempts=attempts, **({} if workers is None else {"workers": workers}))
+    counts(threads=threads, attempts=attempts)
+    if workers is not None:
+        counts(workers=workers)
     groups.check(together, wanted, checkpoints)
     if checkpoints is not None:
         _check_beginnings(wanted)

@@ -113,7 +113,7 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path):
     assert all(entry.before for entry in sweep.run(wanted, tmp_path))
 
 
-@pytest.mark.parametrize(("option", "value"), [("workers", 0), ("threads", 1.5), ("attempts", 0)])
+@pytest.mark.parametrize(("option", "value"), [("workers", 0), ("threads", 0), ("threads", 1.5), ("attempts", 0)])
 def test_bad_options_are_named(tmp_path, option, value):
     with pytest.raises(ValueError, match=f"^{option} = {value}, but it must be a whole number"):
         sweep.run([Experiment()], tmp_path, **{option: value})
