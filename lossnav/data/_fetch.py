@@ -9,16 +9,18 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from tqdm import tqdm
-
 from .._writing import RENAMES_OPEN_FILES, claim, new_part, parts
-from ._files import TIMEOUT, DataCorrupted, DataUnavailable, made, reason, watched
+from ._files import DataCorrupted, DataUnavailable, made, reason
+from ._http import Patience, download
 
-_CHUNK = 1 << 16  # bytes; a break loses less than one chunk
+_LARGEST = 256 * 2**20  # bytes; the archive of CIFAR-10 has 170,052,171
 _IDLE = 120.0  # seconds without a new byte (six times the read timeout) that mean "no writer" where files have no locks
 
 
-def fetch(name: str, target: Path, sha256: str, addresses: Sequence[str]) -> str:
+def fetch(
+    name: str, target: Path, sha256: str, addresses: Sequence[str], *, largest: int = _LARGEST,
+    patience: Patience | None = None,
+) -> str:  # fmt: skip
     """Download ``target`` from the first address that serves the right bytes; return that address.
 
     A download that broke off, or whose process was killed, is continued by the next call from the byte where it
@@ -30,6 +32,8 @@ def fetch(name: str, target: Path, sha256: str, addresses: Sequence[str]) -> str
         target: path of the finished file.
         sha256: digest of the file as it is served.
         addresses: tried in this order.
+        largest: no mirror is listened to for more bytes.
+        patience: how long to wait for each; None for the usual limits.
 
     Raises:
         DataUnavailable: no address served it; says what went wrong with each.
@@ -39,7 +43,7 @@ def fetch(name: str, target: Path, sha256: str, addresses: Sequence[str]) -> str
     with _own_part(target) as part:
         for address in addresses:
             try:
-                _obtain(address, part, sha256)
+                _obtain(address, part, sha256, largest, patience)
             except (OSError, DataCorrupted) as error:  # requests' exceptions are OSErrors
                 failures.append(f"{address}: {reason(error)}")
             else:
@@ -58,17 +62,24 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _obtain(address: str, part: Path, sha256: str) -> None:
+def _obtain(address: str, part: Path, sha256: str, largest: int, patience: Patience | None) -> None:
     """Download and verify; what was continued and turns out wrong is downloaded once more from its first byte."""
     while True:
-        continued = part.stat().st_size > 0
-        _continue(address, part)
-        found = file_digest(part)
-        if found == sha256:
-            return
+        begun = part.stat().st_size
+        try:
+            with part.open("ab", buffering=0) as stream:
+                download(
+                    address, stream, largest=largest, label=part.name.split(".")[0], begun=begun, patience=patience
+                )
+            found = file_digest(part)
+            if found == sha256:
+                return
+            wrong = f"it has the SHA-256 {found[:16]}…, but the official file has {sha256[:16]}…"
+        except DataCorrupted as error:
+            wrong = str(error)
         os.truncate(part, 0)
-        if not continued:
-            raise DataCorrupted(f"it has the SHA-256 {found[:16]}…, but the official file has {sha256[:16]}…")
+        if not begun:
+            raise DataCorrupted(wrong)
 
 
 @contextmanager
@@ -100,27 +111,3 @@ def _own_part(target: Path) -> Iterator[Path]:
         finally:
             if part.exists() and not part.stat().st_size:
                 part.unlink()
-
-
-def _continue(address: str, part: Path) -> None:
-    """Append to ``part`` what it lacks, or write it anew if the server does not serve ranges."""
-    import requests
-
-    begun = part.stat().st_size
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={begun}-"} if begun else {})
-    with requests.get(address, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-        if answer.status_code == 416:  # nothing is left to send: the digest decides whether it is the file
-            return
-        answer.raise_for_status()
-        continued = answer.status_code == 206
-        total = int(answer.headers.get("Content-Length", 0)) + (begun if continued else 0)
-        bar = tqdm(
-            total=total or None, initial=begun if continued else 0, unit="B", unit_scale=True,
-            desc=part.name.split(".")[0], disable=not watched(),
-        )  # fmt: skip
-        with bar, part.open("ab" if continued else "wb") as stream:
-            for chunk in answer.iter_content(_CHUNK):
-                stream.write(chunk)
-                bar.update(len(chunk))
-    if total and part.stat().st_size < total:
-        raise OSError(f"the connection ended after {part.stat().st_size} of {total} bytes")

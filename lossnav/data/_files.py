@@ -13,8 +13,6 @@ from pathlib import Path
 
 from .._writing import replacing
 
-TIMEOUT = (4.0, 20.0)  # seconds to connect, and between two packets: an offline machine should hear so at once
-
 
 class DataUnavailable(RuntimeError):
     """The data are not on this machine and could not be downloaded; the message lists what was tried."""
@@ -64,7 +62,7 @@ def obtain(
         DataUnavailable: there is no such file, and none could be downloaded.
     """
     if root is not None:
-        folder = _folder_with(source, Path(root).expanduser())
+        folder = _folder_with(source, place("root", root))
         if folder is None:
             wanted = ", ".join(f"{name}[.gz]" for name in source.sha256)
             raise DataUnavailable(
@@ -73,7 +71,7 @@ def obtain(
             )
         return _read_folder(source, folder, "local folder")
     environment = os.environ.get("LOSSNAV_DATA")
-    if environment and (folder := _folder_with(source, Path(environment).expanduser())) is not None:
+    if environment and (folder := _folder_with(source, place("LOSSNAV_DATA", environment))) is not None:
         return _read_folder(source, folder, "local folder")
     return _from_cache(source, cache_folder(cache) / source.name, download, mirrors)
 
@@ -82,7 +80,24 @@ def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
     """Return the folder to keep downloads in: the given one, or the user's."""
     import pooch
 
-    return Path(cache).expanduser() if cache else Path(pooch.os_cache("lossnav"))
+    return place("cache", cache) if cache else Path(pooch.os_cache("lossnav"))
+
+
+def place(name: str, value: str | os.PathLike[str]) -> Path:
+    """Return a path as a shell would read it.
+
+    Raises:
+        DataUnavailable: it begins with a user's home that there is not.
+        ValueError: it is no path.
+    """
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise DataUnavailable(
+            f"{name} = {str(value)!r} names the home of a user that this machine does not know"
+        ) from None
+    except TypeError:
+        raise ValueError(f"{name} = {value!r}, but it must be a path") from None
 
 
 def addresses(mirrors: Sequence[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -154,7 +169,7 @@ def _from_cache(source: Source, folder: Path, download: bool, mirrors: Sequence[
 def _read_verified(path: Path, digest: str, largest: int, remedy: str, *, packed: bool = False) -> bytes:
     """Return the content; ``packed`` says whether it is gzip, where the name of the file does not."""
     try:
-        content = _decompress(path, largest) if packed or path.suffix == ".gz" else path.read_bytes()
+        content = _decompress(path, largest) if packed or path.suffix == ".gz" else read_bounded(path, largest)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataCorrupted(f"{path} is truncated or damaged ({error}): {remedy}") from None
     found = hashlib.sha256(content).hexdigest()
@@ -164,7 +179,21 @@ def _read_verified(path: Path, digest: str, largest: int, remedy: str, *, packed
     return content
 
 
+def read_bounded(path: Path, largest: int) -> bytes:
+    """Return the bytes of a file that has at most ``largest``.
+
+    Raises:
+        EOFError: it has more; nothing is read then.
+    """
+    with path.open("rb") as stream:
+        if (size := os.fstat(stream.fileno()).st_size) > largest:
+            raise EOFError(f"it has {size} bytes, but at most {largest} are wanted")
+        return stream.read(largest)
+
+
 def _decompress(path: Path, largest: int) -> bytes:
+    if (size := path.stat().st_size) > largest:  # a header may go on for as long as the file
+        raise EOFError(f"it has {size} bytes, but at most {largest} are wanted")
     with gzip.open(path) as stream:
         content = stream.read(largest + 1)
         if len(content) > largest:
@@ -200,10 +229,10 @@ def _download(source: Source, folder: Path, names: list[str], mirrors: tuple[str
 
 def _download_one(address: str, target: Path, digest: str, largest: int) -> None:
     """Download to a file of this call's own, verify, then rename: a reader sees the whole file or none."""
-    import pooch
+    from ._http import download
 
     with replacing(target) as stream:
-        pooch.HTTPDownloader(progressbar=watched(), timeout=TIMEOUT)(address, stream, None)
+        download(address, stream, largest=largest, label=target.name)
         stream.flush()
         _read_verified(Path(stream.name), digest, largest, "the mirror serves something else", packed=True)
 

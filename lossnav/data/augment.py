@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from .._checks import whole
+from .._checks import flag, instance, shown, whole
+from .._tensors import tensor
 
 
 class Augmentation(Protocol):
@@ -23,6 +24,13 @@ class Augmentation(Protocol):
 
     def __call__(self, pixels: Tensor, choices: Tensor) -> Tensor:
         """Return the uint8 images (B, C, H, W) changed by their rows (B, …) of choices."""
+
+
+def check_augmentation(name: str, value: Any) -> None:
+    """Raise ValueError unless ``value`` is None or has what an augmentation has."""
+    for method in () if value is None else ("draw", "__call__"):
+        if isinstance(value, type) or not callable(getattr(value, method, None)):
+            raise ValueError(f"{name} = {shown(value)} has no {method}(), but it must be None or like data.CropFlip()")
 
 
 @dataclass(frozen=True)
@@ -48,10 +56,12 @@ class CropFlip:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pad", whole("pad", self.pad, low=0))
+        object.__setattr__(self, "flip", flag("flip", self.flip))
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """Return (count, 3) whole numbers: rows and columns to shift by, in −pad … pad, and 1 to mirror, else 0."""
-        place = generator.device
+        whole("count", count, low=0)
+        place = instance("generator", generator, torch.Generator, "a torch.Generator").device
         shifts = torch.randint(-self.pad, self.pad + 1, (count, 2), generator=generator, device=place)
         mirrored = torch.randint(0, 2, (count, 1), generator=generator, device=place)
         return torch.cat([shifts, mirrored if self.flip else torch.zeros_like(mirrored)], dim=1)
@@ -61,6 +71,10 @@ class CropFlip:
 
         j' is j, or W − 1 − j in a mirrored image.
         """
+        tensor("pixels", pixels, "a tensor of images (B, C, H, W)", ndim=4)
+        tensor("choices", choices, "a tensor of whole numbers (B, 3)", ndim=2, floating=False)
+        if choices.shape != (len(pixels), 3):
+            raise ValueError(f"choices has shape {tuple(choices.shape)}, but it must be ({len(pixels)}, 3)")
         height, width = pixels.shape[2:]
         padded = torch.nn.functional.pad(pixels, (self.pad,) * 4)
         windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # a view: (B, C, 2 pad + 1, 2 pad + 1, H, W)

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from ._fetch import fetch, file_digest
-from ._files import DataCorrupted, DataUnavailable, addresses, cache_folder
+from ._files import DataCorrupted, DataUnavailable, addresses, cache_folder, place, read_bounded
+from ._tar import opened
 from .dataset import Dataset, Provenance, from_pixels
 from .pictures import find_pictures, load_pictures
 
@@ -38,6 +39,8 @@ _MIRRORS = (
 )
 _RECORD = 1 + 3 * 32 * 32  # a label, then the red, the green and the blue plane
 _LARGEST = 64 * 2**20  # no batch is larger
+_UNPACKED, _MEMBERS = 256 * 2**20, 1000  # nor is the whole archive; the official one has 184 MB in nine members
+_ARRAYS = 2**30  # the bytes of all arrays of an .npz file
 _LICENCE = "A. Krizhevsky, V. Nair, G. Hinton (2009); no licence stated"
 _OFFICIAL = "CIFAR-10 (official files)"
 
@@ -53,7 +56,7 @@ def load_cifar10(
     """Return CIFAR-10; see ``load`` for where it is looked for."""
     keep = cache_folder(cache)
     if root is not None:
-        loader = _local(Path(root).expanduser(), keep)
+        loader = _local(place("root", root), keep)
         if loader is None:
             raise DataUnavailable(
                 f"root = {str(root)!r} has no CIFAR-10: expected {_ARCHIVE}, {_INSIDE}/, cifar10.npz, or pictures as "
@@ -61,7 +64,7 @@ def load_cifar10(
             )
         return loader()
     environment = os.environ.get("LOSSNAV_DATA")
-    if environment and (loader := _local(Path(environment).expanduser(), keep)) is not None:
+    if environment and (loader := _local(place("LOSSNAV_DATA", environment), keep)) is not None:
         return loader()
     archive = keep / "cifar10" / _ARCHIVE
     origin = "cache"
@@ -103,18 +106,28 @@ def _from_batches(folder: Path) -> Dataset:
     for name in _BATCHES:
         if not (folder / name).is_file():
             raise DataUnavailable(f"{folder} has some batches of CIFAR-10 but not {name}; add it")
-        contents[name] = (folder / name).read_bytes()
+        try:
+            contents[name] = read_bounded(folder / name, _LARGEST)
+        except EOFError as error:
+            raise DataCorrupted(f"{folder / name} is not a batch of CIFAR-10: {error}; replace it") from None
     return _official(contents, folder, "local folder", f"replace it by that of the official {_ARCHIVE}")
 
 
 def _from_archive(archive: Path, origin: str, remedy: str) -> Dataset:
     """Read the batches in memory: nothing is unpacked to the disk, so no name in the archive can lead anywhere."""
     try:
-        with tarfile.open(archive, "r:gz") as opened:
-            contents = {name: _member(opened, f"{_INSIDE}/{name}") for name in _BATCHES}
+        with opened(archive, piece=_LARGEST, largest=_UNPACKED) as tar:
+            _check_count(tar)
+            contents = {name: _member(tar, f"{_INSIDE}/{name}") for name in _BATCHES}
     except (tarfile.TarError, EOFError, OSError, KeyError, zlib.error) as error:
         raise DataCorrupted(f"{archive} is truncated or damaged ({error}): {remedy}") from None
     return _official(contents, archive, origin, remedy)
+
+
+def _check_count(archive: tarfile.TarFile) -> None:
+    for count, _ in enumerate(archive, start=1):
+        if count > _MEMBERS:
+            raise EOFError(f"it has more than {_MEMBERS} members")
 
 
 def _member(archive: tarfile.TarFile, name: str) -> bytes:
@@ -157,7 +170,10 @@ def parse_batch(content: bytes, name: str) -> tuple[Tensor, Tensor]:
 def _from_npz(path: Path) -> Dataset:
     """Read arrays x_train (N, 32, 32, 3) or (N, 3, 32, 32), y_train (N,), x_test, y_test, and perhaps ``label``."""
     try:
-        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
+        with zipfile.ZipFile(path) as packed:
+            if (size := sum(entry.file_size for entry in packed.infolist())) > _ARRAYS:
+                raise ValueError(f"it unpacks to {size} bytes, but at most {_ARRAYS} are wanted")
+        with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("x_train", "y_train", "x_test", "y_test")}
             label = str(file["label"][()]) if "label" in file else f"CIFAR-10 (local copy {path.name})"
     except _UNREADABLE as error:

@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import whole
+from .._checks import counts, finite, function, instance, positive, sequence, whole
+from .._tensors import device as check_device
+from .._tensors import tensor
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Split:
         input = (pixel / scale − mean) / std
 
     with one mean and one standard deviation per channel, those of the training split.
+
+    Raises:
+        ValueError: images and labels differ in number or are of other kinds; names the argument.
     """
 
     x: Tensor
@@ -30,6 +35,21 @@ class Split:
     scale: float
     mean: tuple[float, ...]
     std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        tensor("x", self.x, "a tensor of images (N, C, H, W)", ndim=4)
+        tensor("y", self.y, "a tensor of labels (N,), whole numbers", ndim=1, floating=False)
+        if len(self.x) != len(self.y):
+            raise ValueError(f"y has {len(self.y)} labels, but x has {len(self.x)} images: there must be one for each")
+        if self.x.device != self.y.device:
+            raise ValueError(f"y is on {self.y.device}, but it must be on {self.x.device}, as x")
+        positive("scale", self.scale)
+        for name in ("mean", "std"):
+            if len(sequence(name, getattr(self, name), "numbers, one a channel")) != self.x.shape[1]:
+                channels = self.x.shape[1]
+                raise ValueError(f"{name} has {len(getattr(self, name))} numbers, but x has {channels} channels")
+            for entry in getattr(self, name):
+                (finite if name == "mean" else positive)(name, entry)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -39,6 +59,10 @@ class Split:
 
         ``change``, if given, is applied to the raw pixels first (an augmentation).
         """
+        if not isinstance(index, slice):
+            tensor("index", index, "a slice or a tensor of whole numbers or truth values", floating=False)
+        if change is not None:
+            function("change", change)
         slope, shift = self._affine
         pixels = self.x[index] if change is None else change(self.x[index])
         return pixels.to(torch.float32, copy=True).mul_(slope).sub_(shift), self.y[index]
@@ -53,7 +77,8 @@ class Split:
 
     def to(self, device: Any) -> Split:
         """Return the split on ``device``."""
-        return replace(self, x=self.x.to(device), y=self.y.to(device))
+        place = check_device("device", device)
+        return replace(self, x=self.x.to(place), y=self.y.to(place))
 
     def head(self, count: int) -> Split:
         """Return the first ``count`` examples."""
@@ -109,6 +134,13 @@ class Dataset:
     classes: int
     provenance: Provenance
 
+    def __post_init__(self) -> None:
+        instance("name", self.name, str, "a string")
+        for part in ("train", "test"):
+            instance(part, getattr(self, part), Split, "a data.Split")
+        counts(classes=self.classes)
+        instance("provenance", self.provenance, Provenance, "a data.Provenance")
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one image, (C, H, W)."""
@@ -130,6 +162,8 @@ class Dataset:
 
     def head(self, train: int, test: int) -> Dataset:
         """Return a smaller data set: the first ``train`` and ``test`` examples of the splits."""
+        train = whole("train", train, low=1, high=len(self.train))
+        test = whole("test", test, low=1, high=len(self.test))
         return replace(self, train=self.train.head(train), test=self.test.head(test))
 
 

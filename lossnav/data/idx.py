@@ -29,10 +29,12 @@ def parse_idx(content: bytes, name: str) -> Tensor:
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UINT8 or content[3] == 0:
         raise DataCorrupted(f"{name} begins with {content[:4].hex()}, but an IDX file of bytes with 000008 and axes")
     axes = content[3]
+    if axes > 8:
+        raise DataCorrupted(f"{name} says that it has {axes} axes, but an array of pixels or labels has at most 8")
     start = 4 + 4 * axes
     if len(content) < start:
         raise DataCorrupted(f"{name} ends within its header of {start} bytes")
     shape = struct.unpack(f">{axes}I", content[4:start])
-    if len(content) - start != math.prod(shape):
-        raise DataCorrupted(f"{name} holds {len(content) - start} values, but its header says {shape}")
+    if len(content) - start != math.prod(shape) or 0 in shape:
+        raise DataCorrupted(f"{name} holds {len(content) - start} values, but its header says {shape[:8]}")
     return torch.frombuffer(bytearray(content), dtype=torch.uint8, offset=start).reshape(shape)

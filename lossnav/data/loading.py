@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .._checks import one_of
+from .._checks import flag, instance, one_of, path, sequence, shown
 from ._files import DataUnavailable, Source, obtain
 from .cifar import load_cifar10
 from .dataset import Dataset, Provenance, from_pixels
@@ -47,7 +47,8 @@ def load(
       (its archive or its batches, verified by SHA-256; 170 MB, a broken download is continued), or a copy that
       ``.provenance`` names as such: ``cifar10.npz`` with x_train, y_train, x_test, y_test and perhaps a ``label``, or
       pictures as ``train|test/<class>/…``, in a folder or in ``images.tar.xz``. Official files come before copies.
-    * ``"digits"``: scikit-learn's 1,797 images of 8×8, every fifth one for testing; needs no network.
+    * ``"digits"``: scikit-learn's 1,797 images of 8×8, every fifth one for testing; needs no network, and has no files
+      that a folder could hold.
 
     Args:
         name: "mnist", "digits" or "cifar10".
@@ -62,7 +63,7 @@ def load(
         ``.train.batch(index)`` normalised float32 images and labels; likewise ``.test``; ``.provenance``.
 
     Raises:
-        ValueError: there is no data set of that name.
+        ValueError: there is no data set of that name, or a folder is named for "digits".
         DataUnavailable: the files are neither here nor to be had; says what was tried.
         DataCorrupted: a file is truncated, damaged or another one; names it and says what to do.
 
@@ -72,9 +73,16 @@ def load(
         >>> tuple(images.shape)
         (16, 1, 8, 8)
     """
+    flag("download", download)
+    if mirrors is not None:
+        for index, mirror in enumerate(sequence("mirrors", mirrors, "addresses of web folders")):
+            instance(f"mirrors[{index}]", mirror, str, "the address of a web folder")
+    for option, folder in (("root", root), ("cache", cache)):
+        if folder is not None:
+            path(option, folder)
     makers: dict[str, Callable[[], Dataset]] = {
         "mnist": lambda: _mnist(root, download, mirrors, cache),
-        "digits": _digits,
+        "digits": lambda: _digits(root=root, mirrors=mirrors, cache=cache),
         "cifar10": lambda: load_cifar10(root, download, mirrors, cache),
     }
     return makers[one_of("name", name, tuple(makers))]()
@@ -94,7 +102,13 @@ def _mnist(root: Any, download: bool, mirrors: Sequence[str] | None, cache: Any)
     return from_pixels("mnist", pixels, scale=255.0, classes=10, provenance=provenance)
 
 
-def _digits() -> Dataset:
+def _digits(**places: Any) -> Dataset:
+    for name, place in places.items():
+        if place is not None:
+            raise ValueError(
+                f'{name} = {shown(place)}, but it must be None for "digits": these images come with scikit-learn, and '
+                "no folder is looked at"
+            )
     try:
         import sklearn
         from sklearn.datasets import load_digits

@@ -17,11 +17,13 @@ from tqdm import tqdm
 
 from .._writing import replacing
 from ._files import DataCorrupted, DataUnavailable, watched
+from ._tar import opened
 from .dataset import Dataset, Provenance, from_pixels
 
 _EXACT, _LOSSY = (".png", ".bmp", ".ppm"), (".jpg", ".jpeg", ".webp")
 _ARCHIVES = ("images.tar.xz", "images.tar.gz", "images.tar")
 _LARGEST = 2**20  # bytes of one picture file
+_UNPACKED, _MEMBERS = 2**30, 200_000  # of an archive: bytes, and entries with folders and what systems add of their own
 _MEMORY = "pictures"  # the decoded arrays are kept under this name and the digest of the files
 
 
@@ -79,8 +81,10 @@ def _read(source: Path) -> Iterator[tuple[Path, bytes]]:
                     yield name, path.read_bytes()
         return
     try:
-        with tarfile.open(source) as archive:
-            for entry in archive:
+        with opened(source, piece=_LARGEST, largest=_UNPACKED) as archive:
+            for count, entry in enumerate(archive, start=1):
+                if count > _MEMBERS:
+                    raise EOFError(f"it has more than {_MEMBERS} members")
                 if entry.isreg() and _is_picture(source, name := Path(entry.name), entry.size):
                     stream = archive.extractfile(entry)
                     assert stream is not None  # it is a regular file

@@ -156,8 +156,7 @@ def test_download_then_cache(mirror, batches, tmp_path):
     assert [p.name for p in (tmp_path / "cache" / "cifar10").iterdir()] == ["cifar-10-binary.tar.gz"]
 
 
-def test_a_download_that_breaks_off_is_continued(mirror, batches, archive, tmp_path, monkeypatch):
-    monkeypatch.setattr(_fetch, "_CHUNK", 1000)
+def test_a_download_that_breaks_off_is_continued(mirror, batches, archive, tmp_path):
     mirror.limit = len(archive) // 3
     for _ in range(2):
         with pytest.raises(data.DataUnavailable, match=r"\d+ of \d+ bytes|IncompleteRead"):
@@ -204,7 +203,6 @@ def test_a_part_that_is_being_written_is_left_alone(mirror, tmp_path):
 DOWNLOAD = """
 import sys
 from lossnav.data import _fetch
-_fetch._CHUNK = 1000
 _fetch.fetch("CIFAR-10", _fetch.Path(sys.argv[1]), sys.argv[2], [sys.argv[3]])
 """
 

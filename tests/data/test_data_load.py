@@ -138,7 +138,7 @@ def test_moving_and_shortening():
     assert (len(small.train), len(small.test)) == (30, 10)
     assert torch.equal(small.train.x, digits.train.x[:30])
     assert small.train.mean == digits.train.mean
-    with pytest.raises(ValueError, match=r"count = 361.*<= 360"):
+    with pytest.raises(ValueError, match=r"test = 361.*<= 360"):
         digits.head(30, 361)
     assert digits.to("meta").device.type == "meta"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import tarfile
@@ -167,28 +169,50 @@ def test_a_picture_that_is_too_large_a_file_is_not_left_out_silently(tmp_path):
         data.load("cifar10", root=folder, cache=tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz"])
-@pytest.mark.parametrize("damage", ["in a header", "in a picture", "flipped"])
+DAMAGES = [(damage, kind) for damage in ("in a header", "in a picture") for kind in ("tar", "tar.gz", "tar.xz")]
+
+
+@pytest.mark.parametrize(("damage", "kind"), [*DAMAGES, ("flipped", "tar.gz"), ("flipped", "tar.xz")])
 def test_a_damaged_archive_of_pictures_is_noticed(tmp_path, kind, damage):
     """A plain tar that ends within a header looks, to ``tarfile``, as if it ended there."""
-    folder = draw(tmp_path / "pictures")
-    path = tmp_path / f"images.{kind}"
-    with tarfile.open(path, f"w:{kind[4:]}") as archive:
-        for split in ("test", "train"):
-            archive.add(folder / split, split)
-        second = archive.getmembers()[-1].offset
+    path, last = archive_of(draw(tmp_path / "pictures"), tmp_path / f"images.{kind}")
     content = bytearray(path.read_bytes())
     if damage == "flipped":
-        if kind == "tar":
-            return  # a plain tar has no checksum of its contents: the pictures' own digest tells it from the others
         middle = len(content) // 2
         content[middle : middle + 64] = bytes(byte ^ 0x5A for byte in content[middle : middle + 64])
     else:
-        cut = second + (100 if damage == "in a header" else 700) if kind == "tar" else len(content) // 2
-        content = content[:cut]
+        cut = last.offset + 100 if damage == "in a header" else last.offset_data + 700
+        content = content[: cut if kind == "tar" else len(content) // 2]
     path.write_bytes(content)
     with pytest.raises(data.DataCorrupted, match="images"):
         data.load("cifar10", root=tmp_path, cache=tmp_path / "cache")
+
+
+def archive_of(folder: Path, path: Path) -> tuple[Path, tarfile.TarInfo]:
+    """Pack pictures; return the archive and its last member, which knows its place in the unpacked one."""
+    with tarfile.open(path, f"w:{path.name.removeprefix('images.tar').removeprefix('.')}") as archive:
+        for split in ("test", "train"):
+            archive.add(folder / split, split)
+    with tarfile.open(path) as archive:  # one that is being written does not know its members' places
+        return path, archive.getmembers()[-1]
+
+
+def test_a_plain_archive_without_checksums_is_told_from_the_whole_one(tmp_path):
+    """Of a picture without a checksum of its own a plain tar notices no change: it is another copy by its digest."""
+    folder = draw(tmp_path / "pictures")
+    for split in ("train", "test"):
+        for path in sorted((folder / split).glob("*/*.png")):
+            Image.open(path).save(path.with_suffix(".bmp"))
+            path.unlink()
+    path, last = archive_of(folder, tmp_path / "images.tar")
+    whole = data.load("cifar10", root=tmp_path, cache=tmp_path / "cache")
+    content = bytearray(path.read_bytes())
+    content[last.offset_data + 1000] ^= 1  # within the pixels of the last picture
+    path.write_bytes(content)
+    other = data.load("cifar10", root=tmp_path, cache=tmp_path / "cache")
+    assert other.provenance.sha256 != whole.provenance.sha256
+    assert (other.train.x != whole.train.x).sum() == 1 and torch.equal(other.test.x, whole.test.x)
+    assert not other.provenance.verified
 
 
 def test_whole_archives_are_read(tmp_path):
@@ -243,3 +267,110 @@ def test_without_a_home(tmp_path):
     environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME", "LOSSNAV_DATA")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.stdout == "1437\n" and "DataUnavailable: mnist is not on this machine" in done.stderr
+
+
+class Bounded:
+    """Run the block with at most so many bytes of memory more than there are now: what asks for more fails."""
+
+    def __init__(self, more: int) -> None:
+        self.more = more
+
+    def __enter__(self) -> None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        self.before = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + self.more, self.before[1]))
+
+    def __exit__(self, *_: object) -> None:
+        resource.setrlimit(resource.RLIMIT_AS, self.before)
+
+
+def long_name(kind: bytes, size: int) -> bytes:
+    """A tar header that says that the next member's name, or its attributes, have so many bytes."""
+    entry = tarfile.TarInfo("././@LongLink")
+    entry.type, entry.size = kind, size
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+def packed_zeros(head: bytes, zeros: int) -> bytes:
+    """``head`` and so many zeros, as gzip: the zeros are compressed piece by piece."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as stream:
+        stream.write(head)
+        for _ in range(zeros >> 24):
+            stream.write(bytes(1 << 24))
+    return buffer.getvalue()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells and limits the memory this way")
+@pytest.mark.parametrize("kind", ["name of 3 GB", "attributes of 3 GB", "names without end", "a member of 3 TB"])
+@pytest.mark.parametrize("place", ["cifar-10-binary.tar.gz", "cifar10/images.tar.gz"])
+def test_an_archive_that_would_fill_the_memory(tmp_path, kind, place):
+    """Of 400 MB: 3 GB would not fit, and were taken before a single byte had been verified."""
+    if kind == "a member of 3 TB":
+        entry = tarfile.TarInfo("train/class0/huge.png" if "images" in place else "cifar-10-batches-bin/test_batch.bin")
+        entry.size = 3 * 2**40
+        content = packed_zeros(entry.tobuf(tarfile.GNU_FORMAT), 1 << 24)
+    elif kind == "names without end":
+        head = long_name(tarfile.GNUTYPE_LONGNAME, 2**25) + bytes(2**25)
+        content = packed_zeros(b"", 0) + gzip.compress(head, 1) * 20
+    else:
+        mark = tarfile.GNUTYPE_LONGNAME if "name" in kind else tarfile.XHDTYPE
+        content = packed_zeros(long_name(mark, 3 * 2**30), 1 << 29)
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    with Bounded(400 << 20), pytest.raises(data.DataCorrupted, match=path.name):
+        data.load("cifar10", root=tmp_path, cache=tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", ["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"])
+def test_a_sparse_file_of_8_gb_is_not_read(tmp_path, name):
+    for other in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        (tmp_path / other).write_bytes(b"")
+    with (tmp_path / name).open("wb") as stream:
+        stream.write(b"\x1f\x8b\x08\x08" if name.endswith("gz") else b"\0\0\x08\x03\0\1\0\0\0\0\2\0\0\0\1\0")
+        stream.truncate(8 << 30)
+    with pytest.raises(data.DataCorrupted, match=rf"{name} is truncated or damaged \(it has 8589934592 bytes"):
+        data.load("mnist", root=tmp_path)
+
+
+def test_a_sparse_batch_of_8_gb_is_not_read(tmp_path):
+    for name in cifar._BATCHES:
+        with (tmp_path / name).open("wb") as stream:
+            stream.truncate(8 << 30)
+    with pytest.raises(
+        data.DataCorrupted, match=r"data_batch_1\.bin is not a batch of CIFAR-10: it has 8589934592 bytes"
+    ):
+        data.load("cifar10", root=tmp_path)
+
+
+def test_arrays_that_unpack_to_more_than_there_could_be_are_not_read(tmp_path, monkeypatch):
+    (tmp_path / "copy.npz").write_bytes(packed(x_train=np.zeros((2000, 32, 32, 3), np.uint8), y_train=[0] * 2000))
+    monkeypatch.setattr(cifar, "_ARRAYS", 10**6)
+    with pytest.raises(data.DataCorrupted, match=r"copy\.npz .*unpacks to \d+ bytes, but at most 1000000"):
+        data.load("cifar10", root=tmp_path / "copy.npz")
+
+
+@pytest.mark.parametrize("axes", [(0, 2**32 - 1, 2**32 - 1, 2**32 - 1), (1,) * 70, (0,), (2**32 - 1,) * 3])
+def test_idx_headers_that_no_array_can_have(axes):
+    from lossnav.data.idx import parse_idx
+
+    header = b"\0\0\x08" + bytes([len(axes)]) + b"".join(axis.to_bytes(4, "big") for axis in axes)
+    with pytest.raises(data.DataCorrupted, match=r"^x "):
+        parse_idx(header + (b"\1" if axes[0] == 1 else b""), "x")
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10"])
+def test_the_home_of_nobody(tmp_path, monkeypatch, name):
+    with pytest.raises(
+        data.DataUnavailable, match=r"root = '~nosuchuser/x' names the home of a user that this machine"
+    ):
+        data.load(name, root="~nosuchuser/x")
+    with pytest.raises(data.DataUnavailable, match=r"cache = '~nosuchuser' names the home of a user"):
+        data.load(name, cache="~nosuchuser", download=False)
+    with pytest.raises(ValueError, match=r"root = 5, but it must be a path"):
+        data.load(name, root=5)
+    monkeypatch.setenv("LOSSNAV_DATA", "~nosuchuser")
+    with pytest.raises(data.DataUnavailable, match=r"LOSSNAV_DATA = '~nosuchuser' names the home of a user"):
+        data.load(name, download=False, cache=tmp_path)
+    assert len(data.load("digits").train) == 1437
