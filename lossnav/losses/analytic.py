@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Quadratic(Loss):
         4.0
     """
 
+    calls = 0
+
     def __init__(
         self,
         hessian: ArrayLike,
@@ -45,7 +48,7 @@ class Quadratic(Loss):
             raise ValueError(f"exactly one of minimum and gradient must be given, but {given} was")
         self.offset = _checks.finite("offset", offset)
         name, vector = ("minimum", minimum) if minimum is not None else ("gradient", gradient)
-        point = np.atleast_1d(_checks.array(name, vector))  # type: ignore[arg-type]  # the one that is not None
+        point = np.atleast_1d(_checks.array(name, vector))
         self.minimum: Array | None = None
         if name == "minimum":
             self.minimum = _checks.array(name, point, shape=(self.dim,))
@@ -88,8 +91,25 @@ class Quadratic(Loss):
         return f"Quadratic(dim={self.dim})"
 
 
+def _columns(theta: Array) -> tuple[Array, Array]:
+    """Return θ₁ and θ₂ of points of shape (..., 2)."""
+    return theta[..., 0], theta[..., 1]
+
+
 def _form(matrix: Array, x: Array) -> Array:
     return np.einsum("...i,ij,...j->...", x, matrix, x)
+
+
+@lru_cache(maxsize=64)
+def _rests(a: float, b: float, d: float) -> Array:
+    """Return the double well's stationary points: asked for several times in each solve, and the same each time."""
+    roots = np.roots([4 * a, 0.0, -4 * a * b, d])
+    real = np.sort(roots[np.abs(roots.imag) < 1e-7 * np.sqrt(b)].real)
+    for _ in range(3):  # companion-matrix roots are good to about 1e-15·condition: polish
+        slope = 4 * a * (3 * real**2 - b)
+        step = (4 * a * real * (real**2 - b) + d) / np.where(slope == 0, np.inf, slope)
+        real = real - step
+    return np.stack([real, np.zeros_like(real)], axis=-1)
 
 
 class DoubleWell(Loss):
@@ -105,19 +125,22 @@ class DoubleWell(Loss):
         ValueError: for a, b or c that is not positive, or a non-finite d.
     """
 
-    dim = 2
+    dim, calls = 2, 0
 
     def __init__(self, a: float = 1.0, b: float = 1.0, c: float = 1.0, d: float = -0.5):
         self.a, self.b, self.c = _checks.positive("a", a), _checks.positive("b", b), _checks.positive("c", c)
         self.d = _checks.finite("d", d)
 
     def value(self, theta: ArrayLike) -> Any:
-        x, y = np.moveaxis(self._points(theta), -1, 0)
+        x, y = _columns(self._points(theta))
         return scalar(self.a * (x**2 - self.b) ** 2 + self.c * y**2 + self.d * x)
 
     def gradient(self, theta: ArrayLike) -> Array:
-        x, y = np.moveaxis(self._points(theta), -1, 0)
-        return np.stack([4 * self.a * x * (x**2 - self.b) + self.d, 2 * self.c * y], axis=-1)
+        x, y = _columns(self._points(theta))
+        gradient = np.empty((*x.shape, 2))
+        gradient[..., 0] = 4 * self.a * x * (x**2 - self.b) + self.d
+        gradient[..., 1] = 2 * self.c * y
+        return gradient
 
     def hessian(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
@@ -128,13 +151,7 @@ class DoubleWell(Loss):
 
     def stationary_points(self) -> Array:
         """Return the real roots of 4aθ₁(θ₁²−b)+d = 0 with θ₂ = 0, left to right, shape (1, 2) or (3, 2)."""
-        roots = np.roots([4 * self.a, 0.0, -4 * self.a * self.b, self.d])
-        real = np.sort(roots[np.abs(roots.imag) < 1e-7 * np.sqrt(self.b)].real)
-        for _ in range(3):  # companion-matrix roots are good to about 1e-15·condition: polish
-            slope = 4 * self.a * (3 * real**2 - self.b)
-            step = (4 * self.a * real * (real**2 - self.b) + self.d) / np.where(slope == 0, np.inf, slope)
-            real = real - step
-        return np.stack([real, np.zeros_like(real)], axis=-1)
+        return _rests(self.a, self.b, self.d).copy()
 
     def expression(self, symbols: Any) -> Any:
         x, y = symbols
@@ -155,19 +172,21 @@ class Rosenbrock(Loss):
         ValueError: for b ≤ 0 or a non-finite a.
     """
 
-    dim = 2
+    dim, calls = 2, 0
 
     def __init__(self, a: float = 1.0, b: float = 100.0):
         self.a, self.b = _checks.finite("a", a), _checks.positive("b", b)
 
     def value(self, theta: ArrayLike) -> Any:
-        x, y = np.moveaxis(self._points(theta), -1, 0)
+        x, y = _columns(self._points(theta))
         return scalar((self.a - x) ** 2 + self.b * (y - x**2) ** 2)
 
     def gradient(self, theta: ArrayLike) -> Array:
-        x, y = np.moveaxis(self._points(theta), -1, 0)
-        wall = y - x**2
-        return np.stack([-2 * (self.a - x) - 4 * self.b * x * wall, 2 * self.b * wall], axis=-1)
+        x, y = _columns(self._points(theta))
+        wall, gradient = y - x**2, np.empty((*x.shape, 2))
+        gradient[..., 0] = -2 * (self.a - x) - 4 * self.b * x * wall
+        gradient[..., 1] = 2 * self.b * wall
+        return gradient
 
     def hessian(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)

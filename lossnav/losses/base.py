@@ -13,9 +13,15 @@ from lossnav._checks import Array
 
 
 class Loss(abc.ABC):
-    """A loss landscape over D parameters."""
+    """A loss landscape over D parameters.
+
+    Attributes:
+        dim: D.
+        calls: how often a user's functions were called so far; 0 for a formula, None for what does not count.
+    """
 
     dim: int
+    calls: int | None = None
 
     @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:
@@ -38,10 +44,12 @@ class Loss(abc.ABC):
         return None
 
     def _points(self, theta: ArrayLike) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
-        if theta.ndim == 0 or theta.shape[-1] != self.dim:
-            raise ValueError(f"theta has shape {theta.shape}, but its last axis must have length {self.dim}")
-        return theta
+        return _checks.points("theta", theta, self.dim)
+
+
+def check_loss(loss: Any) -> None:
+    """Raise ValueError unless ``loss`` is a landscape."""
+    _checks.instance("loss", loss, Loss, "a loss from lossnav.losses")
 
 
 def scalar(value: Array) -> Any:
@@ -64,10 +72,13 @@ class Section(Loss):
     dim = 1
 
     def __init__(self, loss: Loss, axis: int = 0, point: ArrayLike | None = None):
-        if axis not in range(loss.dim):
-            raise ValueError(f"axis = {axis!r}, but it must be one of 0 … {loss.dim - 1}")
-        self._loss, self._axis = loss, axis
+        check_loss(loss)
+        self._loss, self._axis = loss, _checks.whole("axis", axis, low=0, high=loss.dim - 1)
         self._point = np.zeros(loss.dim) if point is None else _checks.array("point", point, shape=(loss.dim,))
+
+    @property
+    def calls(self) -> int | None:  # type: ignore[override]
+        return self._loss.calls
 
     def value(self, theta: ArrayLike) -> Any:
         return self._loss.value(self._lift(theta))
