@@ -1,14 +1,28 @@
-"""Argument checks and the wording of errors: every message names the argument, the value and what is allowed."""
+"""Argument checks and the wording of errors: every message names the argument, the value and what is allowed.
+
+One check for each kind of argument, and each is the first thing that a public function does with it: ``finite``,
+``positive``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``flag``, ``one_of``, ``array``,
+``reals``, ``points``, ``positives``, ``nonnegatives``, ``symmetric`` (arrays), ``instance``, ``function``, ``sequence``
+(objects). Nothing is converted that could lose something: a complex number, a masked entry, a date, a word and a truth
+value are no real numbers.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import os
+from collections.abc import Collection, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.floating[Any]]
+Kind = TypeVar("Kind")
+
+_FLOAT = np.dtype(np.float64)
+_WORDS = (str, bytes, bytearray)
+_TRUTHS = (bool, np.bool_)
 
 
 class NotConverged(RuntimeError):
@@ -23,12 +37,20 @@ def shown(value: Any) -> str:
     """Return a short picture of ``value`` for an error message."""
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape}"
-    text = " ".join(repr(value).split())  # arrays print over several lines
+    try:
+        text = " ".join(repr(value).split())  # arrays print over several lines
+    except Exception:  # an int of more than 4300 digits, an object whose own picture fails
+        return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ----------------------------------------------------------------------------------------------------------- numbers
 
 
 def finite(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False) -> float:
     """Return ``value`` as a float, or raise unless it is finite and within [low, high] (``open_low``: (low, high])."""
+    if type(value) is float and low < value < high and math.isfinite(value):  # most calls: no words are needed
+        return value
     allowed = "a finite number"
     if low > -math.inf:
         allowed += f" {'>' if open_low else '>='} {low:g}"
@@ -45,21 +67,6 @@ def positive(name: str, value: Any) -> float:
     return finite(name, value, low=0.0, open_low=True)
 
 
-def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int)."""
-    whole_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole_number or value < low or (high is not None and value > high):
-        allowed = f"a whole number >= {low}" + ("" if high is None else f" and <= {high}")
-        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
-    return int(value)
-
-
-def counts(**values: Any) -> None:
-    """Raise, naming the first that is wrong, unless all values are whole numbers >= 1."""
-    for name, value in values.items():
-        whole(name, value, low=1)
-
-
 def duration(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a time span, (0, inf] or with ``zero`` [0, inf]."""
     allowed = f"a number in {'[' if zero else '('}0, inf]"
@@ -71,30 +78,150 @@ def duration(name: str, value: Any, *, zero: bool = False) -> float:
 
 def _number(name: str, value: Any, allowed: str) -> float:
     try:
-        if isinstance(value, (str, bytes, bool, np.bool_)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}") from None
+        if _is_number(value):
+            return float(value)
+        if hasattr(value, "dtype"):  # an array or a tensor without axes
+            found = _converted(value)
+            if found.ndim == 0:
+                return float(found)
+    except Exception:  # what conversions raise depends on the library that the value comes from
+        pass
+    raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
 
 
-def array(name: str, value: ArrayLike, *, shape: tuple[int | None, ...] | None = None) -> Array:
-    """Return ``value`` as a finite float64 array; ``shape`` may hold None for a free length."""
+def _is_number(value: Any) -> bool:
+    """Whether ``value`` is one real number: Python's, numpy's, a Fraction, a Decimal, or what says it is a float."""
+    if isinstance(value, np.generic):
+        # a time span is an integer for numpy
+        return isinstance(value, np.floating | np.integer) and not isinstance(value, np.timedelta64)
+    return hasattr(type(value), "__float__") and not hasattr(value, "dtype") and not isinstance(value, _TRUTHS)
+
+
+def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int)."""
+    if not is_whole(value) or value < low or (high is not None and value > high):
+        allowed = f"a whole number >= {low}" + ("" if high is None else f" and <= {high}")
+        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
+    return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether ``value`` is an int of Python or numpy; truth values and numpy's time spans are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
+def counts(**values: Any) -> None:
+    """Raise, naming the first that is wrong, unless all values are whole numbers >= 1."""
+    for name, value in values.items():
+        whole(name, value, low=1)
+
+
+def seed(name: str, value: Any) -> int:
+    """Return a seed that torch's generators take, or raise."""
+    return whole(name, value, low=-(2**63), high=2**64 - 1)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False, or raise: "no" and 0.5 are neither."""
+    if not isinstance(value, _TRUTHS):
+        raise ValueError(f"{name} = {shown(value)}, but it must be true or false")
+    return bool(value)
+
+
+def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``allowed``, or raise."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} = {shown(value)}, but it must be one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+# ------------------------------------------------------------------------------------------------------------ arrays
+
+
+def reals(name: str, value: Any, *, truths: bool = False) -> Array:
+    """Return ``value`` as a float64 array, which may hold NaN and inf, or raise unless all of it is real numbers.
+
+    For functions of a point that hand on what is not finite. ``truths``: truth values are taken as 0 and 1.
+    """
+    if type(value) is np.ndarray and value.dtype == _FLOAT:
+        return value
     try:
-        result = np.asarray(value)
-        if result.dtype.kind == "c":
-            raise TypeError
-        result = result.astype(np.float64)
-    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a torch tensor that requires grad
+        return _converted(value, truths)
+    except Exception:  # what conversions raise depends on the library that the value comes from
         raise ValueError(f"{name} = {shown(value)}, but it must be an array of real numbers") from None
+
+
+def _converted(value: Any, truths: bool = False) -> Array:
+    """Return float64, or raise whatever says that something would be lost."""
+    if _is_masked(value) or (isinstance(value, list | tuple) and any(map(_is_masked, value))):
+        raise TypeError("masked entries are no numbers")
+    found = np.asarray(value)
+    kind = found.dtype.kind
+    if kind == "O":  # fractions, decimals, ints of more than 64 bits; words, None, sets and generators are refused
+        if not all(_is_number(entry) for entry in found.flat):
+            raise TypeError("not all entries are numbers")
+    elif kind not in "iuf" and not (kind == "b" and (truths or found.size == 0)):
+        raise TypeError(f"entries of kind {kind}")
+    if kind == "f" and found.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # a wider float than ours; inf is then seen
+            return found.astype(_FLOAT)
+    return found.astype(_FLOAT)
+
+
+def _is_masked(value: Any) -> bool:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def array(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None, truths: bool = False) -> Array:
+    """Return ``value`` as a finite float64 array, never the same memory; ``shape`` may hold None for a free length."""
+    result = reals(name, value, truths=truths)
+    if result is value:
+        result = result.copy()  # who keeps it must not see it changed from outside
     if shape is not None and (
         result.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, result.shape, strict=True))
     ):
         wanted = "(" + ", ".join("D" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
         raise ValueError(f"{name} has shape {result.shape}, but it must have shape {wanted}")
-    if not np.all(np.isfinite(result)):
+    if not np.isfinite(result).all():
         raise ValueError(f"{name} = {shown(result)}, but all its entries must be finite")
     return result
+
+
+def points(name: str, value: Any, dim: int | None = None) -> Array:
+    """Return points of shape (..., D) as float64, which may hold NaN and inf; ``dim`` None takes any D >= 1."""
+    result = reals(name, value)
+    if result.ndim == 0 or (result.shape[-1] != dim if dim is not None else result.shape[-1] == 0):
+        wanted = f"its last axis must have length {dim}" if dim is not None else "it must have shape (..., D)"
+        raise ValueError(f"{name} has shape {result.shape}, but {wanted}")
+    return result
+
+
+def positives(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None) -> Array:
+    """Return ``value`` as an array of finite numbers > 0, or raise."""
+    result = array(name, value, shape=shape)
+    if (result <= 0).any():
+        raise ValueError(f"{name} = {shown(value)}, but all its entries must be > 0")
+    return result
+
+
+def nonnegatives(name: str, value: Any, *, shape: tuple[int | None, ...] | None = None) -> Array:
+    """Return ``value`` as an array of finite numbers >= 0, or raise."""
+    result = array(name, value, shape=shape)
+    if (result < 0).any():
+        raise ValueError(f"{name} = {shown(value)}, but all its entries must be >= 0")
+    return result
+
+
+def together(**values: Array) -> None:
+    """Raise ValueError, naming them, unless the shapes of arrays broadcast."""
+    first = next(iter(values.values())).shape
+    if all(value.shape == first for value in values.values()):
+        return
+    try:
+        np.broadcast_shapes(*(value.shape for value in values.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in values.items())
+        raise ValueError(f"the shapes {shapes} do not fit together, but they must broadcast") from None
 
 
 def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: bool = False) -> Array:
@@ -117,8 +244,32 @@ def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: 
     return matrix
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return ``value`` if it is one of ``allowed``, or raise."""
-    if value not in allowed:
-        raise ValueError(f"{name} = {shown(value)}, but it must be one of {', '.join(map(repr, allowed))}")
-    return str(value)
+# ----------------------------------------------------------------------------------------------------------- objects
+
+
+def instance(name: str, value: Any, kind: type[Kind] | tuple[type[Any], ...], allowed: str) -> Kind:
+    """Return ``value`` if it is of a kind, or raise; ``allowed`` says in words what it must be."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
+    return value
+
+
+def path(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a path: a string that is not empty, or an ``os.PathLike``."""
+    if not isinstance(value, str | os.PathLike) or value == "":
+        raise ValueError(f"{name} = {shown(value)}, but it must be a path")
+
+
+def function(name: str, value: Any) -> Any:
+    """Return ``value`` if it can be called, or raise."""
+    if not callable(value):
+        raise ValueError(f"{name} = {shown(value)}, but it must be callable")
+    return value
+
+
+def sequence(name: str, value: Any, of: str) -> Sequence[Any]:
+    """Return ``value`` if it is a sequence that can be passed through again, and no word; ``of`` says what of."""
+    listed = isinstance(value, Sequence) and not isinstance(value, _WORDS)
+    if not listed and not (isinstance(value, np.ndarray) and value.ndim > 0):
+        raise ValueError(f"{name} = {shown(value)}, but it must be a list of {of}")
+    return value

@@ -83,7 +83,7 @@ class LogisticRegression(Loss):
         self._x = _checks.array("x", x, shape=(None, None))
         if 0 in self._x.shape:
             raise ValueError(f"x has shape {self._x.shape}, but it must have at least one row and one column")
-        self._y = _checks.array("y", y, shape=(len(self._x),))
+        self._y = _checks.array("y", y, shape=(len(self._x),), truths=True)
         if not np.all((self._y == 0) | (self._y == 1)):
             raise ValueError(f"y = {_checks.shown(self._y)}, but its entries must be 0 or 1")
         self.l2 = _checks.finite("l2", l2, low=0.0)
@@ -122,7 +122,8 @@ class LogisticRegression(Loss):
 
     def accuracy(self, theta: ArrayLike) -> float:
         """Return the share of examples on the right side, for one θ of shape (D,)."""
-        return float(np.mean((self._points(theta) @ self._x.T > 0) == (self._y == 1)))
+        theta = _checks.array("theta", theta, shape=(self.dim,))
+        return float(np.mean((theta @ self._x.T > 0) == (self._y == 1)))
 
     @property
     def _side(self) -> Array:

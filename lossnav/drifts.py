@@ -58,19 +58,26 @@ class Linear(Drift):
 
     def matrix(self, dim: int) -> Array:
         """Return A as a (dim, dim) array."""
+        self._check_dim(dim)
         return self._jacobian * np.eye(dim) if self._jacobian.ndim == 0 else self._jacobian
 
     def offset(self, dim: int) -> Array:
         """Return c as a (dim,) array."""
+        self._check_dim(dim)
         return np.zeros(dim) if self._offset is None else self._offset
 
+    def _check_dim(self, dim: int) -> None:
+        _checks.whole("dim", dim, low=1)
+        if self.dim not in (None, dim):
+            raise ValueError(f"dim = {dim}, but the drift acts on {self.dim} parameters")
+
     def __call__(self, theta: ArrayLike) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
+        theta = _checks.points("theta", theta, self.dim)
         dim = theta.shape[-1]
         return theta @ self.matrix(dim).T + self.offset(dim)
 
     def jacobian(self, theta: ArrayLike) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
+        theta = _checks.points("theta", theta, self.dim)
         return np.broadcast_to(self.matrix(theta.shape[-1]), (*theta.shape, theta.shape[-1]))
 
     def expression(self, symbols: Any) -> list[Any]:
@@ -98,27 +105,37 @@ class Function(Drift):
         ValueError: if ``dim`` is not a positive integer.
     """
 
+    dim: int
+
     def __init__(self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any], *, dim: int):
-        self.dim = int(_checks.finite("dim", dim, low=1))
-        self._value = value
-        self._jacobian = jacobian
+        self.dim = _checks.whole("dim", dim, low=1)
+        self._value = _checks.function("value", value)
+        self._jacobian = _checks.function("jacobian", jacobian)
 
     def __call__(self, theta: ArrayLike) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
-        flat = theta.reshape(-1, theta.shape[-1])
-        return np.array([np.asarray(self._value(x), dtype=np.float64) for x in flat]).reshape(theta.shape)
+        theta = _checks.points("theta", theta, self.dim)
+        return _each("value(theta)", self._value, theta, (self.dim,))
 
     def jacobian(self, theta: ArrayLike) -> Array:
-        theta = np.asarray(theta, dtype=np.float64)
-        flat = theta.reshape(-1, theta.shape[-1])
-        stacked = np.array([np.asarray(self._jacobian(x), dtype=np.float64) for x in flat])
-        return stacked.reshape((*theta.shape, theta.shape[-1]))
+        theta = _checks.points("theta", theta, self.dim)
+        return _each("jacobian(theta)", self._jacobian, theta, (self.dim, self.dim))
 
     def expression(self, symbols: Any) -> list[Any] | None:
         try:
             return list(self._value(symbols))
         except (TypeError, AttributeError, ValueError):
             return None  # numeric code that cannot take symbols
+
+
+def _each(name: str, function: Callable[[Any], Any], theta: Array, shape: tuple[int, ...]) -> Array:
+    """Return a function's results at points of shape (..., D), one point at a time, shape (..., *shape)."""
+    found = np.empty((*theta.shape[:-1], *shape))
+    for place in np.ndindex(theta.shape[:-1]):
+        one = _checks.reals(name, function(theta[place]))
+        if one.size != np.prod(shape):
+            raise ValueError(f"{name} has shape {one.shape}, but it must have shape {shape}")
+        found[place] = one.reshape(shape)
+    return found
 
 
 def rotation(rate: float) -> Linear:

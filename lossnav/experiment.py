@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from . import records
-from ._checks import one_of, positive, shown, whole
+from ._checks import flag, instance, one_of, path, positive, sequence, whole
 
 if TYPE_CHECKING:
     import torch
@@ -89,13 +89,21 @@ class Experiment:
             if getattr(self, name) is not None or name in ("epochs", "batch_size"):
                 whole(name, getattr(self, name), low=1)
         whole("seed", self.seed, low=0, high=2**63 - 1)  # what a generator takes
+        for name in ("options", "model_options"):
+            for key in instance(name, getattr(self, name), Mapping, "a mapping from names to values"):
+                instance(f"a name in {name}", key, str, "a string")
+        for where, name in (("options", "lr"), ("model_options", "seed")):
+            if name in getattr(self, where):
+                raise ValueError(f"{where} has {name!r}, but that is a setting of its own: {name}=…, or --{name} …")
         for name in ("augment", "compile", "cuda_graphs"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} = {shown(getattr(self, name))}, but it must be true or false")
+            flag(name, getattr(self, name))
+        if not instance("device", self.device, str, "the name of a device"):
+            raise ValueError("device = '', but it must be the name of a device")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Experiment:
         """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error."""
+        instance("values", values, Mapping, "a mapping from settings to values")
         known = [entry.name for entry in fields(cls)]
         for name in values:
             one_of("setting", name, tuple(known))
@@ -158,6 +166,8 @@ def run(
     """
     from . import data, training
 
+    _check_how(root, download, dataset, progress, steps)
+    instance("experiment", experiment, Experiment, "an Experiment")
     start = time.perf_counter()
     dataset = _cut(data.load(experiment.data, root, download) if dataset is None else dataset, experiment)
     model = make_model(experiment, dataset)
@@ -202,6 +212,11 @@ def run_together(
     """
     from . import data, ensemble, training
 
+    _check_how(root, download, dataset, progress, steps)
+    if not len(sequence("seeds", seeds, "experiments")):
+        raise ValueError("seeds is empty, but there must be one experiment at least")
+    for index, seed in enumerate(seeds):
+        instance(f"seeds[{index}]", seed, Experiment, "an Experiment")
     start = time.perf_counter()
     first = seeds[0]
     for other in seeds:
@@ -226,6 +241,7 @@ def run_together(
 
 def why_alone(experiment: Experiment) -> str:
     """Return why seeds of an experiment cannot be trained together, naming the setting; "" if they can."""
+    instance("experiment", experiment, Experiment, "an Experiment")
     for name in ("compile", "cuda_graphs"):
         if getattr(experiment, name):
             return f"{name} = True is for one model at a time"
@@ -237,7 +253,22 @@ def why_alone(experiment: Experiment) -> str:
         return "memory_format = 'channels_last' is for the convolutions of one model"
     if experiment.options.get("curvature") == "hutchinson":
         return "curvature = 'hutchinson' looks at the weights of a model together"
+    if experiment.options.get("sample"):
+        return "sample = True draws the weights of a model together"
     return ""
+
+
+def _check_how(root: Any, download: Any, dataset: Any, progress: Any, steps: Any) -> None:
+    from . import data
+
+    if root is not None:
+        path("root", root)
+    flag("download", download)
+
+    if dataset is not None:
+        instance("dataset", dataset, data.Dataset, "a data.Dataset")
+    flag("progress", progress)
+    flag("steps", steps)
 
 
 def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
@@ -271,8 +302,10 @@ def _record(
 
 def make_model(experiment: Experiment, dataset: Dataset) -> nn.Module:
     """Return the model for the data, with weights drawn from the experiment's seed."""
-    from . import models
+    from . import data, models
 
+    instance("experiment", experiment, Experiment, "an Experiment")
+    instance("dataset", dataset, data.Dataset, "a data.Dataset")
     maker: Any = getattr(models, experiment.model)
     options = dict(experiment.model_options)
     channels, height, width = dataset.shape
@@ -291,7 +324,10 @@ def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -
     import torch
 
     from . import optim
+    from ._tensors import parameters as check_parameters
 
+    instance("experiment", experiment, Experiment, "an Experiment")
+    parameters = check_parameters("parameters", parameters)
     name = experiment.optimizer
     maker: Any = getattr(torch.optim, _TORCH_RULES[name]) if name in _TORCH_RULES else getattr(optim, _OUR_RULES[name])
     options = dict(experiment.options)

@@ -13,6 +13,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.drifts import Drift
 from lossnav.losses import Loss
+from lossnav.losses.base import check_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,8 @@ class Objective:
             metric = _checks.symmetric("metric", self.metric, definite=True)
             metric.setflags(write=False)
             set_(self, "metric", metric)
-        if self.drift is not None and not isinstance(self.drift, Drift):
-            raise ValueError(f"drift = {_checks.shown(self.drift)}, but it must be None or come from lossnav.drifts")
+        if self.drift is not None:
+            _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
 
     def metric_matrix(self, dim: int) -> Array:
         """Return the constant metric G as a (dim, dim) array.
@@ -65,6 +66,7 @@ class Objective:
         Raises:
             ValueError: if G depends on θ, or has another size.
         """
+        _checks.whole("dim", dim, low=1)
         if self.metric is None:
             return np.eye(dim)
         if callable(self.metric):
@@ -81,7 +83,7 @@ class Objective:
         Raises:
             ValueError: if a metric that depends on θ is not symmetric positive definite at one of the points.
         """
-        points = np.asarray(theta, dtype=np.float64)
+        points = _checks.points("theta", theta)
         dim = points.shape[-1]
         if not callable(self.metric):
             return np.broadcast_to(self.metric_matrix(dim), (*points.shape, dim))
@@ -98,6 +100,7 @@ class Objective:
 
     def check_dim(self, dim: int) -> None:
         """Raise ValueError unless metric and drift fit a problem of ``dim`` parameters."""
+        _checks.whole("dim", dim, low=1)
         if not callable(self.metric):
             self.metric_matrix(dim)
         if self.drift is not None and self.drift.dim not in (None, dim):
@@ -105,14 +108,35 @@ class Objective:
 
     def cost_rate(self, loss: Loss, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return the undiscounted integrand |θ̇−f|²_G/2η + kL, shape (...), at θ and θ̇ of shape (..., D)."""
-        theta, velocity = np.asarray(theta, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
+        check_loss(loss)
+        theta, velocity = self._state(theta, velocity, loss.dim)
         return self.kinetic(theta, velocity) + self.k * loss.value(theta)
 
     def kinetic(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return |θ̇−f(θ)|²_G/2η, shape (...): the price of speed (Eq. 30)."""
-        theta, slip = np.asarray(theta, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
+        theta, slip = self._state(theta, velocity)
         if self.drift is not None:
             slip = slip - self.drift(theta)
         if callable(self.metric):
             return np.einsum("...i,...ij,...j->...", slip, self.metric_at(theta), slip) / (2 * self.eta)
         return np.einsum("...i,ij,...j->...", slip, self.metric_matrix(slip.shape[-1]), slip) / (2 * self.eta)
+
+    def _state(self, theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
+        """Return θ and θ̇ as arrays of one D, whose leading axes broadcast."""
+        points = _checks.points("theta", theta, dim)
+        speeds = _checks.points("velocity", velocity, points.shape[-1])
+        _checks.together(theta=points, velocity=speeds)
+        return points, speeds
+
+
+def check_problem(objective: Any, loss: Any, *, dim: bool = True) -> None:
+    """Raise ValueError unless these are an objective and a landscape, and (``dim``) of the same parameters."""
+    check_objective(objective)
+    check_loss(loss)
+    if dim:
+        objective.check_dim(loss.dim)
+
+
+def check_objective(objective: Any) -> None:
+    """Raise ValueError unless ``objective`` is one."""
+    _checks.instance("objective", objective, Objective, "a lossnav.Objective")

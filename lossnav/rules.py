@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
-from lossnav.objective import Objective
+from lossnav.objective import Objective, check_objective
 from lossnav.trajectory import modes
 
 
@@ -61,6 +61,7 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
 
 def rates(objective: Objective, hessian: ArrayLike) -> Array:
     """Return r_i = √(γ²/4+ηkh_i) − γ/2 (Eq. 75) for h_i ascending, shape (D,); NaN where the root is imaginary."""
+    check_objective(objective)
     matrix = _checks.symmetric("hessian", hessian)
     curvature = modes.decompose(matrix, objective.metric_matrix(len(matrix))).curvature
     return modes.slow_rate(curvature, objective.eta * objective.k, objective.gamma)
@@ -69,6 +70,7 @@ def rates(objective: Objective, hessian: ArrayLike) -> Array:
 def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float = math.inf) -> Array:
     """Return −H⁻¹g (first row of Eqs. 7, 10): the limit of ``update`` for r_i·dt ≫ 1; needs H ≻ 0."""
     curvature, directions, slope = _model(objective, gradient, hessian)
+    _checks.duration("dt", dt, zero=True)
     if np.any(curvature <= 0):
         raise NoMinimiser(f"hessian has the eigenvalue {curvature.min():.6g}, but Newton's step needs all of them > 0")
     return -directions @ (slope / curvature)
@@ -94,8 +96,7 @@ def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt:
 
 def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tuple[Array, Array, Array]:
     """Return curvatures, directions and the gradient's components along them, for checked arguments."""
-    if not isinstance(objective, Objective):
-        raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
+    check_objective(objective)
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but with a drift the step depends on theta: use lossnav.solve")
     slope = _checks.array("gradient", gradient, shape=(None,))

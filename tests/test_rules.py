@@ -5,8 +5,9 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lossnav as ln
@@ -163,8 +164,7 @@ def test_finite_horizon_against_an_integrated_equation(h, gamma, horizon, part):
     with mpmath.workdps(30):
         root = mpmath.sqrt(mpmath.mpc(gamma) ** 2 / 4 + h)
         plus, minus = mpmath.mpf(gamma) / 2 + root, mpmath.mpf(gamma) / 2 - root
-        if abs(h) < 1e-3 or abs(root) < 1e-3:
-            return  # the two-exponential reference is singular there; the library's form is not
+        assume(abs(h) >= 1e-3 and abs(root) >= 1e-3)  # there this reference is singular; the library's form is not
         start = mpmath.mpf(1) / h  # distance to the stationary point, at −1/h
         ratio = plus * mpmath.exp(plus * horizon) / (minus * mpmath.exp(minus * horizon))
         c_plus = start / (1 - ratio)
@@ -196,11 +196,23 @@ def test_finite_horizon_against_an_integrated_equation(h, gamma, horizon, part):
         (lambda: rules.gradient_descent(ln.Objective(), [1.0], [[1.0]], 1.0), ValueError, "gamma = 0"),
         (lambda: rules.ballistic(ln.Objective(), [1.0], [[-1.0]], 1.0), ln.NoMinimiser, "eigenvalue -1"),
         (lambda: rules.newton(ln.Objective(), [1.0], [[0.0]]), ln.NoMinimiser, "eigenvalue 0"),
+        (lambda: rules.ballistic(ln.Objective(), [0.0], [[0.0]], 1.0), ln.NoMinimiser, "eigenvalue 0"),
+        (lambda: ln.update(ln.Objective(gamma=2.0), [1.0], [[-1.0]], 1.0), ln.NoMinimiser, "eigenvalue -1"),
+        (lambda: ln.update(ln.Objective(eta=1e-200), [0.0], [[-1e-200]], 1.0), ln.NoMinimiser, "eigenvalue -1e-200"),
+        (lambda: ln.update(ln.Objective(), [1.0, 0.0], np.zeros((2, 2)), 1.0), ln.NoMinimiser, "flat direction"),
     ],
 )
 def test_what_does_not_exist_is_said(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("gamma", [1e-200, 1e-3, 1e200])
+def test_on_flat_ground_the_step_is_gradient_descent_for_every_positive_discount(gamma):
+    """Also where γ² is 0 or inf in floating-point numbers."""
+    objective = ln.Objective(gamma=gamma)
+    np.testing.assert_allclose(ln.update(objective, [2.0], [[0.0]], 0.5), [-1.0 / gamma], rtol=1e-12)
+    np.testing.assert_allclose(ln.rules.rates(ln.Objective(gamma=1e200), [[1e100]]), [1e-100], rtol=1e-12)
 
 
 def test_rates_are_the_roots_of_the_characteristic_polynomial():
@@ -284,3 +296,21 @@ def test_the_watch_sees_a_matrix_product():
     assert Watched.products == 0
     _ = square.T @ square
     assert Watched.products == 1
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.4, 2.0])
+@pytest.mark.parametrize("h", [-1.3, -4.0, -30.0])
+def test_a_deadline_is_refused_exactly_from_the_first_focal_point(h, gamma):
+    """Jacobi: the neighbour with z(0) = 0, z̈ = γż + hz, found by integration, must not have come to ż = 0 by then."""
+
+    def turn(_, y):
+        return y[1]
+
+    turn.terminal, turn.direction = True, -1
+    run = scipy.integrate.solve_ivp(
+        lambda _, y: [y[1], gamma * y[1] + h * y[0]], (0, 50), [0.0, 1.0], events=turn, rtol=1e-11, atol=1e-13
+    )
+    focal = run.t_events[0][0]
+    ln.update(ln.Objective(gamma=gamma, horizon=0.9999 * focal), [1.0], [[h]], 0.1 * focal)
+    with pytest.raises(ln.NoMinimiser, match="focal point"):
+        ln.update(ln.Objective(gamma=gamma, horizon=1.0001 * focal), [1.0], [[h]], 0.1 * focal)

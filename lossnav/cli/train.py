@@ -7,6 +7,8 @@ examples:
   lossnav train --data digits --optimizer ballistic --lr 5e-3 --epochs 5
   lossnav train --data cifar10 --model cnn --augment --optimizer ballistic --lr 5e-4 --option beta=0.9 \\
       --epochs 25 --checkpoint run.ckpt --resume --output run.json
+  lossnav train --data digits --optimizer navigator --lr 0.1 --option curvature=hutchinson --option every=10
+  lossnav train --data digits --optimizer belief --lr 0.1 --option discount=inf --option "betas=(0, 0.999)"
   torchrun --nproc-per-node 2 -m lossnav train --data cifar10 --model cnn --epochs 25
 """
 

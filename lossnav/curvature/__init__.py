@@ -7,6 +7,7 @@ take any of them.
 The algorithms work where the model is, on a CPU or a GPU, in float32 or float64; only small matrices go to the host.
 """
 
+from .. import _torch  # noqa: F401  says how to get torch
 from .covariance import GradientCovariance
 from .eigen import Eigenpairs, eigenpairs
 from .hessian import Hessian

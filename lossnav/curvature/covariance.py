@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import grad, jvp, vjp, vmap
 
-from .._checks import whole
+from .._checks import flag, whole
 from .model import ModelOperator
-from .snapshot import Batch, Batches, Loss
+from .snapshot import Batch, Batches, Loss, check_pair
 
 
 class GradientCovariance(ModelOperator):
@@ -63,6 +63,7 @@ class GradientCovariance(ModelOperator):
         dtype: torch.dtype | None = None,
         centred: bool = True,
     ) -> None:
+        flag("centred", centred)
         super().__init__(model, loss, batches, parameters, dtype)
         self._leaves, self._centred = self._point.leaves(), centred
         self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
@@ -72,6 +73,8 @@ class GradientCovariance(ModelOperator):
 
     def gradients(self, batch: Batch) -> Tensor:
         """Return the gradient of each example of a batch, (B, D): B·D numbers."""
+
+        check_pair("batch", batch)
 
         def loss(leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
             return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))

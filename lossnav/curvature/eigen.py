@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from .._checks import NotConverged, one_of, positive, shown, whole
+from .._checks import NotConverged, flag, one_of, positive, shown, whole
 from .krylov import Krylov, order_of
 from .operator import Operator, check_dtype
 
@@ -108,14 +108,16 @@ def eigenpairs(
     if not isinstance(operator, Operator):
         raise ValueError(f"operator = {shown(operator)}, but it must be an Operator, such as Hessian or Matrix")
     check_dtype("operator", operator.dtype)
-    whole("count", count, low=1)
+    count = whole("count", count, low=1)
     if count > operator.dim:
-        raise ValueError(f"count = {count}, but it must be at most D = {operator.dim}")
+        raise ValueError(f"count = {shown(count)}, but it must be at most D = {operator.dim}")
     one_of("which", which, WHICH)
     positive("tolerance", tolerance)
     whole("block", block, low=1)
     whole("copies", copies, low=0)
     whole("seed", seed, low=0)
+    flag("throw", throw)
+    flag("progress", progress)
     kept = _default(count, block) if basis is None else whole("basis", basis, low=count + 2 * block)
     capacity = min(operator.dim, kept)
     limit = 20 * capacity if max_products is None else whole("max_products", max_products, low=1)

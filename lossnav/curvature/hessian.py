@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .._checks import finite
+from .._checks import finite, flag
 from .model import ModelOperator
 from .snapshot import Batch, Batches, Loss
 
@@ -94,6 +94,7 @@ class Hessian(ModelOperator):
         vmap: bool = False,
     ) -> None:
         finite("memory", memory, low=0.0)
+        flag("vmap", vmap)
         super().__init__(model, loss, batches, parameters, dtype)
         self._vmap = vmap
         self._slopes = self._keep(memory)

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .._checks import shown
+from .._checks import shown, whole
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -57,6 +57,7 @@ class Operator(ABC):
 
     def dense(self, block: int = 1) -> Tensor:
         """Return the matrix itself, (D, D), from D products, ``block`` at a time: for small D."""
+        whole("block", block, low=1)
         unit = torch.eye(self.dim, dtype=self.dtype, device=self.device)
         return torch.cat([self.matvec(rows) for rows in unit.split(block)]).T.contiguous()
 

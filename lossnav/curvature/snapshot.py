@@ -7,11 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from .._checks import shown
+from .._checks import function, instance, shown
+from .._tensors import module, tensor
 from .operator import check_dtype
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -23,7 +25,7 @@ def pairs_of(batches: Any) -> Batches:
     """Return the collection of batches; one pair of tensors is a collection of one."""
     if isinstance(batches, Sequence) and len(batches) == 2 and all(torch.is_tensor(part) for part in batches):
         return [(batches[0], batches[1])]
-    if not isinstance(batches, Iterable) or isinstance(batches, Tensor):
+    if not isinstance(batches, Iterable) or isinstance(batches, Tensor | np.ndarray):
         raise ValueError(f"batches = {shown(batches)}, but it must be a pair of tensors or an iterable of such pairs")
     if isinstance(batches, Iterator):
         raise ValueError("batches can be passed through only once, but every product passes through: give a list")
@@ -43,10 +45,14 @@ class Snapshot:
     def __init__(
         self, model: nn.Module, loss: Loss, parameters: Iterable[str] | None, dtype: torch.dtype | None
     ) -> None:
+        module("model", model)
+        function("loss", loss)
         every = dict(model.named_parameters())
         self.names = _chosen(every, parameters)
         first = every[self.names[0]]
         self.device = first.device
+        if dtype is not None:
+            instance("dtype", dtype, torch.dtype, "torch.float32 or torch.float64")
         half = (torch.float16, torch.bfloat16)
         self.dtype = check_dtype("parameters", torch.float32 if first.dtype in half else first.dtype)
         if dtype is not None:
@@ -95,10 +101,11 @@ class Snapshot:
 
     def flatten(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Return the flat vector (D,) of tensors by name."""
+        instance("tensors", tensors, Mapping, "a mapping from names to tensors")
         if set(tensors) != set(self.names):
             raise ValueError(f"tensors has the names {shown([*tensors])}, but they must be {shown(self.names)}")
         for name, shape in zip(self.names, self._shapes, strict=True):
-            found = tensors[name].shape
+            found = tensor(f"tensors[{name!r}]", tensors[name], "a tensor").shape
             if found != shape:
                 raise ValueError(f"tensors[{name!r}] has shape {tuple(found)}, but it must be {tuple(shape)}")
         return torch.cat([self.put(tensors[name].detach()).reshape(-1) for name in self.names])
@@ -108,7 +115,7 @@ class Snapshot:
         """Return the number of examples, or raise unless a batch's loss is a fixed mean over its examples."""
         examples = 0
         for batch in batches:
-            _check_pair(batch)
+            check_pair("batches", batch)
             if examples == 0:
                 self._probe(batch)
             examples += len(batch[0])
@@ -145,6 +152,7 @@ def _chosen(every: Mapping[str, Tensor], parameters: Iterable[str] | None) -> li
         if not names:
             raise ValueError("no parameter of the model requires gradients: name those that you mean in parameters")
         return names
+    instance("parameters", parameters, Iterable, "None or names")
     wanted = [parameters] if isinstance(parameters, str) else list(parameters)
     unknown = [name for name in wanted if name not in every]
     if unknown or not wanted:
@@ -153,11 +161,12 @@ def _chosen(every: Mapping[str, Tensor], parameters: Iterable[str] | None) -> li
     return [name for name in every if name in wanted]
 
 
-def _check_pair(batch: Any) -> None:
+def check_pair(name: str, batch: Any) -> None:
+    """Raise unless a batch is a pair of tensors of the same examples."""
     if not isinstance(batch, Sequence) or len(batch) != 2 or not all(torch.is_tensor(part) for part in batch):
-        raise ValueError(f"batches has the batch {shown(batch)}, but each must be a pair (inputs, targets) of tensors")
+        raise ValueError(f"{name} has the batch {shown(batch)}, but each must be a pair (inputs, targets) of tensors")
     if batch[0].ndim == 0 or batch[1].ndim == 0 or len(batch[0]) != len(batch[1]) or len(batch[0]) == 0:
         raise ValueError(
-            f"batches has inputs of shape {tuple(batch[0].shape)} with targets of shape {tuple(batch[1].shape)}, "
+            f"{name} has inputs of shape {tuple(batch[0].shape)} with targets of shape {tuple(batch[1].shape)}, "
             "but their first axes must be the same examples, at least one"
         )

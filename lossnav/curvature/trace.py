@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .._checks import shown, whole
+from .._checks import instance, shown, whole
 from ..optim import _noise
 from .eigen import Eigenpairs
 from .operator import Operator
@@ -68,6 +68,8 @@ def trace(operator: Operator, probes: int, *, seed: int = 0, pairs: Eigenpairs |
     whole("probes", probes, low=2)
     whole("block", block, low=1)
     whole("seed", seed, low=0)
+    if pairs is not None:
+        instance("pairs", pairs, Eigenpairs, "what eigenpairs returns")
     if pairs is not None and pairs.vectors.shape[1] != operator.dim:
         raise ValueError(f"pairs has vectors of length {pairs.vectors.shape[1]}, but it must be D = {operator.dim}")
     samples = []

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.functional import cross_entropy, mse_loss
 
-from .._checks import finite, positive
+from .._checks import function, instance, positive, sequence, whole
+from .._tensors import modules
+from .._tensors import tensor as check_tensor
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -37,6 +39,12 @@ class StackedLinear(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
+        for index, layer in enumerate(sequence("layers", layers, "linear layers")):
+            instance(f"layers[{index}]", layer, nn.Linear, "a torch.nn.Linear")
+        if not len(layers):
+            raise ValueError("layers is empty, but there must be one at least")
+        if any((x.weight.shape, x.bias is None) != (layers[0].weight.shape, layers[0].bias is None) for x in layers):
+            raise ValueError("layers differ in shape or bias, but they must be alike")
         self.weight = _stack([layer.weight for layer in layers])
         self.bias = None if layers[0].bias is None else _stack([layer.bias for layer in layers])
 
@@ -91,6 +99,7 @@ class Ensemble(nn.Module):
 
     def __init__(self, models: Sequence[nn.Module]) -> None:
         super().__init__()
+        modules("models", models)
         _check_alike(models)
         self.size = len(models)
         batched = _is_mlp(models[0])
@@ -110,6 +119,7 @@ class Ensemble(nn.Module):
         Raises:
             ValueError: the first axis of ``x`` is not the number of members.
         """
+        check_tensor("x", x, "a tensor (S, B, …)")
         if x.ndim < 2 or len(x) != self.size:
             raise ValueError(f"x has shape {tuple(x.shape)}, but it must be (S, B, …) with S = {self.size} members")
         if self.batched:
@@ -129,6 +139,8 @@ class Ensemble(nn.Module):
             y: targets (S, B, …).
             loss: mean loss of one member's outputs and targets; anything that ``torch.func.vmap`` can map.
         """
+        check_tensor("y", y, "a tensor of targets (S, B, …)")
+        function("loss", loss)
         return member_losses(self(x), y, loss)
 
     def clip_grad_norm(self, max_norm: float) -> Tensor:
@@ -153,7 +165,7 @@ class Ensemble(nn.Module):
         For a rule that does not treat every weight by itself. An optimizer of each member's views steps the member as
         it would step it alone, after ``lend_gradients`` has told them their gradients.
         """
-        finite("index", index, low=0, high=self.size - 1)
+        index = whole("index", index, low=0, high=self.size - 1)
         return [nn.Parameter(p.detach()[index], requires_grad=p.requires_grad) for p in self.parameters()]
 
     def lend_gradients(self, views: Sequence[Sequence[nn.Parameter]]) -> None:
@@ -164,7 +176,7 @@ class Ensemble(nn.Module):
 
     def member(self, index: int) -> nn.Module:
         """Return a copy of one member as the plain module it was made from, in the ensemble's present state."""
-        finite("index", index, low=0, high=self.size - 1)
+        index = whole("index", index, low=0, high=self.size - 1)
         plain: nn.Module = copy.deepcopy(self.__dict__["_plain"])
         state = self.stacked.state_dict()
         for name, tensor in plain.state_dict(keep_vars=True).items():
@@ -179,6 +191,11 @@ class Ensemble(nn.Module):
 
 def member_losses(outputs: Tensor, y: Tensor, loss: Loss = cross_entropy) -> Tensor:
     """Return (S,) losses of outputs (S, B, …) and targets (S, B, …), each the mean over one member's batch."""
+    check_tensor("outputs", outputs, "a tensor (S, B, …)")
+    check_tensor("y", y, "a tensor of targets (S, B, …)")
+    function("loss", loss)
+    if outputs.ndim < 2 or y.ndim < 2 or outputs.shape[:2] != y.shape[:2]:
+        raise ValueError(f"y has shape {tuple(y.shape)}, which does not fit outputs of shape {tuple(outputs.shape)}")
     if loss is cross_entropy and outputs.ndim == 3:  # vmap would give the same, for more overhead
         each = cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none")
         return each.view(len(outputs), -1).mean(1)
@@ -188,7 +205,7 @@ def member_losses(outputs: Tensor, y: Tensor, loss: Loss = cross_entropy) -> Ten
 
 
 def _check_alike(models: Sequence[nn.Module]) -> None:
-    if not models:
+    if not len(models):
         raise ValueError("models is empty, but an ensemble needs at least one")
     first = _signature(models[0])
     for index, model in enumerate(models[1:], start=1):

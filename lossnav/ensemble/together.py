@@ -12,8 +12,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from .._checks import counts, positive
+from .._checks import counts, flag, function, instance, positive, sequence
+from .._checks import seed as check_seed
+from .._tensors import modules
+from .._tensors import optimizer as check_optimizer
 from ..data import Augmentation, Dataset, Split
+from ..data.augment import check_augmentation
 from ..training import History, pick_device
 from ..training.arithmetic import Arithmetic
 from .stacked import Ensemble, Loss, member_losses
@@ -77,7 +81,16 @@ def train(
         >>> min(history.test_accuracy[-1] for history in histories) > 0.9
         True
     """
+    modules("models", models)
+    instance("dataset", dataset, Dataset, "a data.Dataset")
+    function("rule", rule)
+    function("loss", loss)
+    check_augmentation("augment", augment)
+    flag("progress", progress)
+    flag("elementwise", elementwise)
     counts(epochs=epochs, batch_size=batch_size)
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers, one a model")):
+        check_seed(f"seeds[{index}]", seed)
     if clip is not None:
         positive("clip", clip)
     if len(seeds) != len(models):
@@ -86,7 +99,10 @@ def train(
     dataset = dataset.to(place)
     ensemble = Ensemble(models).to(place)
     views = [] if elementwise else [ensemble.views(index) for index in range(len(models))]
-    optimizers = [rule(weights) for weights in views] if views else [rule(ensemble.parameters())]
+    weights = views or [list(ensemble.parameters())]
+    optimizers = [rule(each) for each in weights]
+    for made, each in zip(optimizers, weights, strict=True):
+        check_optimizer("rule", made, each, "the ensemble")
     histories = [
         History(settings={
             "epochs": epochs, "batch_size": batch_size, "seed": seed, "clip": clip, "device": place.type,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -106,6 +109,7 @@ class Derivation:
 
     def in_time(self, expression: Any) -> Any:
         """Return the expression with the plain symbols replaced by θ_i(t) and its derivatives."""
+        _expression(expression)
         paths = [sympy.Function(x.name)(self.t) for x in self.theta]
         swap = dict(zip(self.theta, paths, strict=True))
         for path, v, a in zip(paths, self.velocity, self.acceleration, strict=True):
@@ -132,6 +136,7 @@ class Derivation:
 
     def print(self, expression: Any) -> str:
         """Return LaTeX of an expression in these symbols: dots, no arguments on undefined functions."""
+        _expression(expression)
         return Printer(self.theta, self.velocity, self.acceleration).doprint(expression)
 
     def _repr_latex_(self) -> str:
@@ -163,21 +168,17 @@ def derive(
         A ``Derivation``.
 
     Raises:
-        ValueError: if a size does not fit or the metric is not symmetric.
+        ValueError: if a size does not fit, the metric is not symmetric, a number is out of range, or a formula is a
+            string: sympy would execute it.
     """
-    size = _checks.finite("dim", dim, low=1)
-    if size != int(size):
-        raise ValueError(f"dim = {dim!r}, but it must be a positive integer")
-    theta, velocity, acceleration = symbols(int(size))
+    theta, velocity, acceleration = symbols(_checks.whole("dim", dim, low=1))
     points = np.array(theta, dtype=object)
-    scalars = [sympy.Symbol(name, positive=True) if value is None else _tidy(sympy.sympify(value))
-               for name, value in (("eta", eta), ("k", k), ("gamma", gamma))]
-    formula = loss(points) if callable(loss) else loss
-    if formula is None:
-        formula = sympy.Function("L")(*theta)
-    rate, weight, discount = scalars
+    rate, weight, discount = (sympy.Symbol(name, positive=True) if value is None else _constant(name, value)
+                              for name, value in (("eta", eta), ("k", k), ("gamma", gamma)))
+    formula = _called(loss, points)
+    formula = sympy.Function("L")(*theta) if loss is None else scalar("loss", formula)
     return Derivation(theta, velocity, acceleration, sympy.Symbol("t", real=True), rate, weight, discount,
-                      _metric(metric, points), _drift(drift, points), _tidy(scalar(formula)))
+                      _metric(metric, points), _drift(drift, points), _tidy(formula))
 
 
 def symbols(dim: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
@@ -198,7 +199,7 @@ def _metric(given: Any, theta: Any) -> Any:
         _checks.one_of("metric", given, (GENERAL, CONSTANT))
         arguments = theta if given == GENERAL else None
         return sympy.Matrix(dim, dim, lambda i, j: _entry("G", (min(i, j), max(i, j)), dim, arguments))
-    matrix = sympy.Matrix(given(theta) if callable(given) else given)
+    matrix = matrix_of("metric", _called(given, theta))
     if matrix.shape != (dim, dim):
         raise ValueError(f"metric has shape {matrix.shape}, but it must have shape ({dim}, {dim})")
     matrix = matrix.applyfunc(_tidy)
@@ -214,7 +215,10 @@ def _drift(given: Any, theta: Any) -> Any:
     if isinstance(given, str):
         _checks.one_of("drift", given, (GENERAL,))
         return sympy.Matrix([_entry("f", (i,), dim, theta) for i in range(dim)])
-    entries = [_tidy(scalar(entry)) for entry in (given(theta) if callable(given) else given)]
+    found = _called(given, theta)
+    if np.ndim(found) == 0 and not isinstance(found, sympy.MatrixBase):
+        raise ValueError(f"drift = {_checks.shown(found)}, but it must have {dim} entries, one for each parameter")
+    entries = [_tidy(scalar("drift", entry)) for entry in found]
     if len(entries) != dim:
         raise ValueError(f"drift has {len(entries)} entries, but the problem has {dim} parameters")
     return sympy.Matrix(entries)
@@ -225,9 +229,50 @@ def _entry(letter: str, indices: tuple[int, ...], dim: int, arguments: Sequence[
     return sympy.Symbol(name, real=True) if arguments is None else sympy.Function(name, real=True)(*arguments)
 
 
-def scalar(formula: Any) -> Any:
-    """Return the formula, also out of a 0-d array, as a sympy expression."""
-    return sympy.sympify(formula.item() if isinstance(formula, np.ndarray) else formula)
+def scalar(name: str, formula: Any) -> Any:
+    """Return a formula, also out of an array of one entry, as a sympy expression of real numbers.
+
+    Raises:
+        ValueError: if it is none. A string is none: sympy reads it by executing it.
+    """
+    one = formula.item() if isinstance(formula, np.ndarray) and formula.size == 1 else formula
+    found = None
+    if isinstance(one, sympy.Basic | int | float | np.number | Fraction | Decimal) and not isinstance(one, bool):
+        with suppress(sympy.SympifyError, TypeError, ValueError):
+            found = sympy.sympify(one, strict=True)  # strict: nothing is read as text
+    if not isinstance(found, sympy.Expr) or found.has(sympy.I, sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+        raise ValueError(f"{name} = {_checks.shown(formula)}, but it must be a real number or a formula of sympy")
+    return found
+
+
+def matrix_of(name: str, rows: Any) -> Any:
+    """Return a matrix of formulas, each as ``scalar`` takes it."""
+    if isinstance(rows, sympy.MatrixBase):
+        rows = rows.tolist()
+    try:
+        grid = np.array(rows, dtype=object)
+    except ValueError:  # rows that differ in shape
+        grid = np.empty(0)
+    if grid.ndim != 2:
+        raise ValueError(f"{name} = {_checks.shown(rows)}, but it must be a (D, D) matrix")
+    return sympy.Matrix(*grid.shape, [scalar(name, entry) for entry in grid.flat])
+
+
+def _expression(value: Any) -> None:
+    if not isinstance(value, sympy.Basic | sympy.MatrixBase | int | float) or isinstance(value, bool):
+        raise ValueError(f"expression = {_checks.shown(value)}, but it must be a formula of sympy")
+
+
+def _called(given: Any, theta: Any) -> Any:
+    return given(theta) if callable(given) and not isinstance(given, sympy.Basic) else given
+
+
+def _constant(name: str, value: Any) -> Any:
+    """Return a number in the range that the objective allows, or a symbol."""
+    formula = _tidy(scalar(name, value))
+    if formula.is_number:
+        (_checks.positive if name != "gamma" else partial(_checks.finite, low=0.0))(name, float(formula))
+    return formula
 
 
 def _tidy(formula: Any) -> Any:

@@ -12,10 +12,10 @@ from sympy.core.function import AppliedUndef
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.euler_lagrange.derivation import GENERAL, Derivation, derive, symbols
+from lossnav.euler_lagrange.derivation import GENERAL, Derivation, derive, matrix_of, symbols
 from lossnav.euler_lagrange.numeric import NumericTerms, path_derivatives, sample_times
 from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.objective import Objective, check_problem
 
 _READABLE = 12  # with more parameters nobody reads the formula of L, and to compile ∇L from it takes seconds
 
@@ -30,11 +30,7 @@ class EulerLagrange:
     """
 
     def __init__(self, objective: Objective, loss: Loss):
-        if not isinstance(objective, Objective):
-            raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
-        if not isinstance(loss, Loss):
-            raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
-        objective.check_dim(loss.dim)
+        check_problem(objective, loss)
         self.objective, self.loss = objective, loss
 
     @cached_property
@@ -103,11 +99,10 @@ class EulerLagrange:
             ValueError: if a shape does not fit, or G(θ) is not positive definite at one of the points.
         """
         dim = self.loss.dim
-        points, speeds = np.asarray(theta, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
-        for name, value in (("theta", points), ("velocity", speeds)):
-            if value.ndim == 0 or value.shape[-1] != dim:
-                raise ValueError(f"{name} has shape {value.shape}, but its last axis must have length {dim}")
-        shape = np.broadcast_shapes(points.shape[:-1], speeds.shape[:-1], np.shape(t))
+        points, speeds = _checks.points("theta", theta, dim), _checks.points("velocity", velocity, dim)
+        times = _checks.reals("t", t)
+        _checks.together(theta=points, velocity=speeds, t=times[..., None])
+        shape = np.broadcast_shapes(points.shape[:-1], speeds.shape[:-1], times.shape)
         points, speeds = (np.broadcast_to(x, (*shape, dim)) for x in (points, speeds))
         function, sources = self._compiled
         moving = [*np.moveaxis(points, -1, 0), *np.moveaxis(speeds, -1, 0)]
@@ -139,7 +134,7 @@ class EulerLagrange:
 def _on_symbols(metric: Any, theta: Array, fallback: Any) -> Any:
     """Return the callable metric on symbols, or ``fallback`` where it is code that cannot take them."""
     try:
-        return sympy.Matrix(metric(theta))
+        return matrix_of("metric(theta)", metric(theta))
     except (TypeError, AttributeError, ValueError, sympy.SympifyError):
         return fallback
 

@@ -29,7 +29,7 @@ class Printer(LatexPrinter):
 
     def doprint(self, expr: Any) -> str:
         """Return LaTeX; undefined functions become symbols first, so that factors sort by name."""
-        expr = sympy.sympify(expr)
+        expr = sympy.sympify(expr, strict=True)  # strict: text would be executed
         for kind in (sympy.Derivative, AppliedUndef):  # in this order: L(θ) also stands inside ∂L/∂θ
             for atom in sorted(expr.atoms(kind), key=str):
                 expr = expr.xreplace({atom: self._stand_in(atom)})

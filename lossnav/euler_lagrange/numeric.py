@@ -79,7 +79,10 @@ def _indices(digits: str, count: int) -> tuple[int, ...]:
 
 def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[Array, Array]:
     """Return interior times, shape (T,), and at each the spacing of the path's grid, cut to stay inside."""
-    grid = np.asarray(traj.times, dtype=np.float64)
+    _checks.function("traj", traj)
+    if not hasattr(traj, "times"):
+        raise ValueError(f"traj = {_checks.shown(traj)}, but it must be a Trajectory, or a function with times")
+    grid = _checks.reals("traj.times", traj.times)
     end = float(getattr(traj, "end", math.inf))
     if times is None:
         inner = grid[3:-3] if len(grid) > 8 else grid[1:-1]

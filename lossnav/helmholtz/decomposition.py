@@ -14,7 +14,7 @@ from lossnav._checks import Array, NotConverged
 from lossnav.drifts import Drift, Linear
 from lossnav.helmholtz.elements import Grid
 from lossnav.losses import Function, Loss, Quadratic
-from lossnav.objective import Objective
+from lossnav.objective import Objective, check_problem
 
 Field = Callable[[Any], Any]
 
@@ -61,9 +61,7 @@ class Decomposition:
         return (values(self.field, points) + self.slope(points)).reshape(*shape, self.dim)
 
     def _inside(self, theta: ArrayLike) -> tuple[Array, tuple[int, ...]]:
-        points = _checks.array("theta", theta)
-        if points.ndim == 0 or points.shape[-1] != self.dim:
-            raise ValueError(f"theta has shape {points.shape}, but its last axis must have length {self.dim}")
+        points = _checks.points("theta", _checks.array("theta", theta), self.dim)
         shape, points = points.shape[:-1], points.reshape(-1, self.dim)
         if self.box is not None:
             slack = 1e-12 * np.ptp(self.box, axis=1)
@@ -111,9 +109,10 @@ def decompose(
     """
     edges = _box(box)
     dim = len(edges)
-    _callable(field)
+    _field(field, dim)
     _checks.positive("rtol", rtol)
-    if (3 * 8) ** dim > _checks.finite("max_points", max_points, low=1):
+    _checks.flag("throw", throw)
+    if (3 * 8) ** dim > _checks.whole("max_points", max_points, low=1):
         raise ValueError(f"max_points = {max_points}, but two grids in {dim} dimensions take {(3 * 8) ** dim}")
     cells, error, change, fraction, coarse, previous = 4, np.inf, np.inf, np.nan, None, np.nan
     while (3 * cells) ** dim <= max_points:
@@ -171,7 +170,7 @@ def split_affine(field: Linear, dim: int | None = None) -> Decomposition:
     """
     if not isinstance(field, Linear):
         raise ValueError(f"field = {_checks.shown(field)}, but it must be a drifts.Linear; use decompose")
-    size = field.dim if dim is None else int(_checks.finite("dim", dim, low=1))
+    size = field.dim if dim is None else _checks.whole("dim", dim, low=1)
     if size is None or field.dim not in (None, size):
         raise ValueError(f"dim = {dim!r}, but the drift acts on {field.dim or 'any number of'} parameters: give that")
     jacobian, offset = field.matrix(size), field.offset(size)
@@ -191,8 +190,11 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     .. math:: L_{\rm eff}=L+\frac1{\eta k}(\tfrac12|f|^2+\gamma\phi)
 
     If w = 0, the path that is optimal with the drift on L is the one that is optimal without drift on this loss, and
-    J[f, L] = J[0, L_eff] − φ(θ₀)/η. Otherwise the optimum neither moves down this loss nor, for γ > 0, rests at its
-    minimum.
+    J[f, L] = J[0, L_eff] − φ(θ₀)/η, as far as e^{−γt}φ → 0 on both: it ends at the minimum if this loss is a bowl, may
+    end in a shallow well if it has several and γ > 0, and grows where it has no minimum. If w ≠ 0 and γ > 0, a place to
+    rest is no minimum, not even on bowls. If w ≠ 0 and γ = 0, the minimum is where to rest, but the optimum rests only
+    if no loop's circulation ∮f·dθ exceeds ∮√(2ηk(L_eff − min L_eff))|dθ|: it never does for a quadratic bowl and an
+    affine drift; on a ring-shaped valley it can (``lossnav.trajectory.cycles``).
 
     Args:
         objective: η, k, γ and the drift that was decomposed; G must be the identity.
@@ -209,6 +211,8 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     References:
         Vastola, Gershman, Rajan (2025), Eq. 132.
     """
+    check_problem(objective, loss)
+    _checks.instance("decomposition", decomposition, Decomposition, "what helmholtz.decompose returns")
     drift = objective.drift
     if drift is None or decomposition.field is not drift:
         raise ValueError(f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r}")
@@ -238,20 +242,27 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
 def values(field: Field, points: Array) -> Array:
     """Return the field at points of shape (P, D); a bare function is called with one point at a time."""
     if isinstance(field, Drift):
-        found = np.asarray(field(points), dtype=np.float64)
+        found = _checks.reals("field(theta)", field(points))
+        if found.shape != points.shape:
+            raise ValueError(f"field returns shape {found.shape} for points of shape {points.shape}")
     else:
-        found = np.array([np.asarray(field(point), dtype=np.float64) for point in points])
-    if found.shape != points.shape:
-        raise ValueError(f"field returns shape {found.shape[1:]} for one point, but it must be ({points.shape[1]},)")
+        found = np.empty_like(points)
+        for row, point in zip(found, points, strict=True):
+            one = _checks.reals("field(theta)", field(point))
+            if one.shape != point.shape:
+                raise ValueError(f"field returns shape {one.shape} for one point, but it must be {point.shape}")
+            row[:] = one
     if not np.all(np.isfinite(found)):
         place = points[np.flatnonzero(~np.all(np.isfinite(found), axis=1))[0]]
         raise ValueError(f"field is not finite at theta = {place.tolist()}, but it must be so everywhere")
     return found
 
 
-def _callable(field: Any) -> None:
+def _field(field: Any, dim: int) -> None:
     if not callable(field):
         raise ValueError(f"field = {_checks.shown(field)}, but it must be a drift or a function of theta")
+    if isinstance(field, Drift) and field.dim not in (None, dim):
+        raise ValueError(f"field acts on {field.dim} parameters, but box has {dim}")
 
 
 def _box(box: ArrayLike) -> Array:

@@ -79,17 +79,23 @@ def non_gradient_fraction(
         Vastola, Gershman, Rajan (2025), Sec. 4, suggest such a diagnostic; the definitions are ours.
     """
     recorded = not callable(field)
+    if recorded:
+        field = _checks.array("field", field)
+    _checks.positive("rtol", rtol)
     if (box is None) == (points is None) or (recorded and points is None):
         allowed = "recorded updates need points" if recorded else "exactly one of box and points must be given"
-        raise ValueError(f"box = {_checks.shown(box)} and points = {_checks.shown(points)}, but {allowed}")
+        given = f"field = {_checks.shown(field)}, box = {_checks.shown(box)} and points = {_checks.shown(points)}"
+        raise ValueError(f"{given}, but {allowed}")
     if box is not None:
         parts = decompose(field, box, rtol=rtol)
         return Fraction(parts.fraction, parts.fraction_error, "projection")
-    places = np.atleast_2d(_checks.array("points", points))  # type: ignore[arg-type]
+    places = np.atleast_2d(_checks.array("points", points))
     if places.ndim != 2:
         raise ValueError(f"points has shape {places.shape}, but it must have shape (N, D)")
     if recorded:
-        return _record(_checks.array("field", field), places)
+        return _record(field, places)
+    if isinstance(field, Drift) and field.dim not in (None, places.shape[1]):
+        raise ValueError(f"points has shape {places.shape}, but the field acts on {field.dim} parameters")
     return _local(field, places)
 
 

@@ -5,6 +5,7 @@ image tells another. So the loss of a batch is the mean of its examples' losses,
 function, and gradients per example, Hessian-vector products, ensembles and shared batches mean what they say.
 """
 
+from .. import _torch  # noqa: F401  says how to get torch
 from .attention import vit
 from .paper import cnn, mlp
 from .residual import resnet

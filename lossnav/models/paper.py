@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from torch import nn
 
-from .._checks import counts, shown
+from .._checks import counts, sequence
 from .weights import seeded
 
 
@@ -30,8 +30,7 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10
         Vastola, Gershman, Rajan (2025), App. B.
     """
     counts(inputs=inputs, outputs=outputs)
-    if isinstance(hidden, str) or not isinstance(hidden, Sequence):
-        raise ValueError(f"hidden = {shown(hidden)}, but it must be a list of widths, such as [512, 256]")
+    sequence("hidden", hidden, "widths, such as [512, 256]")
     counts(**{f"hidden[{k}]": width for k, width in enumerate(hidden)})
     widths = [inputs, *hidden, outputs]
 

@@ -9,6 +9,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from .._checks import seed as check_seed
+
 Network = TypeVar("Network", bound=nn.Module)
 
 
@@ -43,6 +45,7 @@ def seeded(build: Callable[[], Network], seed: int) -> Network:
     Raises:
         TypeError: a layer has parameters that no rule is given for.
     """
+    seed = check_seed("seed", seed)
     with torch.device("meta"):
         model = build()
     model.to_empty(device="cpu")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import records
-from .._checks import counts
+from .._checks import counts, flag, instance, path, sequence
 from ..experiment import Experiment
 from . import groups
 from .results import Finished, complete
@@ -63,6 +63,14 @@ def run(
         RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
             record cannot be written.
     """
+    for index, experiment in enumerate(sequence("wanted", wanted, "experiments")):
+        instance(f"wanted[{index}]", experiment, Experiment, "an Experiment")
+    for name, place in (("folder", folder), ("root", root), ("checkpoints", checkpoints)):
+        if place is not None or name == "folder":
+            path(name, place)
+    if cluster is not None:
+        instance("cluster", cluster, str, "the address of a Dask scheduler")
+    flag("download", download)
     counts(threads=threads, attempts=attempts)
     if workers is not None:
         counts(workers=workers)

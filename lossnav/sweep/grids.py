@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._checks import shown
+from .._checks import instance, sequence, shown, whole
+from .._checks import path as check_path
 from ..experiment import Experiment
 
 _NESTED = {"option": "options", "model_option": "model_options"}
@@ -33,10 +34,15 @@ def grid(
         >>> len(runs), runs[0].lr, runs[-1].optimizer
         (12, 0.01, 'adam')
     """
-    for name, values in axes.items():
+    for name, values in instance("axes", axes, Mapping, "a mapping from settings to lists of values").items():
+        instance("a name in axes", name, str, "a string")
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or not values:
             raise ValueError(f"axes[{name!r}] = {shown(values)}, but it must be a list of values")
-    if not seeds:
+    if base is not None:
+        instance("base", base, Mapping, "a mapping from settings to values")
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
+        whole(f"seeds[{index}]", seed, low=0)
+    if not len(seeds):
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
     found = []
     for values in itertools.product(*axes.values()):
@@ -62,6 +68,7 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
     Raises:
         ValueError: the file is not TOML, or a setting is not allowed.
     """
+    check_path("path", path)
     with Path(path).open("rb") as stream:
         try:
             content = tomllib.load(stream)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from .._checks import shown
+from .._checks import is_whole, shown
 from ..experiment import INPUTS, OUTPUTS, Experiment, why_alone
 from .worker import Job
 
@@ -18,9 +18,9 @@ _PRODUCTS = 4e6  # weights times images of a step up to which eight seeds togeth
 
 def check(together: Any, wanted: Sequence[Experiment], checkpoints: object) -> None:
     """Raise ``ValueError`` unless ``together`` is a number that the experiments allow, or "auto"."""
-    if together == AUTO:
+    if isinstance(together, str) and together == AUTO:
         return
-    if isinstance(together, bool) or not isinstance(together, int) or together < 1:
+    if not is_whole(together) or together < 1:
         raise ValueError(f"together = {shown(together)}, but it must be a whole number >= 1, or 'auto'")
     if together == 1:
         return

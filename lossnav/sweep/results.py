@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import records
+from .._checks import instance, sequence
 from ..experiment import Experiment
 
 
@@ -31,12 +32,15 @@ class Finished:
 def complete(record: records.Record) -> bool:
     """Whether a record holds a run to its end: a test accuracy after each epoch, or the step at which it diverged."""
     results = record.results
-    if not (isinstance(record.config, dict) and isinstance(results, list) and len(results) == 1):
+    if not (isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict)):
         return False
     curves = results[0]
-    if not isinstance(curves, dict) or not isinstance(curves.get("test_accuracy"), list):
-        return False
-    return "diverged" in curves or len(curves["test_accuracy"]) == record.config.get("epochs")
+    for name in ("train_loss", "test_loss", "test_accuracy"):
+        if not isinstance(curves.get(name), list) or any(type(x) not in (int, float) for x in curves[name]):
+            return False
+    if "diverged" in curves:
+        return type(curves["diverged"]) is int
+    return len(curves["test_accuracy"]) == record.config.get("epochs")
 
 
 def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
@@ -45,6 +49,8 @@ def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
     ``accuracy`` and ``spread`` (sample standard deviation over seeds; None for a single one) count the runs that did
     not diverge; ``diverged`` counts the others.
     """
+    for index, entry in enumerate(sequence("finished", finished, "results of a sweep")):
+        instance(f"finished[{index}]", entry, Finished, "a sweep.Finished")
     groups: dict[str, list[Finished]] = {}
     for entry in finished:
         if entry.record is not None:

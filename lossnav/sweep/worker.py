@@ -88,4 +88,4 @@ def _dataset(name: str, root: str | None, download: bool) -> Any:
     """Load a data set once a worker."""
     from .. import data
 
-    return data.load(name, root, download)
+    return data.load(name, None if name == "digits" else root, download)  # one root serves all data of a sweep

@@ -205,8 +205,10 @@ def test_a_reader_that_stops_early_is_no_error():
 
 
 @pytest.mark.slow
-def test_torchrun_shares_a_run(tmp_path):
-    words = ["train", *SMALL, "--epochs", "2", "--quiet", "--device", "cpu"]
+@pytest.mark.parametrize("rule", [[], ["--optimizer", "uncertain", "--lr", "0.01", "--option", "sample=true"]], ids=str)
+def test_torchrun_shares_a_run(tmp_path, rule):
+    """Also where the gradient is taken at a draw of the weights: all processes draw the same."""
+    words = ["train", *SMALL, *rule, "--epochs", "2", "--quiet", "--device", "cpu"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "lossnav"]
     pair = subprocess.run([*torchrun, *words, "--output", "pair.json"], cwd=tmp_path, capture_output=True, text=True)
     assert pair.returncode == 0 and pair.stdout.count("epoch 2") == 1, pair.stderr
@@ -214,3 +216,105 @@ def test_torchrun_shares_a_run(tmp_path):
     two, one = (records.load(tmp_path / name).results[0] for name in ("pair.json", "one.json"))
     assert two["settings"]["processes"] == 2
     assert two["train_loss"] == pytest.approx(one["train_loss"], rel=1e-3)
+
+
+TRAINED = {
+    "hutchinson": ["--optimizer", "navigator", "--lr", ".1", "--option", "curvature=hutchinson", "--option", "every=3"],
+    "drawn weights": ["--optimizer", "uncertain", "--lr", "0.01", "--option", "sample=true"],
+    "SGD as a belief": ["--optimizer", "belief", "--lr", "0.1", "--option", "discount=inf", "--option", "betas=(0,.9)"],
+    "SGD": ["--optimizer", "sgd", "--lr", "0.1"],
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Two epochs of each of these rules, with checkpoints; and the same in two parts."""
+    folder, found = tmp_path_factory.mktemp("trained"), {}
+    for name, words in TRAINED.items():
+        whole, parts = folder / f"{name}.json", folder / f"{name} parts.json"
+        common = ["train", *SMALL, *words, "--quiet", "--steps", "--batch-size", "30"]
+        assert main([*common, "--epochs", "2", "--output", str(whole)]) == 0
+        for epochs in ("1", "2"):
+            state = ["--checkpoint", str(folder / f"{name}.ckpt"), "--resume", "--epochs", epochs]
+            assert main([*common, *state, "--output", str(parts)]) == 0
+        found[name] = [records.load(path).results[0] for path in (whole, parts)]
+    return found
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_rules_that_ask_more_of_the_loop_train_and_resume(trained, name):
+    """Hutchinson's estimate and sampled weights were errors in the first step; SGD as a belief had no spelling."""
+    whole, parts = trained[name]
+    assert whole["train_loss"][-1] < 0.9 * whole["train_loss"][0]
+    assert whole["step_loss"] == parts["step_loss"] and whole["test_accuracy"] == parts["test_accuracy"]
+
+
+def test_sgd_as_a_belief_is_sgd(trained):
+    np.testing.assert_allclose(trained["SGD as a belief"][0]["step_loss"], trained["SGD"][0]["step_loss"], rtol=1e-5)
+
+
+def test_the_loop_takes_hutchinson_s_curvature_and_no_other():
+    """Step by step with ``observe`` in a loop written out here: the same weights, bit for bit."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from lossnav import data, models, optim, training
+
+    digits = data.load("digits").head(120, 30)
+    twins = [models.mlp(digits.inputs, (8,), seed=0) for _ in range(2)]
+    rules = [optim.Navigator(m.parameters(), lr=0.05, gamma=1.0, curvature="hutchinson", every=2) for m in twins]
+    training.train(twins[0], digits, rules[0], epochs=2, batch_size=40, seed=3, progress=False, device="cpu", clip=1.0)
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(2):
+        for index in torch.randperm(120, generator=generator).split(40):
+            x, y = digits.train.batch(index)
+            loss = cross_entropy(twins[1](x), y)
+            rules[1].zero_grad()
+            if rules[1].curvature_due():
+                rules[1].observe(loss)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(twins[1].parameters(), 1.0)
+            rules[1].step()
+    for p, q in zip(twins[0].parameters(), twins[1].parameters(), strict=True):
+        assert torch.equal(p, q)
+        assert rules[0].state[p]["seen"] == rules[1].state[q]["seen"] == 3
+        assert torch.equal(rules[0].state[p]["h"], rules[1].state[q]["h"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--option", "lr=1"], "options has 'lr', but that is a setting of its own: lr=…, or --lr"),
+        (["--model-option", "seed=1"], "model_options has 'seed', but that is a setting of its own: seed=…, or --seed"),
+        (["--root", "nowhere"], "root = 'nowhere', but it must be None for \"digits\""),
+        (["--optimizer", "navigator", "--option", "curvature=hutchinson", "--compile"], "compile = True, but it must"),
+        (["--optimizer", "navigator", "--option", "curvature=lanczos"], "curvature = 'lanczos', but it must be"),
+        (["--optimizer", "belief", "--option", "bias_correction=nein"], "bias_correction = 'nein', but it must be"),
+    ],
+)
+def test_what_cannot_train_is_refused_before_it_does(capsys, words, message):
+    assert main(["train", *SMALL, "--quiet", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("lossnav: ") and message in err
+
+
+def test_a_sweep_refuses_the_rate_among_the_options_at_once(tmp_path, capsys):
+    assert main(["sweep", "--data", "digits", "--grid", "option.lr=1,2", "--output", str(tmp_path / "x")]) == 2
+    assert "options has 'lr'" in capsys.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_seeds_that_draw_weights_are_not_trained_together():
+    """One draw would have served the stack of all models, whose loop knows nothing of it."""
+    from lossnav.experiment import Experiment, why_alone
+
+    assert "sample = True" in why_alone(Experiment(data="digits", optimizer="uncertain", options={"sample": True}))
+    assert why_alone(Experiment(data="digits", optimizer="uncertain")) == ""
+
+
+@pytest.mark.parametrize("argument", ["root", "cache", "mirrors"])
+def test_digits_have_no_folder(tmp_path, argument):
+    from lossnav import data
+
+    place = [str(tmp_path)] if argument == "mirrors" else tmp_path
+    with pytest.raises(ValueError, match=f'^{argument} = .*, but it must be None for "digits"'):
+        data.load("digits", **{argument: place})

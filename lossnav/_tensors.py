@@ -1,0 +1,79 @@
+"""Checks of torch's objects, as ``_checks`` has them for numbers and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ._checks import instance, sequence, shown
+
+
+def tensor(name: str, value: Any, allowed: str, *, ndim: int | None = None, floating: bool | None = None) -> Tensor:
+    """Return ``value`` if it is a tensor with these many axes and kind of entries, or raise; ``allowed`` says which."""
+    if not torch.is_tensor(value):
+        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
+    if (ndim is not None and value.ndim != ndim) or (
+        floating is not None and (value.is_floating_point() != floating or value.is_complex())
+    ):
+        raise ValueError(f"{name} has shape {tuple(value.shape)} and dtype {value.dtype}, but it must be {allowed}")
+    return value
+
+
+def module(name: str, value: Any) -> nn.Module:
+    """Return ``value`` if it is a module that holds parameters, or raise."""
+    instance(name, value, nn.Module, "a torch.nn.Module")
+    if next(value.parameters(), None) is None:
+        raise ValueError(f"{name} = {shown(value)} has no parameters, but it must have some")
+    return value
+
+
+def modules(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a sequence of modules."""
+    for index, entry in enumerate(sequence(name, value, "modules")):
+        instance(f"{name}[{index}]", entry, nn.Module, "a torch.nn.Module")
+
+
+def parameters(name: str, value: Any) -> list[Any]:
+    """Return what an optimizer is made of, tensors or dictionaries of groups, as a list, or raise."""
+    if isinstance(value, Tensor):  # the kind of error and the words that callers know from torch's own optimizers
+        raise TypeError(
+            f"{name} = {shown(value)}, but the {name} argument given to the optimizer should be an iterable of Tensors "
+            "or dicts"
+        )
+    try:
+        found = [] if isinstance(value, str | bytes | dict) else list(value)
+    except TypeError:  # it cannot be passed through
+        found = []
+    if not found or not all(isinstance(p, Tensor | tuple) or (isinstance(p, dict) and "params" in p) for p in found):
+        raise ValueError(f"{name} = {shown(value)}, but it must be parameters, at least one, or groups of them")
+    return found
+
+
+def optimizer(name: str, value: Any, parameters: Iterable[Tensor], of: str) -> None:
+    """Raise unless ``value`` is an optimizer that moves at least one of the parameters; ``of`` says whose they are.
+
+    One that was made for another model, or for this one before it was copied, steps without an error and moves nothing.
+    """
+    instance(name, value, torch.optim.Optimizer, "a torch.optim.Optimizer")
+    own = {id(p) for p in parameters}
+    if not any(id(p) in own for group in value.param_groups for p in group["params"]):
+        raise ValueError(
+            f"{name} = {type(value).__name__} holds none of the parameters of {of}, so that it would train nothing: "
+            "make it of those parameters, and do not copy them afterwards"
+        )
+
+
+def device(name: str, value: Any, allowed: str = "a device") -> torch.device:
+    """Return a device that torch finds on this machine, or raise."""
+    try:
+        if isinstance(value, bool | bytes):
+            raise TypeError(f"a {type(value).__name__} names none")
+        torch.empty(0, device=value)
+        return torch.device(value)
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # torch's builds differ in it
+        reason = str(error).strip().partition("\n")[0]
+        text = f"{name} = {shown(value)}, but it must be {allowed} that torch finds here: {reason}"
+        raise ValueError(text) from None

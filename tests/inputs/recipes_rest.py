@@ -1,0 +1,191 @@
+"""Recipes of experiments, records, sweeps, explorables and the figures' style."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from bad_values import (
+    NAN,
+    Argument,
+    Odd,
+    array,
+    file,
+    flag,
+    items,
+    number,
+    positive,
+    rate,
+    thing,
+    whole,
+    word,
+)
+from recipes_torch import MODEL, SET, count, device
+from walk import Recipe
+
+from lossnav import experiment, explore, figures, records, sweep
+
+RUN = experiment.Experiment(data="digits", model_options={"hidden": [2]}, lr=0.1)
+RECORD = records.Record("x", {}, [0], {"label": "made here"}, [], 0.0, "cpu", "unknown", {})
+FINISHED = sweep.Finished(RUN, None, "")
+FILTER = explore.BeliefFilter()
+_, AXES = plt.subplots()
+(LINE,) = AXES.plot([0.0, 1.0], [0.0, 1.0])
+plt.close("all")
+
+options = Argument({}, ["x", 0, 1.5, NAN, True, 1j, None, [], [1.0], Odd(), len, {1: 2}, {"x"}, 10**400])
+
+
+TEXT = Argument("x", [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, 10**400])
+
+
+def recipes() -> dict[str, Recipe]:
+    """Return the recipes by name."""
+    return {**_experiments(), **_records(), **_explorables(), **_style()}
+
+
+def _experiments() -> dict[str, Recipe]:
+    settings = {
+        "data": word("digits"), "model": word("mlp"), "optimizer": word("sgd"), "lr": positive(0.1, none=True),
+        "options": options, "model_options": options, "epochs": whole(1), "batch_size": count,
+        "clip": positive(5.0, none=True), "seed": whole(0, low=0, high=2**63 - 1), "augment": flag(False),
+        "precision": word("float32"), "memory_format": word("auto"), "compile": flag(False), "cuda_graphs": flag(False),
+        "train_size": whole(None, none=True), "test_size": whole(None, none=True), "device": _words("cpu"),
+    }  # fmt: skip
+    how = {
+        "root": file(None), "download": flag(False), "dataset": thing(SET, none=True), "progress": flag(False),
+        "steps": flag(False),
+    }  # fmt: skip
+    one = Argument(RUN, [*thing(RUN).bad])
+    return {
+        "experiment.Experiment": Recipe(experiment.Experiment, settings),
+        "experiment.Experiment.of": Recipe(experiment.Experiment.of, {
+            "values": Argument({}, ["x", 0, 1.5, None, [], Odd(), len, 1j, {1: 2}, {"colour": 1}, {"lr", 0.1}],
+            ("setting",))
+        }),
+        "experiment.run": Recipe(experiment.run, {
+            "experiment": one, **how, "checkpoint": file(None), "checkpoint_every": whole(None, none=True),
+            "resume": flag(False), "distributed": flag(False), "device": device,
+        }, costly=True),
+        "experiment.run_together": Recipe(experiment.run_together, {
+            "seeds": items([RUN], bad=[[], [RUN, 1.0], RUN]), **how, "device": device
+        }, costly=True),
+        "experiment.why_alone": Recipe(experiment.why_alone, {"experiment": one}),
+        "experiment.make_model": Recipe(experiment.make_model, {"experiment": one, "dataset": thing(SET)}),
+        "experiment.make_optimizer": Recipe(experiment.make_optimizer, {
+            "experiment": one, "parameters": Argument(list(MODEL.parameters()), [
+                "x", 0, 1.5, NAN, True, None, 1j, [], [1.0], {}, Odd(), len, int, ["x"], [None],
+            ])
+        }),
+        "sweep.run": Recipe(sweep.run, {
+            "wanted": items([RUN], bad=[[RUN, 1.0], RUN]), "folder": file("no such folder", none=False),
+            "workers": whole(None, none=True), "threads": whole(1), "cluster": _words(None), "root": file(None),
+            "download": flag(False), "attempts": whole(3), "checkpoints": file(None),
+            "together": whole(1),
+        }, costly=True),
+        "sweep.grid": Recipe(sweep.grid, {
+            "axes": Argument({"lr": [0.1]}, ["x", 0, 1.5, None, [], Odd(), len, 1j, {"lr": 0.1}, {"lr": []},
+            {"lr": "0.1"},
+                                             {1: [1]}, {"lr": {0.1}}, {"lr": None}]),
+            "seeds": items((0,), bad=[(), (0.7,), (True,), (-1,), (NAN,)]), "base": Argument(None, options.bad[:6]),
+        }),
+        "sweep.read_grids": Recipe(sweep.read_grids, {"path": file(_grid_file(), none=False)}),
+        "sweep.summarise": Recipe(sweep.summarise, {"finished": items([FINISHED], bad=[[FINISHED, 1.0], FINISHED])}),
+    }  # fmt: skip
+
+
+def _words(good: Any) -> Argument:
+    """A word that is no list of words, or None where that is the default."""
+    bad = [0, 1, 1.5, NAN, True, 1j, [], ["x"], (), {}, b"x", Odd(), len, int, 10**400, "" if good else 1.0]
+    return Argument(good, bad if good is None else [*bad, None])
+
+
+def _grid_file() -> Path:
+    import tempfile
+
+    path = Path(tempfile.mkdtemp()) / "grid.toml"
+    path.write_text('data = "digits"\n[[grid]]\nlr = [0.1]\n', encoding="utf-8")
+    return path
+
+
+def _records() -> dict[str, Recipe]:
+    texts = {name: _words(name) for name in ("command", "device")}
+    mapping = Argument({"label": "x"}, ["x", 0, 1.5, None, [], Odd(), len, 1j, True, NAN])
+    new = {
+        "command": texts["command"], "config": mapping, "seeds": items([0], bad=[[0.7], [True], [NAN]]),
+        "data": mapping,
+        "results": Argument([], []), "duration": rate(1.0), "device": texts["device"],
+    }  # fmt: skip
+    return {
+        "records.new": Recipe(records.new, new),
+        "records.save": Recipe(records.save, {"path": file(_grid_file().with_name("record.json"), none=False),
+        "record": thing(RECORD)}),
+        "records.load": Recipe(records.load, {"path": file(_saved(), none=False)}),
+    }  # fmt: skip
+
+
+def _saved() -> Path:
+    path = _grid_file().with_name("saved.json")
+    records.save(path, RECORD)
+    return path
+
+
+def _explorables() -> dict[str, Recipe]:
+    point = array([1.0, 1.0], bad=[[100.0, 0.0]])
+    unit = items((), bad=[[(1,)], [(1, 2, 3, 4)], [(NAN, 1.0, 1.0)], [("1", 1.0)], [1.0]])
+    return {
+        "explore.BeliefFilter": Recipe(explore.BeliefFilter, {
+            "gamma": rate(0.1), "decay": rate(0.0), "diffusion": positive(0.1), "noise": positive(0.8),
+            "now": whole(120),
+            "seed": whole(3, low=0), "jumps": unit,
+        }),
+        "explore.BeliefFilter.stream": Recipe(FILTER.stream, {"count": whole(5)}),
+        "explore.BeliefFilter.beliefs": Recipe(FILTER.beliefs, {"count": whole(5)}),
+        "explore.DoubleWell": Recipe(explore.DoubleWell, {
+            "start": number(-0.6, low=-1.5, high=1.5), "gamma": number(0.3, low=0.05, high=5.0)
+        }),
+        "explore.DriftField": Recipe(explore.DriftField, {
+            "start": point, "minimum": point, "rate": number(2.5, low=-10.0, high=10.0), "decay": number(0.0, low=0.0,
+            high=4.0),
+            "gamma": number(2.0, low=0.0, high=10.0),
+        }),
+        "explore.Horizon": Recipe(explore.Horizon, {
+            "start": point, "gamma": number(1.0, low=0.0, high=10.0), "dt": positive(1.0, infinite=True)
+        }),
+        "explore.MetricEllipse": Recipe(explore.MetricEllipse, {
+            "start": point, "angle": number(-30.0, low=-90.0, high=90.0), "ratio": number(3.0, low=1.0, high=100.0),
+            "gamma": number(1.0, low=0.0, high=10.0),
+        }),
+        "explore.TaskSwitch": Recipe(explore.TaskSwitch, {
+            "gamma": rate(0.5), "entropy": rate(0.8), "curvature": rate(0.5), "minimum": number(2.0), "switches": unit,
+            "now": rate(0.0),
+        }),
+    }  # fmt: skip
+
+
+def _style() -> dict[str, Recipe]:
+    axes, rule = thing(AXES), word("newton")
+    return {
+        "figures.halo": Recipe(figures.halo, {"width": rate(2.5)}),
+        "figures.line": Recipe(figures.line, {"rule": rule, "marker": flag(False)}),
+        "figures.mark": Recipe(figures.mark, {"rule": rule}),
+        "figures.label": Recipe(figures.label, {
+            "ax": axes, "x": number(0.0), "y": number(0.0), "text": TEXT, "rule": word("ink")
+        }),
+        "figures.label_end": Recipe(figures.label_end, {
+            "ax": axes, "curve": thing(LINE), "text": TEXT, "rule": word("ink"), "dx": number(0.0), "dy": number(0.0)
+        }),
+        "figures.letter": Recipe(figures.letter, {
+            "axes": thing(AXES, also=("titles",)), "titles": Argument(("x",), [0, 1.5, "xy", NAN, True, 1j, None, [1],
+            ["a", "b"],
+                                                                               Odd(), len, {"x"}, [None]])
+        }),
+    }  # fmt: skip
+
+
+EXEMPT = {
+    "sweep.Finished": "a result, which the library makes",
+    "records.Record": "a result, which the library makes; what a file holds is checked by records.load",
+    "explore.Explorable": "what explorables have in common; traits are checked by their widget",
+}

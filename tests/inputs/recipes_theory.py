@@ -1,0 +1,280 @@
+"""Recipes of losses, drifts, objectives, rules, equations, trajectories and decompositions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy
+from bad_values import (
+    INF,
+    NAN,
+    Argument,
+    Odd,
+    array,
+    flag,
+    function,
+    items,
+    number,
+    points,
+    positive,
+    rate,
+    thing,
+    whole,
+    word,
+)
+from walk import Recipe
+
+import lossnav as ln
+from lossnav.euler_lagrange import EulerLagrange, derive, euler_lagrange
+from lossnav.trajectory import curved, cycles, phase_plane
+
+H = [[2.0, 0.3], [0.3, 1.0]]
+WELL, BOWL = ln.losses.DoubleWell(), ln.losses.Quadratic(H, minimum=[1.0, 0.0])
+FUNCTION = ln.losses.Function(lambda x: (x**2).sum(-1), dim=2)
+SECTION = ln.losses.Section(WELL)
+OBJECTIVE = ln.Objective(gamma=1.0)
+TURN = ln.drifts.Linear([[0.0, -1.0], [1.0, 0.0]])
+FIELD = ln.drifts.Function(lambda x: -x, lambda x: -np.eye(2), dim=2)
+POINT = np.array([0.3, -0.2])
+STATES = np.array([POINT, 2 * POINT, -POINT, POINT[::-1], [1.0, 0.0]])
+PATH = ln.solve(OBJECTIVE, BOWL, POINT)
+PARTS = ln.helmholtz.split_affine(TURN)
+DRIVEN = ln.Objective(gamma=1.0, drift=TURN)
+EQUATIONS = EulerLagrange(OBJECTIVE, BOWL)
+DERIVED = derive(1)
+CLASSIFIER = ln.classifiers.LogisticRegression([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]], [1, 0, 1])
+QUARTIC = ln.losses.Section(ln.losses.DoubleWell(d=-0.5))
+SLOW = ln.Objective(gamma=0.5)
+VALLEY = phase_plane.feedback(SLOW, QUARTIC, 1.0574538, (0.5, 1.5))
+
+RING = ln.losses.Function(lambda x: ((x**2).sum(-1) - 1) ** 2, dim=2)
+TURNED = ln.Objective(drift=ln.drifts.rotation(0.5))
+LOOP = 0.9 * np.array([[math.cos(n * math.pi / 8), math.sin(n * math.pi / 8)] for n in range(16)])
+ORBIT = cycles.cycle(TURNED, RING, LOOP)
+
+objective, loss = thing(OBJECTIVE), thing(WELL)
+three = thing(ln.losses.Function(lambda x: (x**2).sum(-1), dim=3)).good
+symbols = items((sympy.Symbol("x"), sympy.Symbol("y")), bad=[(), (sympy.Symbol("x"),), "xy"])
+BUDGET = {"max_seconds": positive(None, none=True, infinite=True), "max_calls": whole(None, none=True)}
+lengths = {"dim": whole(2)}
+start = array(POINT)
+gradient, hessian = array([1.0, -1.0], also=("hessian",)), array(H, bad=[[[1.0, 2.0], [0.0, 1.0]], [[1.0, 2.0, 3.0],
+    [0.0, 1.0, 2.0]]])
+formula: list[Any] = [
+    "1", "theta", "__import__('os')", b"1", Odd(), {}, [], {1.0}, np.datetime64("NaT"), 1j, sympy.I, NAN, INF, -INF,
+    sympy.oo, sympy.nan, sympy.zoo, True, np.array("1"), math, [1.0, 2.0],
+]  # fmt: skip
+
+
+def _landscape(name: str, made: ln.losses.Loss, at: Any) -> dict[str, Recipe]:
+    calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("value", "gradient", "hessian")}
+    return {f"{name}.{key}": recipe for key, recipe in calls.items()}
+
+
+def recipes() -> dict[str, Recipe]:
+    """Return the recipes by name."""
+    found = {
+        "losses.Quadratic": Recipe(ln.losses.Quadratic, {
+            "hessian": array(H, also=("minimum",), bad=[[[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 3)), np.zeros((0, 0))]),
+            "minimum": array([1.0, 0.0]), "offset": number(0.5),
+        }, rest=frozenset({"gradient"})),
+        "losses.Quadratic (gradient)": Recipe(ln.losses.Quadratic, {
+            "hessian": array(H, also=("gradient",)), "gradient": array([1.0, 0.0]), "offset": number(0.5),
+        }, rest=frozenset({"minimum"})),
+        "losses.DoubleWell": Recipe(ln.losses.DoubleWell, {
+            "a": positive(1.0), "b": positive(1.0), "c": positive(2), "d": number(-0.5)
+        }),
+        "losses.Rosenbrock": Recipe(ln.losses.Rosenbrock, {"a": number(1.0), "b": positive(100)}),
+        "losses.Function": Recipe(ln.losses.Function, {
+            "value": function(np.sum), "gradient": function(None, none=True), "hessian": function(None, none=True),
+            "dim": whole(2),
+        }),
+        "losses.Section": Recipe(ln.losses.Section, {
+            "loss": loss, "axis": whole(0, low=0, high=1), "point": array(POINT, none=True)
+        }),
+        **_landscape("losses.Quadratic", BOWL, POINT), **_landscape("losses.DoubleWell", WELL, POINT),
+        **_landscape("losses.Rosenbrock", ln.losses.Rosenbrock(), POINT), **_landscape("losses.Function", FUNCTION,
+        POINT),
+        **_landscape("losses.Section", SECTION, [0.4]),
+        **_landscape("classifiers.LogisticRegression", CLASSIFIER, POINT),
+        "classifiers.LogisticRegression.fisher": Recipe(CLASSIFIER.fisher, {"theta": points(POINT)}),
+        "classifiers.LogisticRegression.accuracy": Recipe(CLASSIFIER.accuracy, {
+            "theta": array(POINT, bad=[np.zeros((2, 2))])
+        }),
+        "classifiers.LogisticRegression": Recipe(ln.classifiers.LogisticRegression, {
+            "x": array([[1.0, 2.0], [0.0, 1.0]], any_shape=True, also=("y",), bad=[np.zeros((3, 2)), np.zeros((0, 2)),
+            [1.0, 0.0],
+            1.0]), "y": array([1, 0], truths=True, bad=[[1, 2], [0.5, 0], [-1, 1]]),
+            "l2": rate(0.1), "link": word("logistic"), "score": word("log"),
+        }),
+        "drifts.Linear": Recipe(ln.drifts.Linear, {
+            "jacobian": array(H, scalars=True), "offset": array([1.0, 2.0], none=True)
+        }),
+        "drifts.Function": Recipe(ln.drifts.Function, {
+            "value": function(np.negative), "jacobian": function(np.diag), "dim": whole(2)
+        }),
+        "drifts.rotation": Recipe(ln.drifts.rotation, {"rate": number(1.0)}),
+        "drifts.weight_decay": Recipe(ln.drifts.weight_decay, {"rate": positive(1.0)}),
+        "Objective": Recipe(ln.Objective, {
+            "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0),
+            "metric": _matrix(H, none=True, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))]),
+            "drift": thing(TURN, none=True), "horizon": positive(1.0, infinite=True),
+        }),
+        "Objective.check_dim": Recipe(DRIVEN.check_dim, {"dim": whole(2)}),
+        "Objective.metric_matrix": Recipe(OBJECTIVE.metric_matrix, {"dim": whole(2)}),
+        "Objective.metric_at": Recipe(OBJECTIVE.metric_at, {"theta": array(POINT, finite=False, any_shape=True,
+        bad=[1.0, []])}),
+        "Objective.kinetic": Recipe(OBJECTIVE.kinetic, {
+            "theta": points(POINT, also=("velocity",)), "velocity": points(POINT)
+        }),
+        "Objective.cost_rate": Recipe(OBJECTIVE.cost_rate, {
+            "loss": loss, "theta": points(POINT), "velocity": points(POINT)
+        }),
+        "rules.update": Recipe(ln.update, {
+            "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5, infinite=True),
+        }),
+        "rules.rates": Recipe(ln.rules.rates, {"objective": thing(OBJECTIVE), "hessian": hessian}),
+        "rules.newton": Recipe(ln.rules.newton, {
+            "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5, infinite=True),
+        }),
+        **{
+            f"rules.{name}": Recipe(getattr(ln.rules, name), {
+                "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5)
+            }) for name in ("gradient_descent", "ballistic")
+        },
+        "euler_lagrange.EulerLagrange": Recipe(EulerLagrange, {"objective": objective, "loss": loss}),
+        "euler_lagrange.euler_lagrange": Recipe(euler_lagrange, {"objective": objective, "loss": loss}),
+        "euler_lagrange.EulerLagrange.acceleration": Recipe(EQUATIONS.acceleration, {
+            "theta": points(POINT), "velocity": points(POINT), "t": array(0.0, finite=False, any_shape=True),
+        }),
+        "euler_lagrange.EulerLagrange.residual": Recipe(EQUATIONS.residual, {
+            "traj": thing(PATH), "times": array([0.5, 1.0], none=True, any_shape=True, bad=[[-1.0], [0.0], []])
+        }),
+        "euler_lagrange.derive": Recipe(derive, {
+            "dim": whole(1), "metric": _formulas([["x", 1], [1, 2]]), "drift": _formulas(["x"]), "loss": _formulas(),
+            **{name: _formulas() for name in ("eta", "k")}, "gamma": _formulas(),
+        }),
+        "euler_lagrange.Derivation.print": Recipe(DERIVED.print, {"expression": _formulas(none=False)}),
+        "euler_lagrange.Derivation.in_time": Recipe(DERIVED.in_time, {"expression": _formulas(none=False)}),
+        **_paths(), **_fields(),
+    }  # fmt: skip
+    for name, made in (("Linear", TURN), ("Function", FIELD)):
+        found[f"drifts.{name}.__call__"] = Recipe(made, {"theta": points(POINT)})
+        found[f"drifts.{name}.jacobian"] = Recipe(made.jacobian, {"theta": points(POINT)})
+    found["drifts.Linear.matrix"] = Recipe(TURN.matrix, {"dim": whole(2)})
+    found["drifts.Linear.offset"] = Recipe(TURN.offset, {"dim": whole(2)})
+    return found
+
+
+def _matrix(good: Any, **options: Any) -> Argument:
+    """A matrix, or a function of a point."""
+    kind = array(good, **options)
+    return Argument(kind.good, [value for value in kind.bad if not callable(value)], kind.also)
+
+
+def _formulas(further: Any = (), none: bool = True) -> Any:
+    if none:
+        return Argument(None, [*formula, *further])
+    return Argument(sympy.Symbol("x"), [None, *(value for value in formula if not isinstance(value,
+        sympy.Basic | float))])
+
+
+def _paths() -> dict[str, Recipe]:
+    times = array([0.1, 1.0], any_shape=True, below=0.0, bad=[np.zeros((2, 2))])
+    calls = {"__call__": PATH, "velocity": PATH.velocity, "kinetic": PATH.kinetic, "potential": PATH.potential}
+    return {
+        **{f"trajectory.Trajectory.{name}": Recipe(call, {"t": times}) for name, call in calls.items()},
+        **{
+            f"trajectory.{name}": Recipe(getattr(ln, name), {
+                "objective": objective, "loss": thing(BOWL), "theta0": start, **BUDGET
+            }) for name in ("value", "optimal_velocity")
+        },
+        "trajectory.solve": Recipe(ln.solve, {
+            "objective": objective, "loss": thing(BOWL), "theta0": start, "method": word("auto"),
+            "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),
+            "throw": flag(True), "steps": whole(None, none=True, low=2), "rtol": positive(1e-8), **BUDGET,
+        }, costly=True),
+        "trajectory.curved.solve": Recipe(curved.solve, {
+            "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
+            "endpoint": array(POINT), "motion": function(None, none=True), "throw": flag(True), "tol": positive(1e-8),
+        }),
+        "trajectory.phase_plane.feedback": Recipe(phase_plane.feedback, {
+            "objective": objective, "loss": thing(QUARTIC), "target": number(1.0574538),
+            "span": Argument((0.5, 1.5), _span((1.5, 0.5))),
+        }),
+        **{
+            f"trajectory.cycles.Cycle.{name}": Recipe(getattr(ORBIT, name), {
+                "t": array([0.1, 1.0], any_shape=True, bad=[np.zeros((2, 2))])
+            }) for name in ("position", "velocity", "cost_rate")
+        },
+        "trajectory.cycles.cycle": Recipe(cycles.cycle, {**_orbits()}),
+        "trajectory.cycles.slow_cycle": Recipe(cycles.slow_cycle, {**_orbits(), "period": positive(14.0)}),
+        "trajectory.phase_plane.Feedback.action": Recipe(VALLEY.action, {
+            "theta": array([1.0], finite=False, any_shape=True)
+        }),
+        **{
+            f"trajectory.phase_plane.{name}": Recipe(getattr(phase_plane, name), {
+                "objective": objective, "loss": thing(QUARTIC), "span": Argument((-2.0, 2.0), [
+                    value for value in _span((2.0, -2.0)) if value is not None
+                ]),
+            }, costly=True)
+            for name in ("heteroclinic_discount", "indifference_point", "barrier_discount", "quartic_discounts")
+        },
+    }  # fmt: skip
+
+
+def _span(backwards: tuple[float, float]) -> list[Any]:
+    return list(items(None, bad=[backwards, (NAN, 1.0), (0.0, INF), (1.0,), (1.0, 2.0, 3.0), ("0", "2")]).bad)
+
+
+def _orbits() -> dict[str, Argument]:
+    return {
+        "objective": Argument(TURNED, [*thing(TURNED).bad, OBJECTIVE]), "loss": thing(RING),
+        "guess": array(LOOP, bad=[LOOP[:5], LOOP[::-1]]),
+    }  # fmt: skip
+
+
+def _fields() -> dict[str, Recipe]:
+    methods = ("potential", "gradient_part", "remainder")
+    box = [[-1.0, 1.0], [-1.0, 1.0]]
+    field = function(TURN)
+    return {
+        **{f"helmholtz.Decomposition.{name}": Recipe(getattr(PARTS, name), {"theta": points(POINT, finite=True)})
+           for name in methods},
+        "helmholtz.decompose": Recipe(ln.helmholtz.decompose, {
+            "field": field, "box": array(box, bad=[[[1.0, -1.0], [-1.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]]]),
+            "rtol": positive(1e-3), "max_points": whole(1_000_000), "throw": flag(True),
+        }),
+        "helmholtz.split_affine": Recipe(ln.helmholtz.split_affine, {"field": thing(TURN), "dim": whole(2, none=True)}),
+        "helmholtz.effective_loss": Recipe(ln.helmholtz.effective_loss, {
+            "objective": thing(DRIVEN), "loss": thing(BOWL), "decomposition": thing(PARTS)
+        }),
+        "helmholtz.non_gradient_fraction": Recipe(ln.helmholtz.non_gradient_fraction, {
+            "field": field, "points": array([POINT, 2 * POINT]), "rtol": positive(1e-3),
+        }, rest=frozenset({"box"})),
+        "helmholtz.non_gradient_fraction (box)": Recipe(ln.helmholtz.non_gradient_fraction, {
+            "field": field, "box": array(box, bad=[[[1.0, -1.0], [-1.0, 1.0]]]), "rtol": positive(1e-3),
+        }, rest=frozenset({"points"})),
+        "helmholtz.non_gradient_fraction (record)": Recipe(ln.helmholtz.non_gradient_fraction, {
+            "field": _matrix(TURN(STATES), also=("points",)), "points": array(STATES, also=("field",)),
+        }, rest=frozenset({"box", "rtol"})),
+    }  # fmt: skip
+
+
+FORMULA = "takes sympy's symbols as well as numbers: it returns the formula itself, and refuses nothing"
+EXEMPT = {
+    "trajectory.cycles.acceleration": "the arithmetic of solvers that have checked their arguments",
+    **dict.fromkeys((
+        "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
+        "losses.Function.expression",
+        "losses.Rosenbrock.expression", "losses.Section.expression", "classifiers.LogisticRegression.expression",
+        "drifts.Drift.expression", "drifts.Linear.expression", "drifts.Function.expression",
+    ), FORMULA),
+    **dict.fromkeys((
+        "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
+        "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",
+        "trajectory.cycles.Cycle",
+    ), "a result, which the library makes"),
+}  # fmt: skip

@@ -1,0 +1,424 @@
+"""Recipes of what works on torch's tensors: models, data, training, ensembles, streams, curvature, optimizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from bad_values import (
+    INF,
+    NAN,
+    Argument,
+    Odd,
+    array,
+    file,
+    flag,
+    function,
+    items,
+    number,
+    positive,
+    rate,
+    tensor,
+    thing,
+    whole,
+    word,
+)
+from torch import nn
+from torch.nn.functional import cross_entropy, mse_loss
+from walk import Recipe
+
+from lossnav import continual, curvature, data, ensemble, models, optim, training
+from lossnav.continual import contenders, networks, study
+
+PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
+LABELS = torch.tensor([0, 1, 0, 1, 0, 1])
+SPLIT = data.Split(PIXELS, LABELS, 255.0, (0.5,), (0.2,))
+WHERE = data.Provenance("made here", "nowhere", "none")
+SET = data.Dataset("tiny", SPLIT, SPLIT, 2, WHERE)
+MODEL = models.mlp(16, (4,), 2, seed=0)
+OTHER = models.mlp(16, (4,), 2, seed=0)
+SGD = torch.optim.SGD(MODEL.parameters(), lr=0.1)
+STRANGE = torch.optim.SGD(OTHER.parameters(), lr=0.1)
+PAIR = (torch.randn(6, 4, generator=torch.Generator().manual_seed(0)), LABELS)
+LINE = nn.Linear(4, 2)
+HESSIAN = curvature.Hessian(LINE, cross_entropy, PAIR)
+SIGMA = curvature.GradientCovariance(LINE, cross_entropy, PAIR)
+MATRIX = curvature.Matrix(torch.eye(10))
+PAIRS = curvature.eigenpairs(HESSIAN, 1)
+SEVERAL = ensemble.Ensemble([models.mlp(16, (4,), 2, seed=s) for s in range(2)])
+STACK = torch.optim.SGD(SEVERAL.parameters(), lr=0.1)
+BITS = continual.BitFlipping((0, 1), inputs=4, slow=2, period=8, hidden=3)
+SHUFFLED = continual.Permuted(SET, (0, 1), batch_size=2)
+BITES = ensemble.Ensemble([models.mlp(4, (3,), 1, seed=s) for s in range(2)])
+BITE = torch.optim.SGD(BITES.parameters(), lr=0.1)
+ONLINE = continual.Online(torch.ones(2, 10), torch.ones(2, dtype=torch.bool), 0.0)
+CROP = data.CropFlip(pad=1)
+CHOICES = CROP.draw(2, torch.Generator().manual_seed(0))
+
+seed = whole(0, low=-(2**63), high=2**64 - 1)
+count = whole(2)
+loss = function(cross_entropy)
+device = Argument("cpu", [
+    "x", "", b"cpu", "cpu:x", "cuda", "mps", "cuda:0", -1, 1.5, NAN, True, 1j, [], ["cpu"], (), {}, Odd(), len, int,
+    10**400, torch.ones(2), Ellipsis,
+])  # fmt: skip
+optimizer = thing(SGD)
+optimizer = Argument(optimizer.good, [*optimizer.bad, STRANGE])
+batches = items([PAIR], bad=[[], [(PAIR[0], PAIR[1][:2])], [(PAIR[0][:0], PAIR[1][:0])], [PAIR[0]], PAIR[0]])
+seeds = items((0, 1), bad=[(), (0.7, 1), (0, True), (0, 1j), (0, NAN), (0, -1), (0, "1")])
+numbers = Argument((0, 1), [*seeds.bad[:-2], (0, 10**400), (0, "1")])
+
+
+def recipes() -> dict[str, Recipe]:
+    """Return the recipes by name."""
+    return {
+        **_models(), **_data(), **_training(), **_ensembles(), **_streams(), **_studies(), **_operators(),
+        **_optimizers()
+    }  # fmt: skip
+
+
+def _models() -> dict[str, Recipe]:
+    sizes = {"channels": count, "outputs": count, "seed": seed}
+    hidden = items((4, 3), bad=[(0,), (2, -1), (1.5,), (NAN,), (True,), (2, "3"), (10**5000 * -1,)])
+    square = {"size": Argument(8, [*whole(8).bad, 6, 7])}
+    return {
+        "models.mlp": Recipe(models.mlp, {"inputs": count, "hidden": hidden, "outputs": count, "seed": seed}),
+        "models.cnn": Recipe(models.cnn, sizes | square),
+        "models.resnet": Recipe(models.resnet, sizes | {
+            "blocks": whole(1), "width": Argument(4, [*whole(4).bad, 3]), "groups": Argument(2, [*whole(2).bad, 3])
+        }),
+        "models.vit": Recipe(models.vit, sizes | square | {
+            "patch": Argument(4, [*whole(4).bad, 3]), "width": Argument(4, [*whole(4).bad, 3]), "depth": whole(1),
+            "heads": Argument(2, [*whole(2).bad, 3]),
+        }),
+    }  # fmt: skip
+
+
+def _data() -> dict[str, Recipe]:
+    generator = thing(torch.Generator())
+    numbers = [(), (1.0, 2.0), (NAN,), (INF,), ("0.5",), (1j,), (True,), (10**400,)]
+    index = tensor(torch.tensor([0, 1]), bad=[torch.ones(2), 1j * torch.ones(2)])
+    index = Argument(index.good, [value for value in index.bad if not isinstance(value, slice)])
+    return {
+        "data.Split": Recipe(data.Split, {
+            "x": tensor(PIXELS, also=("y",), bad=[PIXELS[:3], PIXELS[0], PIXELS.flatten(), PIXELS.flatten(1)]),
+            "y": tensor(LABELS, bad=[LABELS[:4], LABELS.float(), LABELS[:, None], LABELS.to(torch.complex64),
+            LABELS[0]]),
+            "scale": positive(255.0), "mean": items((0.5,), bad=numbers), "std": items((0.2,), bad=[*numbers, (0.0,),
+            (-1.0,)]),
+        }),
+        "data.Split.batch": Recipe(SPLIT.batch, {"index": index, "change": function(None, none=True)}),
+        "data.Split.head": Recipe(SPLIT.head, {"count": whole(2, high=6)}),
+        "data.Split.to": Recipe(SPLIT.to, {"device": device}), "data.Dataset.to": Recipe(SET.to, {"device": device}),
+        "data.Dataset": Recipe(data.Dataset, {
+            "name": _text("tiny"), "train": thing(SPLIT), "test": thing(SPLIT), "classes": count,
+            "provenance": thing(WHERE)
+        }),
+        "data.Dataset.head": Recipe(SET.head, {"train": whole(2, high=6), "test": whole(2, high=6)}),
+        "data.CropFlip": Recipe(data.CropFlip, {"pad": whole(1, low=0), "flip": flag(True)}),
+        "data.CropFlip.draw": Recipe(CROP.draw, {"count": whole(2, low=0), "generator": generator}),
+        "data.CropFlip.__call__": Recipe(CROP, {
+            "pixels": tensor(PIXELS[:2], also=("choices",), bad=[PIXELS[0], PIXELS[:3]]),
+            "choices": tensor(CHOICES, bad=[CHOICES[:1], CHOICES[:, :2], CHOICES.float(), CHOICES[0]]),
+        }),
+        "data.load": Recipe(data.load, {
+            "name": word("digits"), "root": file(None), "download": flag(False),
+            "mirrors": Argument(None, [0, 1.5, NAN, True, 1j, "x", {"x"}, Odd(), len, [0], [None], [b"x"], [[]],
+            10**400]), "cache": file(None),
+        }),
+    }  # fmt: skip
+
+
+def _text(good: str) -> Argument:
+    return Argument(good, [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, torch.ones(2),
+        10**400])
+
+
+def _training() -> dict[str, Recipe]:
+    module = thing(MODEL, but=(type,))
+    augment = Argument(None, [*function(None, none=True).bad, len, int, Odd()])
+    return {
+        "training.train": Recipe(_train, {
+            "model": module, "dataset": thing(SET), "optimizer": optimizer, "epochs": whole(1), "batch_size": count,
+            "seed": whole(0, low=-(2**63), high=2**63 - 1), "clip": positive(5.0, none=True), "device": device,
+            "progress": flag(False), "loss": loss, "augment": augment, "precision": word("float32"),
+            "memory_format": word("contiguous"), "compile": flag(False), "cuda_graphs": flag(False),
+            "checkpoint": file(None),
+            "checkpoint_every": whole(None, none=True), "resume": flag(False), "distributed": flag(False),
+        }),
+        "training.evaluate": Recipe(training.evaluate, {
+            "model": thing(MODEL), "split": thing(SPLIT), "loss": loss, "batch_size": whole(2000)
+        }),
+        "training.pick_device": Recipe(training.pick_device, {"device": device}),
+        "training.bfloat16_units": Recipe(training.bfloat16_units, {"place": thing(torch.device("cpu"))}),
+        "training.in_parallel": Recipe(training.in_parallel, {
+            "function": function(abs), "items": Argument([1, 2], [0, 1.5, NAN, True, None, 1j, Odd(), len, int,
+            10**400]),
+            "workers": whole(1, none=True),
+        }),
+        "training.History.record": Recipe(training.History().record, {"steps": flag(False)}),
+    }  # fmt: skip
+
+
+def _train(**arguments: Any) -> Any:
+    return training.train(**arguments)
+
+
+def _ensembles() -> dict[str, Recipe]:
+    x, y = torch.zeros(2, 3, 16), torch.zeros(2, 3, dtype=torch.int64)
+    linear = [nn.Linear(2, 3), nn.Linear(2, 3)]
+    members = items([models.mlp(16, (4,), 2, seed=s) for s in range(2)], also=("seeds",), bad=[
+        [], [MODEL, nn.Linear(2, 2)], [MODEL, 1.0], [None, MODEL], [nn.Linear],
+    ])  # fmt: skip
+    inputs, targets = tensor(x, bad=[x[:1], x[0, 0]]), tensor(y, bad=[y[:1], y[:, 0], y[:, :2]])
+    index = whole(0, low=0, high=1)
+    rule = function(lambda p: torch.optim.SGD(p, lr=0.1))
+    return {
+        "ensemble.Ensemble": Recipe(ensemble.Ensemble, {"models": members}),
+        "ensemble.Ensemble.forward": Recipe(SEVERAL.forward, {"x": inputs}),
+        "ensemble.Ensemble.losses": Recipe(SEVERAL.losses, {"x": inputs, "y": targets, "loss": loss}),
+        "ensemble.Ensemble.clip_grad_norm": Recipe(SEVERAL.clip_grad_norm, {"max_norm": positive(1.0)}),
+        "ensemble.Ensemble.views": Recipe(SEVERAL.views, {"index": index}),
+        "ensemble.Ensemble.member": Recipe(SEVERAL.member, {"index": index}),
+        "ensemble.StackedLinear": Recipe(ensemble.StackedLinear, {
+            "layers": items(linear, bad=[[], [nn.Linear(2, 3), nn.Linear(3, 2)], [MODEL], [nn.Linear(2, 2), 1.0],
+                                         [nn.Linear(2, 2), nn.Linear(2, 2, bias=False)]])
+        }),
+        "ensemble.member_losses": Recipe(ensemble.member_losses, {
+            "outputs": tensor(torch.zeros(2, 3, 2), also=("y",), bad=[torch.zeros(1, 3, 2), torch.zeros(2),
+            torch.zeros(2, 4, 2)]),
+            "y": targets, "loss": loss,
+        }),
+        "ensemble.train": Recipe(ensemble.train, {
+            "models": members, "dataset": thing(SET),
+            "rule": Argument(rule.good, [*rule.bad, lambda p: STRANGE, lambda p: None, len]), "epochs": whole(1),
+            "batch_size": count, "seeds": numbers, "clip": positive(5.0, none=True), "device": device,
+            "progress": flag(False),
+            "loss": loss, "augment": Argument(None, ["x", 1, 1.5, True, [], {}, Odd(), 1j, NAN]),
+            "elementwise": flag(True),
+        }),
+    }  # fmt: skip
+
+
+def _streams() -> dict[str, Recipe]:
+    parameters = items([nn.Parameter(torch.ones(2))], bad=[[]])
+    outputs = torch.zeros(3, 2)
+    stepper = thing(BITE)
+    return {
+        "continual.BitFlipping": Recipe(continual.BitFlipping, {
+            "seeds": seeds, "inputs": whole(4, also=("slow",)), "slow": whole(2, low=0, high=4), "period": count,
+            "hidden": count, "beta": number(0.7, low=0.0, high=1.0), "change": word("flip"),
+        }),
+        "continual.BitFlipping.task": Recipe(BITS.task, {"number": whole(0, low=0)}),
+        "continual.Permuted": Recipe(continual.Permuted, {
+            "dataset": thing(SET), "seeds": seeds, "batch_size": whole(2, high=4), "examples": whole(4, high=12,
+            none=True),
+            "relabel": flag(True),
+        }),
+        "continual.Permuted.task": Recipe(SHUFFLED.task, {"number": whole(0, low=0)}),
+        "continual.ContinualBackprop": Recipe(continual.ContinualBackprop, {
+            "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL]),
+            "optimizer": Argument(STACK, [*thing(STACK).bad, STRANGE]), "rate": number(0.1, low=0.0, high=1.0),
+            "maturity": whole(10, low=0), "decay": number(0.9, low=0.0, high=1.0, open_high=True), "seed": seed,
+        }),
+        "continual.ShrinkAndPerturb": Recipe(continual.ShrinkAndPerturb, {
+            "params": Argument(parameters.good, [value for value in parameters.bad if value is not None]),
+            "lr": rate(0.1),
+            "weight_decay": rate(0.0), "noise": rate(0.1), "seed": seed,
+        }),
+        "continual.UtilityPerturbed": Recipe(continual.UtilityPerturbed, {
+            "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL]), "lr": rate(0.1), "noise": rate(0.1),
+            "protect": flag(False), "decay": number(0.9, low=0.0, high=1.0, open_high=True), "seed": seed,
+        }),
+        "continual.Online.first": Recipe(ONLINE.first, {"share": number(0.1, low=0.0, high=1.0, open_low=True)}),
+        "continual.Online.last": Recipe(ONLINE.last, {"share": number(0.1, low=0.0, high=1.0, open_low=True)}),
+        "continual.run": Recipe(continual.run, {
+            "ensemble": Argument(BITES, [*thing(BITES).bad, MODEL]), "rule": Argument(BITE, [*stepper.bad, STRANGE]),
+            "stream": thing(BITS), "tasks": whole(1), "loss": function(mse_loss),
+            "score": function(continual.online.squared_error), "clip": positive(1.0, none=True),
+            "progress": flag(False),
+            "checkpoint": file(None), "every": rate(60.0, infinite=True),
+        }),
+        "continual.study.Plan.score": Recipe(study.Plan.score, {
+            "outputs": tensor(outputs, also=("y",), bad=[outputs[0, 0], torch.zeros(4, 2), outputs.long()]),
+            "y": tensor(LABELS[:3], bad=[LABELS]),
+        }),
+    }  # fmt: skip
+
+
+def _studies() -> dict[str, Recipe]:
+    adam = contenders.CONTENDERS["adam"]
+    plan: dict[str, Argument] = {
+        "stream": function(lambda seeds: BITS), "network": function(lambda seeds: SEVERAL), "settings": whole(1),
+        "tuning_seeds": seeds, "tuning_tasks": Argument(10, [*whole(10).bad, 5]),
+        "seeds": Argument((2, 3), [*seeds.bad, (0, 2)]), "tasks": Argument(10, [*whole(10).bad, 5]),
+        "block": whole(10, also=("tasks",)),
+        "lower_is_better": flag(False), "search": whole(0, low=0), "loss": loss, "score": function(len),
+    }  # fmt: skip
+    made = study.Plan(**{name: argument.good for name, argument in plan.items()})
+    scores = array([[1.0, 2.0]], any_shape=True, bad=[1.0, []])
+    return {
+        "continual.contenders.interval": Recipe(contenders.interval, {
+            "differences": array([0.1, 0.2], any_shape=True, bad=[1.0, [1.0], [[1.0, 2.0]]]),
+            "level": number(0.9, low=0.0, high=1.0, open_low=True, open_high=True),
+        }),
+        "continual.contenders.Contender": Recipe(contenders.Contender, {
+            "label": _text("Adam"), "build": function(len),
+            "space": Argument({"lr": (0.1, 1.0)}, [
+                *thing({}).bad[:1], 0, 1.5, None, Odd(), len, {"lr": (1.0, 0.1)}, {"lr": (0.0, 1.0)}, {"lr": (NAN,
+                1.0)},
+                {"lr": (0.1, INF)}, {"lr": 1.0}, {"lr": (1.0,)}, {"lr": ("0.1", "1")}, {1: (0.1, 1.0)}, {},
+            ]),
+        }),
+        "continual.contenders.Contender.settings": Recipe(adam.settings, {"count": count, "seed": whole(0, low=0)}),
+        "continual.networks.perceptrons": Recipe(networks.perceptrons, {
+            "inputs": count, "hidden": items((4,), bad=[(0,), (1.5,), (True,)]), "outputs": count, "seeds": numbers
+        }),
+        "continual.study.Plan": Recipe(study.Plan, plan),
+        "continual.study.compare": Recipe(study.compare, {
+            "plan": thing(made), "contenders": Argument({"adam": adam}, [
+                "x", 0, 1.5, None, Odd(), len, [adam], {"adam": "x"}, {"adam": None}, adam, {}, [],
+            ]), "store": file("no such folder/store", none=False), "progress": flag(False),
+        }, costly=True),
+        "continual.study.finished": Recipe(study.finished, {"store": file("no such file", none=False)}),
+        "continual.study.first_tenth": Recipe(study.first_tenth, {"scores": scores}),
+        "continual.study.last_tenth": Recipe(study.last_tenth, {"scores": scores}),
+    }  # fmt: skip
+
+
+def _operators() -> dict[str, Recipe]:
+    dtype = Argument(None, [torch.float16, torch.int64, torch.complex64, "float32", 0, 1.5, True, float, [], {},
+        Odd(), len, 1j])
+    names = Argument(None, [[], ["x"], [0], [None], "x", "", 0, 1.5, True, 1j, Odd(), len, NAN, {"x"}, 10**400])
+    of = {
+        "model": Argument(LINE, [*thing(LINE).bad, nn.ReLU(), nn.Linear]), "loss": loss, "batches": batches,
+        "parameters": names, "dtype": dtype,
+    }  # fmt: skip
+    vector = torch.ones(10)
+    vectors = tensor(vector, bad=[torch.ones(9), torch.ones(2, 9), torch.ones(1, 1, 10), torch.ones(()),
+        vector.double(),
+                                  vector.long(), vector + 0j])  # fmt: skip
+    weights = {"weight": torch.ones(2, 4), "bias": torch.ones(2)}
+    tensors = Argument(weights, [
+        "x", 0, 1.5, None, [], {}, Odd(), {"weight": torch.ones(2, 4)}, {**weights, "bias": torch.ones(3)},
+        {**weights, "bias": 1.0}, {**weights, "more": torch.ones(1)}, torch.ones(10), 1j, len,
+    ])  # fmt: skip
+    operator = thing(HESSIAN)
+    found = {
+        "curvature.Hessian": Recipe(curvature.Hessian, of | {"memory": rate(1e9), "vmap": flag(False)}),
+        "curvature.GradientCovariance": Recipe(curvature.GradientCovariance, of | {"centred": flag(True)}),
+        "curvature.GradientCovariance.gradients": Recipe(SIGMA.gradients, {
+            "batch": items(PAIR, bad=[(PAIR[0], PAIR[1][:2]), (PAIR[0],), (PAIR[0][:0], PAIR[1][:0]), [1.0, 2.0]])
+        }),
+        "curvature.GradientCovariance.exact_trace": Recipe(SIGMA.exact_trace, {"chunk": whole(2)}),
+        "curvature.Matrix": Recipe(curvature.Matrix, {
+            "matrix": tensor(torch.eye(2), bad=[
+                torch.ones(2), torch.ones(2, 3), torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.full((2, 2), NAN),
+                torch.eye(2) + 0j, torch.eye(2).long(), torch.eye(2).bfloat16(), torch.ones(0, 0), torch.eye(2,
+                dtype=bool),
+            ])
+        }),
+        "curvature.eigenpairs": Recipe(curvature.eigenpairs, {
+            "operator": operator, "count": whole(1, high=10), "which": word("largest"), "seed": whole(0, low=0),
+            "tolerance": positive(1e-4), "basis": whole(None, none=True), "block": whole(1), "copies": whole(0, low=0),
+            "max_products": whole(None, none=True), "throw": flag(True), "progress": flag(False),
+        }),
+        "curvature.trace": Recipe(curvature.trace, {
+            "operator": operator, "probes": whole(2, low=2), "seed": whole(0, low=0),
+            "pairs": Argument(None, [*thing(PAIRS, none=True).bad,
+            curvature.eigenpairs(curvature.Matrix(torch.eye(2)), 1)]),
+            "block": whole(1),
+        }),
+    }  # fmt: skip
+    for name, made in (("Hessian", HESSIAN), ("GradientCovariance", SIGMA), ("Matrix", MATRIX)):
+        found[f"curvature.{name}.matvec"] = Recipe(made.matvec, {"vectors": vectors})
+        found[f"curvature.{name}.dense"] = Recipe(made.dense, {"block": whole(1)})
+        if name != "Matrix":
+            found[f"curvature.{name}.flatten"] = Recipe(made.flatten, {"tensors": tensors})
+            found[f"curvature.{name}.unflatten"] = Recipe(made.unflatten, {
+                "vector": tensor(vector, bad=[torch.ones(9), torch.ones(2, 9), torch.ones(1, 1, 10), torch.ones(())])
+            })  # fmt: skip
+    return found
+
+
+def _optimizers() -> dict[str, Recipe]:
+    weight = nn.Parameter(torch.ones(2))
+    decay = number(0.9, low=0.0, high=1.0, open_high=True)
+    params = items([weight], bad=[[], [nn.Parameter(torch.ones(2) + 0j)]])
+    lr = rate(0.1, tensor=True)
+    flags = {"maximize": flag(False), "foreach": flag(False, none=True)}
+    fused = flags | {"fused": flag(False, none=True)}
+    free = rate(0.0, tensor=True)  # a 0-dim tensor is not read: a schedule may live on the device
+    pair = items((0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2,
+        0.3)])
+    ballistic = {"params": params, "lr": lr, "beta": decay, "eps": free, "weight_decay": free,
+                 "momentum": number(None, low=0.0, high=1.0, open_high=True, none=True),
+                 "bias_correction": flag(True)}  # fmt: skip
+    belief = {
+        "params": params, "lr": rate(0.1, tensor=True), "discount": rate(None, infinite=True, none=True),
+        "lr_overdamped": rate(INF, infinite=True),
+        "betas": pair,
+        "eps": free, "eps_inside": free, "variance": word("uncentred"), "bias_correction": flag(True),
+        "curvature_scale": free, "weight_decay": free,
+    }  # fmt: skip
+    curve = word("second_moment")
+    navigator = {
+        "params": params, "lr": lr, "gamma": rate(0.0, infinite=True),
+        "curvature": Argument(curve.good, [value for value in curve.bad if not callable(value)]), "beta": decay,
+        "eta_k": positive(1.0), "curvature_scale": positive(1.0), "eps": free, "negative": word("clip"),
+        "every": whole(1), "probes": whole(1), "seed": whole(0, low=0), "weight_decay": free,
+    }  # fmt: skip
+    reset = Argument(None, [
+        "x", 0, 1.5, True, Odd(), len, (), (2.0, 0.1, 1), (0.1, -1.0, 1), (0.1, 0.1, -1), (NAN,
+        0.1, 1),
+        ("0.1", 0.1, 1), (0.1, 0.1, 1j), {"x": 1}, [1, 2, 3, 4], 1j, NAN,
+    ])  # fmt: skip
+    share = number("init", low=0.0, open_low=True)
+    uncertain = {
+        "params": params, "lr": lr, "forgetting": rate(None, none=True), "temperature": positive(3e-4),
+        "prior_variance": share,
+        "clip": positive(0.1, none=True), "prior_mean": number(None, none=True), "curvature_scale": free,
+        "speed": free, "speed_beta": decay, "sample": flag(False), "reset": reset, "seed": whole(0, low=0),
+    }  # fmt: skip
+    found = {}
+    for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
+        navigator | fused),
+                            ("Uncertain", uncertain | flags)):  # fmt: skip
+        for made in (getattr(optim, name), getattr(optim, f"{name}Reference")):
+            taken = set(_options(made))
+            known = {key: value for key, value in arguments.items() if key in taken}
+            found[f"optim.{made.__name__}"] = Recipe(made, known, rest=frozenset({"process_group"}))
+    found["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
+    return found
+
+
+def _sampled(again: Any) -> None:
+    with optim.Uncertain([nn.Parameter(torch.ones(2))], prior_variance=1.0).sampled(again):
+        pass
+
+
+def _options(kind: type) -> list[str]:
+    import inspect
+
+    return list(inspect.signature(kind).parameters)
+
+
+TORCH = "torch's own method with torch's own errors; the contract tests of optimizers ask for it"
+_RULES = ("Ballistic", "Belief", "Navigator", "Uncertain")
+EXEMPT = {
+    **{f"optim.{name}{kind}.{method}": TORCH for name in _RULES for kind in ("", "Reference")
+       for method in ("add_param_group", "load_state_dict", "step")},
+    **dict.fromkeys((
+        "continual.ContinualBackprop.load_state_dict", "continual.ContinualBackprop.zero_grad",
+        "continual.ShrinkAndPerturb.load_state_dict", "continual.ShrinkAndPerturb.step",
+        "continual.UtilityPerturbed.load_state_dict", "continual.UtilityPerturbed.step", "optim.Navigator.observe",
+        "ensemble.StackedLinear.forward",
+    ), TORCH),
+    **dict.fromkeys((
+        "continual.Online", "curvature.Eigenpairs", "curvature.Trace", "training.History", "data.Provenance",
+    ), "a result, which the library makes"),
+    "curvature.Operator.matvec": "walked with the operators that there are", "curvature.Operator.dense": "as matvec",
+    "ensemble.Ensemble.lend_gradients": "takes what views() returned for all members: a round trip, not an input",
+    "optim.Reset": "a tuple of numbers; the rule that takes it checks them",
+    "training.process_group": "reads torchrun's environment before its argument, which pick_device checks",
+}  # fmt: skip
