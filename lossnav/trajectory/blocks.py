@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 
 from lossnav._checks import Array
 
 
 def banded(diagonal: Array, below: Array) -> Array:
-    """Return LAPACK's lower banded form, shape (2D, M·D).
+    """Return LAPACK's lower banded form, shape (..., 2D, M·D), each system in Fortran's order.
 
     Args:
-        diagonal: symmetric blocks, shape (M, D, D).
-        below: blocks coupling row n+1 to column n, shape (M−1, D, D).
+        diagonal: symmetric blocks, shape (..., M, D, D).
+        below: blocks coupling row n+1 to column n, shape (..., M−1, D, D), or without the leading axes.
     """
-    count, dim, _ = diagonal.shape
-    bands = np.zeros((2 * dim, count * dim))
+    *lead, count, dim, _ = diagonal.shape
+    columns = np.zeros((*lead, count, dim, 2 * dim))
     for j in range(dim):
-        for i in range(j, dim):
-            bands[i - j, j::dim] = diagonal[:, i, j]
-        for i in range(dim):
-            bands[dim + i - j, j : (count - 1) * dim : dim] = below[:, i, j]
-    return bands
+        columns[..., j, : dim - j] = diagonal[..., j:, j]
+        columns[..., :-1, j, dim - j : 2 * dim - j] = below[..., :, j]
+    return np.swapaxes(columns.reshape(*lead, count * dim, 2 * dim), -1, -2)
 
 
 def factor(bands: Array) -> Array | None:
-    """Return the banded Cholesky factor, or None if the matrix is not positive definite."""
-    try:
-        return scipy.linalg.cholesky_banded(bands, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
+    """Return the banded Cholesky factor of one system, or None if its matrix is not positive definite (or finite)."""
+    factored, info = dpbtrf(bands, lower=1)
+    return factored if info == 0 and math.isfinite(factored[0, -1]) else None
 
 
 def solve(factored: Array, right: Array) -> Array:
     """Return the solution, shape (M, D), for a right-hand side of shape (M, D)."""
-    flat = scipy.linalg.cho_solve_banded((factored, True), right.ravel(), check_finite=False)
+    flat, _ = dpbtrs(factored, right.ravel(), lower=1)
     return flat.reshape(right.shape)
 
 

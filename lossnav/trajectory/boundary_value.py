@@ -13,11 +13,12 @@ import numpy as np
 import scipy.integrate
 
 from lossnav._checks import Array
-from lossnav.losses import Loss
+from lossnav.losses import Loss, budget
 from lossnav.objective import Objective
 from lossnav.trajectory import stationary
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.still import standstill
 
 Motion = Callable[[Array, Array], Array]
 
@@ -26,18 +27,22 @@ def solve(
     objective: Objective, loss: Loss, theta0: Array, *, horizon: float | None, endpoint: Array | None, tol: float = 1e-9
 ) -> Trajectory:
     """Return the best extremal that collocation finds; ``is_minimum`` is None, for stationarity is all it knows."""
-    if endpoint is not None or math.isfinite(objective.horizon):
-        span = horizon if endpoint is not None else objective.horizon
-        assert span is not None
-        return collocate(objective, loss, theta0, span, None, endpoint, tol)
-    ends = stationary.targets(objective, loss, theta0)
-    found = []
-    for end in ends:
-        span = 12.0 / -end.growth if end.growth < 0 else 10.0 / objective.gamma
-        span = horizon if horizon is not None else span
-        found.append(collocate(objective, loss, theta0, span, end, None, tol))
+    found: list[Trajectory] = []
+    try:
+        if endpoint is not None or math.isfinite(objective.horizon):
+            span = horizon if endpoint is not None else objective.horizon
+            assert span is not None
+            return collocate(objective, loss, theta0, span, None, endpoint, tol)
+        for end in stationary.targets(objective, loss, theta0):
+            budget.check()
+            span = 12.0 / -end.growth if end.growth < 0 else 10.0 / max(objective.gamma, 2 * end.growth)
+            span = horizon if horizon is not None else span
+            found.append(collocate(objective, loss, theta0, span, end, None, tol))
+    except budget.OutOfBudget:
+        found = found or [standstill(objective, loss, theta0, horizon, endpoint, "bvp")]
     found.sort(key=lambda traj: (not traj.converged, traj.action, traj.excess))
-    return replace(found[0], others=tuple(found))
+    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
+    return replace(best, others=(best, *found[1:]))
 
 
 def collocate(
@@ -62,6 +67,7 @@ def collocate(
 
     def equations(t: Array, y: Array) -> Array:
         theta, velocity = y[:dim].T, y[dim : 2 * dim].T
+        budget.check()
         cost = np.exp(-objective.gamma * t) * (
             np.asarray(objective.cost_rate(loss, theta, velocity)) - objective.k * level
         )
@@ -128,13 +134,14 @@ def collocate(
     else:
         beyond = math.exp(-objective.gamma * span) * end.rest / objective.gamma
         total = running + resting_action(objective.k * level, objective.gamma, 1.0, span) + beyond
+    growth, asymptote = end.ending(theta0)
     return Trajectory(
         objective,
         loss,
         found.x,
         total,
         excess,
-        end.fixed,
+        asymptote,
         "bvp",
         position,
         rate,
@@ -142,6 +149,7 @@ def collocate(
         reason="" if found.success else found.message,
         residual=float(np.max(found.rms_residuals)),
         is_minimum=None,
+        growth=growth,
     )
 
 

@@ -45,11 +45,14 @@ def solve(
         reach = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0)
         asymptote = theta0 - directions @ (reach * slope) if np.all(stays) else np.full(loss.dim, np.nan)
     slow = modes.slow_rate(h, stiffness, gamma)
+    moves = slope != 0 if math.isfinite(horizon) else (slope != 0) & ((h > 0) | ~stays)
+    growth = float(np.max(-slow, initial=-math.inf, where=moves)) if math.isinf(horizon) else math.nan
     slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
+    pace = growth if growth > 0 else slowest
     return Trajectory(
         objective,
         loss,
-        plot_times(min(slowest, 1e6), horizon),
+        plot_times(pace, horizon),
         action,
         excess,
         asymptote,
@@ -57,6 +60,7 @@ def solve(
         position,
         rate,
         end=horizon,
+        growth=growth,
     )
 
 
@@ -76,7 +80,7 @@ def _action(
     start_speed = modes.speed(h, stiffness, gamma, 0.0, horizon)
     climb = float(np.sum(np.where(curved, start_speed * slope**2 / (2 * objective.eta * safe), 0.0)))
     level = float(loss.value(theta0)) - float(np.sum(np.where(curved, slope**2 / (2 * safe), 0.0)))
-    flat = ~curved & (slope != 0)
+    flat = ~curved & (np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))
     if np.any(flat):
         climb -= objective.k / 2 * float(np.sum(slope[flat] ** 2 * _discounted(h[flat], stiffness, gamma, horizon)))
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
@@ -87,6 +91,8 @@ def _action(
 def _discounted(h: Array, stiffness: float, gamma: float, horizon: float) -> Array:
     """Return ∫ e^{−γt}φ(t) dt over the horizon, per mode."""
     if not math.isfinite(horizon):
+        if gamma == 0:  # only for modes without slope, whose share is dropped
+            return np.zeros_like(h)
         return stiffness / (gamma * modes.fast_rate(h, stiffness, gamma) ** 2)
     nodes, weights = np.polynomial.legendre.leggauss(200)
     t = horizon * (1 + nodes[:, None]) / 2

@@ -19,7 +19,7 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.euler_lagrange import euler_lagrange
 from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.objective import Objective, check_problem
 from lossnav.trajectory import boundary_value, riccati, stationary
 from lossnav.trajectory.boundary_value import Motion
 from lossnav.trajectory.result import Trajectory
@@ -71,6 +71,11 @@ def solve(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 8, 88–91.
     """
+    check_problem(objective, loss, dim=False)
+    if motion is not None:
+        _checks.function("motion", motion)
+    _checks.flag("throw", throw)
+    _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
     theta, stop, span = _arguments(objective, loss, theta0, horizon, endpoint)
     move = motion or euler_lagrange(objective, loss).acceleration
     if span is not None:

@@ -24,7 +24,7 @@ def law(objective: Objective, loss: Quadratic) -> LocalValue | None:
     """Return the exact value function and feedback, or None if the drift has no closed form here.
 
     Raises:
-        NoMinimiser: if the law does not come to rest.
+        NoMinimiser: if negative curvature leaves J without a lower bound.
     """
     drift, minimum = objective.drift, loss.minimum
     if not isinstance(drift, Linear) or minimum is None or np.any(drift.offset(loss.dim)):
@@ -41,22 +41,43 @@ def law(objective: Objective, loss: Quadratic) -> LocalValue | None:
 
 
 def _scalar(objective: Objective, loss: Quadratic, rate: float, minimum: Array, hessian: Array) -> LocalValue:
-    gamma, stiffness = objective.gamma, objective.eta * objective.k
+    r"""Per mode with the drift az: V = (p/2)z² + sz + … with ηp = a + r and s = −kh z*/(γ+r), and ż = −rz − ηs.
+
+    A mode without curvature costs nothing if it is left to the drift: there r = −a, p = 0, whatever the sign of a. With
+    h > 0, r may be negative: then the path grows, at a rate below γ/2.
+    """
+    gamma, eta, k = objective.gamma, objective.eta, objective.k
     metric = objective.metric_matrix(loss.dim)
     basis = modes.decompose(hessian, metric)
     h, directions = basis.curvature, basis.directions
-    square = (gamma / 2 - rate) ** 2 + stiffness * h
-    pull = stiffness * h + rate * (rate - gamma)
-    if np.any(square <= 0) or np.any(pull <= 0):
+    square = (gamma / 2 - rate) ** 2 + eta * k * h
+    if np.any(h < 0) and (rate >= gamma / 2 or np.any(square <= 0)):
         raise NoMinimiser(
-            f"no minimiser that comes to rest: with the drift {rate:g}·θ the Hessian's eigenvalue {h.min():.6g} gives "
-            f"eta·k·h + a(a − gamma) = {pull.min():.6g}, which must be > 0"
+            f"no minimiser: with the drift {rate:g}·θ and the Hessian's eigenvalue {h.min():.6g} J falls without "
+            f"bound; it needs a < gamma/2 and (gamma/2 − a)² + eta·k·h = {square.min():.6g} > 0; raise gamma, or set a "
+            "horizon"
         )
-    decay = pull / (np.sqrt(square) + gamma / 2)  # √(…) − γ/2 without cancellation
+    root = np.sqrt(square)
+    pull = eta * k * h + rate * (rate - gamma)
+    fast = root + gamma / 2
+    decay = np.where(h == 0, -rate, pull / np.where(fast > 0, fast, 1.0))  # √(…) − γ/2 without cancellation
+    price = np.where(h == 0, 0.0, rate + decay) / eta  # p
     inverse = directions.T @ metric  # X⁻¹
-    closed = -(directions * decay) @ inverse
-    fixed = directions @ (stiffness * h / pull * (inverse @ minimum))
-    return _value(objective, loss, fixed, closed, rate * np.eye(loss.dim))
+    aim = inverse @ minimum
+    force = -k * h * aim / np.where(h == 0, 1.0, fast)  # s about the origin
+    # Modes that come to rest are referred to where they do, the others (γ > 0, or free of cost) to the origin.
+    rests = (decay > 0) & (h != 0)
+    place = np.where(rests, -eta * force / np.where(rests, decay, 1.0), 0.0)
+    cost = np.where(rests, (rate * place) ** 2 / (2 * eta) + k * h * (place - aim) ** 2 / 2, k * h * aim**2 / 2)
+    cost = np.where(rests, cost, cost - eta * force**2 / 2)
+    linear = price * place + force
+    whole = bool(np.all(decay > 0))
+    centre = directions @ place
+    return LocalValue(
+        centre, inverse.T * price @ inverse, inverse.T @ linear, 0.0, k * loss.offset + float(np.sum(cost)),
+        -(directions * decay) @ inverse, directions @ np.where(rests, 0.0, -eta * force),
+        centre if whole else np.full(loss.dim, np.nan),
+    )  # fmt: skip
 
 
 def _rotation(objective: Objective, loss: Quadratic, skew: Array, minimum: Array, h: float) -> LocalValue:

@@ -28,12 +28,43 @@ class Modes:
     directions: Array
 
 
+def whitening(metric: Array) -> tuple[Array, Array]:
+    """Return L and L⁻¹ with G = LLᵀ: in y = Lᵀθ the metric is the identity."""
+    lower = np.linalg.cholesky(metric)
+    return lower, scipy.linalg.solve_triangular(lower, np.eye(len(lower)), lower=True)
+
+
+def rounding(left: Array, matrix: Array, right: Array) -> float:
+    """Return a bound on the rounding error of left @ matrix @ right and of its eigenvalues; 0 if all are diagonal.
+
+    Taken entry by entry, so that parameters in wildly different units do not drown each other.
+    """
+    if all(_diagonal(part) for part in (left, matrix, right)):
+        return 0.0
+    size = np.abs(left) @ np.abs(matrix) @ np.abs(right)
+    return 4 * len(matrix) * float(np.finfo(float).eps) * float(np.max(size, initial=0.0))
+
+
+def _diagonal(matrix: Array) -> bool:
+    return np.count_nonzero(matrix) == np.count_nonzero(np.diagonal(matrix))
+
+
 def decompose(hessian: Array, metric: Array | None = None) -> Modes:
-    """Return the modes of G⁻¹H with one symmetric eigendecomposition; ``metric`` None is the identity."""
+    """Return the modes of G⁻¹H with one symmetric eigendecomposition; ``metric`` None is the identity.
+
+    A singular Hessian comes back with eigenvalues of ±rounding: what is no larger is 0. A spurious minus sign would
+    deny a minimiser, a spurious plus sign would send an undiscounted path to a stationary point that is not there.
+    """
     curvature, directions = scipy.linalg.eigh(hessian, metric)
-    # A singular Hessian comes back with eigenvalues of ±rounding; a spurious minus sign would deny a minimiser.
-    floor = len(curvature) * np.finfo(float).eps * np.max(np.abs(curvature), initial=0.0)
-    curvature[(curvature < 0) & (curvature > -floor)] = 0.0
+    size = np.abs(curvature)
+    largest = float(np.max(size, initial=0.0))
+    exact = _diagonal(hessian) and (metric is None or _diagonal(metric))
+    if not exact and np.any((size > 0) & (size < 1e-8 * largest)):
+        if metric is not None:  # whitening the Hessian rounds, too
+            sums = np.sum(np.abs(directions) * (np.abs(hessian) @ np.abs(directions)), axis=0)
+            largest = max(largest, 4 * float(np.max(sums)))
+        floor = len(curvature) * float(np.finfo(float).eps) * largest
+        curvature[size <= floor] = 0.0
     return Modes(curvature, directions)
 
 
@@ -47,8 +78,10 @@ def exp_mean(x: ArrayLike) -> Array:
 
 def fast_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
     """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk."""
-    square = gamma**2 / 4 + stiffness * curvature
-    return np.sqrt(np.where(square < 0, np.nan, square)) + gamma / 2
+    pull, half = stiffness * curvature, gamma / 2
+    square = np.where(pull < 0, half * half + pull, 0.0)
+    rising = np.hypot(half, np.sqrt(np.maximum(pull, 0.0)))  # the square of a tiny γ is 0, and of a large one inf
+    return np.where(pull < 0, np.sqrt(np.where(square < 0, np.nan, square)), rising) + half
 
 
 def slow_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
@@ -65,7 +98,7 @@ def require_minimiser(
     Infinite horizon: needs γ²/4 + ηkh > 0 in every mode, or (γ = 0) h = 0 with no slope. Finite horizon: needs the
     end before the first focal point, ωT < π − atan(2ω/γ) with ω² = −γ²/4 − ηkh (theory: Jacobi's condition).
     """
-    square = gamma**2 / 4 + stiffness * curvature
+    square = gamma * gamma / 4 + stiffness * curvature
     if math.isfinite(horizon):
         omega = np.sqrt(np.maximum(-square, 0.0))
         focal = np.pi - np.arctan2(2 * omega, gamma)
@@ -78,7 +111,7 @@ def require_minimiser(
             )
         return
     tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
-    negative = (square < 0) | ((square == 0) & ((gamma > 0) | (curvature < 0)))
+    negative = (square < 0) | ((square == 0) & (curvature < 0))
     if np.any(negative):
         worst = int(np.argmin(curvature))
         needed = 2 * math.sqrt(max(0.0, -stiffness * curvature[worst]))
@@ -87,7 +120,7 @@ def require_minimiser(
             f"{square[worst]:.6g} must be > 0; raise gamma above {needed:.6g}, "
             "set a horizon, or use |h|"
         )
-    if np.any((square == 0) & tilted):
+    if gamma == 0 and np.any((square == 0) & tilted):
         raise NoMinimiser(
             "no minimiser: gamma = 0 and the gradient has a component along a flat direction of the Hessian, "
             "so J falls without bound; set gamma > 0 or a horizon"
@@ -123,7 +156,7 @@ def _finite_parts(
     curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float
 ) -> tuple[Array, Array, Array]:
     """Return e^{−rt}-like decay, sinh(S(T−t))/S and the free end's denominator, jointly rescaled."""
-    square = gamma**2 / 4 + stiffness * curvature
+    square = gamma * gamma / 4 + stiffness * curvature
     real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
     decay = np.exp((gamma / 2 - real) * t)
     left = np.where(
@@ -137,7 +170,7 @@ def _finite_parts(
 
 
 def _displacement_finite(curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float) -> Array:
-    square = gamma**2 / 4 + stiffness * curvature
+    square = gamma * gamma / 4 + stiffness * curvature
     smooth = square * horizon**2 < 1e-2  # here the closed form divides by S ≈ 0, and ψ is smooth enough for Gauss
     root = np.sqrt(np.where(smooth, 1.0, square))
     fast, slow = root + gamma / 2, root - gamma / 2

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lossnav._checks import Array
+from lossnav.losses import budget
 from lossnav.trajectory import blocks
 from lossnav.trajectory.discrete import Problem
+
+_FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
+_MOST_DAMPING = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +24,11 @@ class Minimum:
         path: θ at the nodes, shape (N+1, D).
         action: its J_N (see ``Problem.action``).
         gradient: largest |∂J_N/∂θ_n|/w_n over the free nodes.
-        converged: whether Newton's last step fell below the tolerance.
+        converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
         definite: whether the Hessian there is positive definite: no conjugate point.
         iterations: Newton steps taken.
+        slope: ∇L at the nodes, shape (N+1, D).
+        curvature: ∇²L there, as far as the last step needed it, shape (N+1, D, D).
     """
 
     path: Array
@@ -31,71 +37,272 @@ class Minimum:
     converged: bool
     definite: bool
     iterations: int
+    slope: Array
+    curvature: Array
 
 
-def minimise(problem: Problem, path: Array, *, tolerance: float = 1e-10, limit: int = 200) -> Minimum:
+def minimise(
+    problem: Problem, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
+) -> Minimum:
     """Return the stationary path that damped Newton reaches from ``path``; the first node stays where it is.
 
     Args:
         problem: the discretised objective.
         path: start, shape (N+1, D).
+        curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. It is kept as long as
+            each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
+            own error.
         tolerance: on the largest component of a Newton step, relative to 1 + |θ|.
         limit: most Newton steps.
     """
-    path = np.array(path, dtype=np.float64)
-    free = slice(1, problem.steps if problem.fixed else problem.steps + 1)
-    if path[free].size == 0:
-        return Minimum(path, problem.action(path), 0.0, True, True, 0)
-    # Damping is measured against what can make the Hessian indefinite: the loss's own curvature on the path.
-    curvature = max(1e-12, float(np.max(np.abs(problem.loss.hessian(path)))))
-    far = 1e8 * (1 + float(np.max(np.abs(path))))  # beyond this J is falling without bound
-    damping, action = 0.0, problem.action(path)
-    converged, definite, count = False, False, 0
-    while count < limit:
-        count += 1
-        gradient = problem.gradient(path)[free]
-        diagonal, below = problem.hessian(path)
-        diagonal, below = diagonal[free], below[1 : free.stop - 1]
-        unit = problem.objective.k * problem.dt * curvature
-        while True:
-            step = _step(problem, diagonal + damping * unit * np.eye(path.shape[1]), below, gradient)
-            if step is None:
-                damping = max(4 * damping, 1e-3)
-                continue
-            trial = path.copy()
-            trial[free] += step
-            with np.errstate(over="ignore", invalid="ignore"):
-                new_action = problem.action(trial)
-            length = float(np.max(np.abs(step) / (1 + np.abs(path[free]))))
-            slack = 1e-12 * (abs(action) + abs(new_action))
-            if math.isfinite(new_action) and new_action <= action + slack:
-                break
-            if length < tolerance or damping > 1e12:
-                trial, new_action = path, action
-                break
-            damping = max(4 * damping, 1e-3)
-        stuck = trial is path or float(np.max(np.abs(trial))) > far
-        path, action = trial, new_action
-        if (damping == 0.0 and length < tolerance) or stuck:
-            converged, definite = damping == 0.0 and length < tolerance, damping == 0.0
-            break
-        damping = damping / 8 if damping > 1e-3 else 0.0
-    residual = float(np.max(np.abs(problem.gradient(path)[free])))
-    return Minimum(path, action, residual, converged, definite, count)
+    return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
 
 
-def _step(problem: Problem, diagonal: Array, below: Array, gradient: Array) -> Array | None:
-    """Return Newton's step, or None if the (scaled) Hessian is not positive definite.
+def minimise_all(problem: Problem, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
+    """Return where Newton's method leads from each of several paths, shape (B, N+1, D), walked side by side.
 
-    The Hessian is scaled by √w from both sides, the gradient by 1/w; the step is unscaled. Where √w itself would
-    underflow, the factor still decides about definiteness, and LU solves the system with rows scaled by 1/w.
+    A path's steps do not depend on the others; the loss is asked for the nodes of all of them in one call. Of paths
+    that have come together only one is followed on, and they share its ``Minimum``. If the budget ends on the way, each
+    path is returned as far as it came, not converged.
     """
-    factored = blocks.factor(blocks.banded(diagonal, below))
-    if factored is None:
+    return _Walk(problem, paths, tolerance).minima(limit)
+
+
+@dataclass(eq=False)
+class _Progress:
+    """What Newton's method remembers of one path.
+
+    Attributes:
+        number: which of the starts it began from.
+        action: J_N of it.
+        damping: what is added to the (scaled) Hessian's diagonal, in multiples of ``unit``.
+        unit: what makes the Hessian of a path positive definite whatever the kinetic term; 0 while it is not needed.
+        length: of the last step, relative to 1 + |θ|, if that was undamped, else inf.
+    """
+
+    number: int
+    action: float
+    damping: float = 0.0
+    unit: float = 0.0
+    length: float = math.inf
+
+    def stiffen(self) -> None:
+        self.damping = max(_FIRST_DAMPING, (2 if self.damping < 1 else 4) * self.damping)
+
+    def relax(self) -> None:
+        self.damping = self.damping / 4 if self.damping > _FIRST_DAMPING else 0.0
+
+    def accepts(self, action: float) -> bool:
+        """Return whether J falls, or stays but for rounding."""
+        return math.isfinite(action) and action <= self.action + 1e-12 * (abs(self.action) + abs(action))
+
+    def ends(self, length: float, tolerance: float) -> bool:
+        """Return whether an undamped step of this length ends the search.
+
+        Such steps shrink ever faster: what the last ratio leaves for the next one is a bound on the error.
+        """
+        ratio = length / self.length  # 0 where there was none before
+        return length < tolerance or (0 < ratio < 0.1 and ratio * length < tolerance / 10)
+
+
+class _Walk:
+    """The paths that are still under way, with loss, slope and curvature at the nodes, and those that have ended."""
+
+    def __init__(self, problem: Problem, paths: Array, tolerance: float, curvature: Array | None = None):
+        self.problem, self.tolerance, self.count = problem, tolerance, 0
+        self.path: Array = np.array(paths, dtype=np.float64)
+        self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
+        self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
+        self.slope = problem.loss.gradient(self.path)
+        self.kept = curvature is not None  # the curvature is another grid's
+        self.curvature = problem.loss.hessian(self.path) if curvature is None else curvature[None]
+        self.ended: dict[int, Minimum] = {}
+        self.twin: dict[int, int] = {}  # whose end a path that is not followed shares
+
+    def minima(self, limit: int) -> list[Minimum]:
+        """Walk to the end, at most ``limit`` steps; return what was found from each start."""
+        count = len(self.live)
+        if self.problem.free.stop > 1:
+            try:
+                while self.live and self.count < limit:
+                    self._step()
+            except budget.OutOfBudget:
+                pass
+        for b, one in enumerate(self.live):
+            still = self.problem.free.stop <= 1  # no node may move
+            self.ended[one.number] = self._minimum(b, converged=still, definite=still)
+        return [self._end(number) for number in range(count)]
+
+    def _end(self, number: int) -> Minimum:
+        while number in self.twin:
+            number = self.twin[number]
+        return self.ended[number]
+
+    def _step(self) -> None:
+        """Take one step on every path that is under way."""
+        budget.check()
+        self.count += 1
+        live, loss = self.live, self.problem.loss
+        trial, actions, lengths, stuck = self._trial()
+        far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
+        plain = [one.damping == 0.0 for one in live]
+        short = [
+            undamped and one.ends(length, self.tolerance)
+            for one, undamped, length in zip(live, plain, lengths, strict=True)
+        ]
+        moving = [b for b in range(len(live)) if not (stuck[b] or far[b] or short[b])]
+        self.kept = self.kept and plain[0] and lengths[0] <= 0.1 * live[0].length
+        # All that is asked of the loss is asked before anything changes: the budget may end in any of these calls.
+        slope = loss.gradient(trial)
+        if self.kept:
+            curvature = self.curvature
+        elif moving:
+            curvature = loss.hessian(trial if len(moving) == len(live) else trial[moving])
+        self.path, self.slope = trial, slope
+        for one, action, length, undamped in zip(live, actions, lengths, plain, strict=True):
+            one.action, one.length = action, length if undamped else math.inf
+            one.relax()
+        if len(moving) < len(live):
+            for b in set(range(len(live))).difference(moving):
+                self.ended[live[b].number] = self._minimum(b, converged=short[b], definite=plain[b])
+            self.live, self.path, self.slope = [live[b] for b in moving], self.path[moving], self.slope[moving]
+        if moving:
+            self.curvature = curvature
+            self._join()
+
+    def _trial(self) -> tuple[Array, list[float], list[float], list[bool]]:
+        """Return where the next step leads, J and the steps' lengths there, and which paths can go no further.
+
+        A step is damped until the Hessian is positive definite and J falls.
+        """
+        problem, free, live = self.problem, self.problem.free, self.live
+        system = _System(problem, self.path, self.slope, self.curvature)
+        place = self.path[:, free]
+        size = 1 + np.abs(place)
+        trial, steps = self.path.copy(), np.zeros_like(place)
+        actions, stuck = [one.action for one in live], [False] * len(live)
+        tried = list(range(len(live)))
+        while tried:
+            for b in tried:
+                steps[b] = self._newton(system, b)
+            trial[:, free] = place + steps
+            lengths = (np.abs(steps) / size).max(axis=(1, 2)).tolist()
+            with np.errstate(over="ignore", invalid="ignore"):
+                new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
+            rejected = []
+            for b, action in zip(tried, new, strict=True):
+                if live[b].accepts(action):
+                    actions[b] = action
+                elif lengths[b] < self.tolerance or live[b].damping > _MOST_DAMPING:
+                    stuck[b] = True
+                else:
+                    live[b].stiffen()
+                    rejected.append(b)
+            tried = rejected
+        for b in range(len(live)):
+            if stuck[b]:
+                trial[b] = self.path[b]
+        return trial, actions, lengths, stuck
+
+    def _newton(self, system: _System, b: int) -> Array:
+        """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""
+        one = self.live[b]
+        while True:
+            if one.damping and not one.unit:
+                self._measure()
+            step = system.step(b, one.damping * one.unit)
+            if step is not None:
+                return step
+            if one.damping > _MOST_DAMPING:  # the Hessian is not even finite
+                return np.full_like(system.gradient[b], np.nan)
+            one.stiffen()
+
+    def _measure(self) -> None:
+        """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
+        sizes = np.abs(self.curvature)
+        lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
+        # The drift and the end may be what is negative: the loss's own scale is the least.
+        units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
+        for one, unit in zip(self.live, (self.problem.objective.k * self.problem.dt * units).tolist(), strict=True):
+            one.unit = one.unit or unit
+
+    def _join(self) -> None:
+        """Follow no further what has come so near to another path that it will end where that does.
+
+        Near one that has ended in a minimum: an undamped step has led to a tenth of its own length from there, and as
+        Newton's steps converge quadratically the next will do better. Near one that is under way: both take undamped
+        steps much shorter than they once were.
+        """
+        followed: list[int] = []
+        for b, one in enumerate(self.live):
+            other = self._neighbour(b, followed) if one.length < 0.1 else None
+            if other is None:
+                followed.append(b)
+            else:
+                self.twin[one.number] = other
+        if len(followed) < len(self.live):
+            self.live = [self.live[b] for b in followed]
+            self.path, self.slope, self.curvature = self.path[followed], self.slope[followed], self.curvature[followed]
+
+    def _neighbour(self, b: int, followed: list[int]) -> int | None:
+        """Return the number of a path that this one has come to, among those that have ended or are ``followed``."""
+        path, length = self.path[b], self.live[b].length
+        for number, end in self.ended.items():
+            if end.converged and end.definite and _apart(path, end.path) < 0.1 * length:
+                return number
+        for other in followed:
+            if max(length, self.live[other].length) < 1e-3 and _apart(path, self.path[other]) < 1e-3:
+                return self.live[other].number
         return None
-    gamma = problem.objective.gamma
-    if gamma * problem.horizon < 1200:
-        root = np.exp(-gamma / 2 * problem.dt * np.arange(len(gradient)))[:, None]
-        return -blocks.solve(factored, root * gradient) / root
-    half = math.exp(min(gamma * problem.dt / 2, 300.0))  # beyond, the grid is hopeless; the caller says so
-    return -blocks.solve_general(diagonal, half * below, np.swapaxes(below, 1, 2) / half, gradient)
+
+    def _minimum(self, b: int, *, converged: bool, definite: bool) -> Minimum:
+        problem, path, slope = self.problem, self.path[b], self.slope[b]
+        gradient = problem.gradient(path, slope)[problem.free]
+        largest = float(np.max(np.abs(gradient), initial=0.0))
+        return Minimum(path, self.live[b].action, largest, converged, definite, self.count, slope, self.curvature[b])
+
+
+def _apart(path: Array, other: Array) -> float:
+    """Return the largest distance of two paths, relative to 1 + |θ|."""
+    return float(np.abs(path - other).max() / (1 + np.abs(other).max()))
+
+
+class _System:
+    """Newton's equations of several paths, scaled by √w from both sides so that nothing underflows.
+
+    Attributes:
+        gradient: (∂J_N/∂θ_n)/w_n at the free nodes, shape (B, M, D).
+    """
+
+    def __init__(self, problem: Problem, path: Array, slope: Array, curvature: Array):
+        free = problem.free
+        self.problem = problem
+        self.gradient = problem.gradient(path, slope)[:, free]
+        diagonal, below = problem.hessian(path, curvature)
+        self.diagonal, self.below = diagonal[:, free], below[..., 1 : free.stop - 1, :, :]
+        self.bands = blocks.banded(self.diagonal, self.below)
+        self.scaled = problem.objective.gamma * problem.horizon < 1200
+        if self.scaled:
+            self.right = -problem.discount_root * self.gradient
+
+    def step(self, b: int, extra: float) -> Array | None:
+        """Return path b's step with ``extra`` on the diagonal, or None if the matrix is not positive definite.
+
+        Where √w itself would underflow, the factor still decides about definiteness, and LU solves the system with rows
+        scaled by 1/w.
+        """
+        system = self.bands[b]
+        if extra:
+            system = np.array(system, order="F")
+            system[0] += extra
+        factored = blocks.factor(system)
+        if factored is None:
+            return None
+        if self.scaled:
+            return blocks.solve(factored, self.right[b]) / self.problem.discount_root
+        # Beyond this limit the grid is hopeless; the caller says so.
+        half = math.exp(min(self.problem.objective.gamma * self.problem.dt / 2, 300.0))
+        lower = self.below if self.below.ndim == 3 else self.below[b]
+        upper = np.swapaxes(lower, 1, 2) / half
+        whole = self.diagonal[b] + extra * np.eye(self.diagonal.shape[-1])
+        return -blocks.solve_general(whole, half * lower, upper, self.gradient[b])

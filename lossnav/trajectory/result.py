@@ -26,7 +26,12 @@ class Trajectory:
         times: natural grid for plots and sums, shape (N+1,); the path is defined for every t in [0, ``end``].
         action: J; ±inf where γ = 0 and the resting cost is not zero (J diverges, the path is the overtaking optimum).
         excess: J minus the cost of resting at ``asymptote``; finite also where J is not; NaN if there is no asymptote.
-        asymptote: lim θ(t), shape (D,), or θ at the deadline of a finite horizon; NaN where the path runs away.
+        asymptote: lim θ(t), shape (D,), or θ at the deadline of a finite horizon; NaN where there is no limit.
+        growth: lim ln|θ̇|/t, unit 1/T: negative if the path comes to rest, the slower the nearer to 0 (−inf if it never
+            moves); 0 if it moves on without end at a steady pace, sliding or circling; positive if it grows. A growing
+            optimum (a drift that pays, or negative curvature) grows more slowly than the discount forgives, so that J
+            is finite. NaN with a deadline.
+        at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
         method: "closed_form" | "riccati" | "action" | "bvp".
         converged: whether the solver met its tolerance; ``reason`` says why not.
@@ -51,6 +56,7 @@ class Trajectory:
     residual: float = 0.0
     is_minimum: bool | None = True
     error: float = 0.0
+    growth: float = math.nan
     others: tuple[Trajectory, ...] = field(default=())
 
     def __call__(self, t: ArrayLike) -> Array:
@@ -65,6 +71,15 @@ class Trajectory:
     def candidates(self) -> tuple[Trajectory, ...]:
         """All extremals that were compared, best first."""
         return self.others or (self,)
+
+    @property
+    def at_infinity(self) -> str:
+        """What the path does in the long run: "rests" | "moves on" | "grows", or "ends" at a deadline."""
+        if math.isfinite(self.end):
+            return "ends"
+        if np.all(np.isfinite(self.asymptote)):
+            return "rests"
+        return "grows" if self.growth > 0 else "moves on"
 
     def kinetic(self, t: ArrayLike) -> Array:
         """Return |θ̇−f|²_G/2η along the path, shape (T,) (Eq. 30, with the factor 1/ηΔt² that the sources omit)."""
@@ -84,13 +99,17 @@ class Trajectory:
 
     def __repr__(self) -> str:
         flag = "" if self.converged else f", converged=False ({self.reason})"
-        place = np.array2string(self.asymptote, precision=6)
-        return f"Trajectory(method={self.method!r}, action={self.action:.9g}, asymptote={place}{flag})"
+        place = f"asymptote={np.array2string(self.asymptote, precision=6)}"
+        if self.at_infinity == "grows":
+            place = f"grows like exp({self.growth:.6g}·t)"
+        elif self.at_infinity == "moves on":
+            place = "moves on without end"
+        return f"Trajectory(method={self.method!r}, action={self.action:.9g}, {place}{flag})"
 
 
 def plot_times(slowest: float, end: float, count: int = 201) -> Array:
-    """Return a grid over ten of the slowest time constants, or up to the deadline."""
-    stop = end if math.isfinite(end) else 10 / max(slowest, 1e-3)
+    """Return a grid over ten of the slowest time constants (10 where there is none), or up to the deadline."""
+    stop = end if math.isfinite(end) else 10 / slowest if 0 < slowest < math.inf else 10.0
     return np.linspace(0.0, stop, count)
 
 

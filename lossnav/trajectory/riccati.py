@@ -18,7 +18,7 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.drifts import Linear
 from lossnav.losses import Loss, Quadratic
 from lossnav.objective import Objective
-from lossnav.trajectory import closed_form, modes
+from lossnav.trajectory import closed_form, minimal, modes
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 
 
@@ -26,9 +26,9 @@ from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 class LocalValue:
     r"""The value function of the quadratic model about ``centre``, and the law that it gives.
 
-    V(θ) = ½xᵀPx + sᵀx + excess + rest/γ with x = θ − centre; θ̇ = closed @ x + shift. ``fixed`` is where the law rests,
-    ``rest`` the cost rate |f|²_G/2η + kL there; both refer to the linearised problem. Where the law runs away instead
-    (γ > 0), ``fixed`` is NaN and ``rest`` is γV(centre).
+    V(θ) = ½xᵀPx + sᵀx + excess + rest/γ with x = θ − centre; θ̇ = closed @ x + shift. ``fixed`` is where the law rests
+    from every start, NaN if there is no such place. ``rest`` is the cost rate |θ̇−f|²_G/2η + kL in the long run; where
+    the cost never settles (γ > 0: the law runs away in directions that the loss sees) it is γV(centre) instead.
     """
 
     centre: Array
@@ -50,12 +50,47 @@ class LocalValue:
         pace = self.velocity(start)
         rates, vectors = np.linalg.eig(self.closed)
         if np.linalg.cond(vectors) < 1e6:  # always so without drift: the law is similar to a symmetric one
+            shares = np.linalg.solve(vectors, pace)
+            shares[self._unmoved(rates, vectors, shares, start)] = 0.0
             growth = t[:, None] * modes.exp_mean(-rates * t[:, None])
-            return start + ((growth * np.linalg.solve(vectors, pace)) @ vectors.T).real
+            return start + ((growth * shares) @ vectors.T).real
         dim = len(start)
         generator = np.zeros((dim + 1, dim + 1))  # θ̇ = Ax + b as one linear system needs no inverse of A
         generator[:dim, :dim], generator[:dim, dim] = self.closed, pace
         return start + scipy.linalg.expm(t[:, None, None] * generator)[:, :dim, dim]
+
+    def fate(self, start: Array) -> tuple[float, Array]:
+        """Return how the law's path from ``start`` behaves in the end: its growth rate, and its limit or NaN.
+
+        The rate is lim ln|θ̇|/t: of the slowest falling or the fastest growing mode that the path contains (−inf if it
+        stays where it is), 0 for a path that moves on steadily.
+        """
+        rates, vectors = np.linalg.eig(self.closed)
+        shares = np.linalg.lstsq(vectors, self.velocity(start).astype(complex))[0]
+        moved = np.logical_not(self._unmoved(rates, vectors, shares, start))
+        rates, shares, size = rates[moved], shares[moved], float(np.max(np.abs(rates), initial=0.0))
+        growth = float(np.max(rates.real, initial=-math.inf))
+        if growth >= -1e-13 * size and np.any(moved):
+            return (growth if growth > 1e-13 * size else 0.0), np.full_like(start, np.nan)
+        if np.all(np.isfinite(self.fixed)):
+            return growth, self.fixed
+        return growth, start - (vectors[:, moved] @ (shares / rates)).real
+
+    def _unmoved(self, rates: Array, vectors: Array, shares: Array, start: Array) -> Array:
+        """Say which modes have no share in the velocity at ``start``, shape (D,); of those that do not fall off, also
+        which have only a share of rounding errors, which in time would make a path of them.
+        """
+        size = np.abs(self.closed) @ np.abs(start - self.centre) + np.abs(self.shift)
+        blur = 16 * len(start) * np.finfo(float).eps * np.abs(np.linalg.pinv(vectors)) @ size
+        falls = rates.real < -1e-13 * np.max(np.abs(rates), initial=0.0)
+        return np.logical_or(np.logical_not(falls) & (np.abs(shares) <= blur), shares == 0)
+
+    def ending(self, start: Array) -> tuple[float, Array]:
+        """Return ``fate`` for a path that is not the law's own, but comes to it near ``fixed`` (if there is one)."""
+        if not np.all(np.isfinite(self.fixed)):
+            return self.fate(start)
+        rates = np.linalg.eigvals(self.closed).real
+        return float(np.max(rates, initial=-math.inf, where=rates < 0)), self.fixed
 
     def velocity(self, theta: Array) -> Array:
         """Return the law's θ̇ at θ, shape (..., D)."""
@@ -68,11 +103,91 @@ class LocalValue:
 
 
 def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
-    """Return the infinite-horizon value function of the problem linearised about ``centre`` (exact for affine drift).
+    """Return the infinite-horizon value function: exact for a quadratic loss and an affine drift.
+
+    Otherwise it is that of the problem linearised about ``centre``, among the paths that come to rest there; whether to
+    rest there is a question that the linearised problem cannot answer.
 
     Raises:
-        NoMinimiser: if the linearised problem has no stabilising feedback.
+        NoMinimiser: if there is none, with the reason (see ``minimal``).
     """
+    if isinstance(loss, Quadratic) and (objective.drift is None or isinstance(objective.drift, Linear)):
+        return _exact(objective, loss, centre)
+    return _resting(objective, loss, centre)
+
+
+def _exact(objective: Objective, loss: Quadratic, centre: Array) -> LocalValue:
+    """Return V of the quadratic problem in x = θ − centre, computed in y = Lᵀx with the metric G = LLᵀ."""
+    dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
+    metric, hessian, gradient = objective.metric_matrix(dim), loss.hessian(centre), loss.gradient(centre)
+    lower, inverse = modes.whitening(metric)
+    slope = eta * k * (inverse @ gradient)
+    basis = modes.decompose(hessian, metric)
+    rotation = lower.T @ basis.directions
+    curvature = eta * k * (rotation * basis.curvature) @ rotation.T  # with what is rounding set to zero
+    floor = modes.rounding(inverse, hessian, inverse.T)
+    jacobian, drift, slack = np.zeros((dim, dim)), np.zeros(dim), 0.0
+    if objective.drift is not None:
+        linear_map = np.array(objective.drift.jacobian(centre))
+        jacobian, drift = lower.T @ linear_map @ inverse.T, lower.T @ objective.drift(centre)
+        least = float(np.min(np.abs(basis.curvature), initial=math.inf, where=basis.curvature != 0))
+        tilted = 16 * dim * float(np.finfo(float).eps) + floor / least  # rounding of the flat directions
+        slack = modes.rounding(lower.T, linear_map, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
+    tilt_floor = eta * k * float(np.max(np.abs(inverse) @ _blur(loss, centre), initial=0.0))
+    kernel = rotation[:, basis.curvature == 0]
+    blind = minimal.unseen(kernel, jacobian, slack)
+    flat = minimal.unseen(minimal.across(kernel, slope, tilt_floor), jacobian, slack)
+    if objective.drift is None:
+        modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
+        pull: Array = (rotation * modes.slow_rate(basis.curvature, eta * k, gamma)) @ rotation.T
+    else:
+        near = np.abs(basis.curvature) <= minimal.BAND * floor
+        minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
+        pull = minimal.solution(curvature, jacobian, gamma, blind, eta * k * floor)
+    minimal.require_slow_tilt(jacobian, blind, flat, gamma)
+    # What neither curvature nor gradient sees has no share in V: the rest is solved in its complement.
+    seen = minimal.rest_of(flat)
+    system = seen.T @ (gamma * np.eye(dim) - jacobian.T + pull) @ seen
+    push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + slope))
+    closed, shift = jacobian - pull, drift - push
+    level, excess = k * float(loss.value(centre)), 0.0
+    if _decays(seen.T @ closed @ seen):
+        # Taking the state in which V's own part comes to rest as reference keeps V − rest/γ exact where γ → 0 makes
+        # both infinite: the law holds that state, so V there is rest/γ, and that fixes the constant.
+        offset = -seen @ np.linalg.solve(seen.T @ closed @ seen, seen.T @ shift)
+        force, place = pull @ offset + push, inverse.T @ offset
+        excess = -float(offset @ pull @ offset / 2 + push @ offset) / eta
+        climb = k * float(gradient @ place + place @ hessian @ place / 2)
+        rest = float(force @ force) / (2 * eta) + level + climb
+    elif gamma > 0:
+        rest = level + float(drift @ push - push @ push / 2) / eta
+    else:
+        raise NotConverged("the feedback should come to rest at gamma = 0, but rounding hides how; set gamma > 0")
+    fixed = np.full(dim, np.nan)
+    if _decays(closed):
+        fixed = centre - inverse.T @ np.linalg.solve(closed, shift)
+    matrix = lower @ pull @ lower.T / eta
+    return LocalValue(
+        centre, (matrix + matrix.T) / 2, lower @ push / eta, excess, rest,
+        inverse.T @ closed @ lower.T, inverse.T @ shift, fixed,
+    )  # fmt: skip
+
+
+def _decays(closed: Array) -> bool:
+    """Say whether every mode of the law falls off, by more than rounding."""
+    size = float(np.max(np.abs(closed), initial=0.0))
+    return bool(np.all(np.linalg.eigvals(closed).real < -1e-13 * size))
+
+
+def _blur(loss: Quadratic, centre: Array) -> Array:
+    """Return a bound on the rounding error of the gradient at ``centre``, shape (D,)."""
+    origin = np.zeros(loss.dim) if loss.minimum is None else loss.minimum
+    size = np.abs(loss.gradient(origin)) + np.abs(loss.hessian(centre)) @ (np.abs(centre) + np.abs(origin))
+    return 4 * loss.dim * float(np.finfo(float).eps) * size
+
+
+def _resting(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
+    """Return V of the linearised problem among paths that come to rest (or grow less than the discount allows)."""
     dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
     metric = objective.metric_matrix(dim)
     gradient, hessian = loss.gradient(centre), loss.hessian(centre)
@@ -85,7 +200,15 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         matrix: Array = (stiffness_matrix + stiffness_matrix.T) / 2
     else:
         jacobian, drift = np.array(objective.drift.jacobian(centre)), objective.drift(centre)
-        matrix = _are(jacobian, k * hessian, metric / eta, gamma)
+        lower, inverse = modes.whitening(metric)
+        weight = eta * k * (inverse @ hessian @ inverse.T)
+        found = minimal.stabilising(weight, lower.T @ jacobian @ inverse.T - gamma / 2 * np.eye(dim))
+        if found is None:
+            raise NoMinimiser(
+                "no minimiser: the Riccati equation has no stabilising solution (the Hessian is too negative for this "
+                f"gamma = {gamma:g}, or gamma = 0 with a flat direction)"
+            )
+        matrix = lower @ found @ lower.T / eta
     gain = eta * np.linalg.solve(metric, matrix)
     system = gamma * np.eye(dim) - jacobian.T + gain.T
     try:
@@ -112,18 +235,6 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     return LocalValue(centre, matrix, linear, excess, rest, closed, shift, centre + offset)
 
 
-def _are(jacobian: Array, weight: Array, cost: Array, gamma: float) -> Array:
-    dim = len(jacobian)
-    shifted = jacobian - gamma / 2 * np.eye(dim)
-    try:
-        return scipy.linalg.solve_continuous_are(shifted, np.eye(dim), weight, cost)
-    except np.linalg.LinAlgError as error:
-        raise NoMinimiser(
-            "no minimiser: the Riccati equation has no stabilising solution (the Hessian is too negative for this "
-            f"gamma = {gamma:g}, or gamma = 0 with a flat direction)"
-        ) from error
-
-
 def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: float) -> Trajectory:
     """Return the exact optimum from ``theta0`` by the (differential, if ``horizon`` is finite) Riccati equation."""
     if math.isfinite(horizon):
@@ -134,20 +245,22 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: floa
 def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, method: str) -> Trajectory:
     """Return the trajectory of a law that is exact for this problem."""
     climb = local.climb(theta0)
-    excess = climb if np.all(np.isfinite(local.fixed)) else math.nan
+    growth, asymptote = local.fate(theta0)
     scale = objective.k * abs(float(loss.value(theta0))) + abs(climb)
     action = climb + resting_action(local.rest, objective.gamma, scale)
-    slowest = abs(local.growth) if local.growth != 0 else 1.0
+    rates = np.abs(np.linalg.eigvals(local.closed).real)
+    pace = growth if growth > 0 else float(np.min(rates[rates > 1e-13 * np.max(rates)], initial=math.inf))
     return Trajectory(
         objective,
         loss,
-        plot_times(slowest, math.inf),
+        plot_times(pace, math.inf),
         action,
-        excess,
-        local.fixed,
+        climb if np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed)) else math.nan,
+        asymptote,
         method,
         lambda t: local.follow(theta0, t),
         lambda t: local.velocity(local.follow(theta0, t)),
+        growth=growth,
     )
 
 
@@ -169,9 +282,20 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
             [(d_matrix - gamma * matrix).ravel(), d_linear - gamma * linear, [d_level - gamma * state[-1]]]
         )
 
-    options = {"rtol": 1e-11, "atol": 1e-12, "method": "DOP853", "dense_output": True}
-    value = scipy.integrate.solve_ivp(backwards, (0.0, horizon), np.zeros(dim * dim + dim + 1), **options)
-    if not value.success or not np.all(np.isfinite(value.y)) or np.max(np.abs(value.y)) > 1e10:
+    # Each part has its own size, which is small if the time is short.
+    pace = math.sqrt(eta * k * float(np.max(np.abs(inverse @ hessian)))) + float(np.max(np.abs(jacobian)))
+    brief = min(horizon, 1 / pace if pace > 0 else math.inf)
+    heavy = k * float(np.max(np.abs(hessian))) * brief
+    steep = (k * float(np.max(np.abs(gradient))) + heavy * float(np.max(np.abs(offset)))) * brief
+    far = (float(np.max(np.abs(offset))) + eta * float(np.max(np.abs(inverse))) * steep) * brief
+    dear = (k * abs(level) + steep * (float(np.max(np.abs(offset))) + far / brief)) * brief
+    sizes = np.concatenate([np.full(dim * dim, heavy), np.full(dim, steep), [dear]])
+    options = {"rtol": 1e-11, "method": "DOP853", "dense_output": True}
+    value = scipy.integrate.solve_ivp(
+        backwards, (0.0, horizon), np.zeros(dim * dim + dim + 1), atol=1e-12 * np.maximum(sizes, 1e-290), **options
+    )
+    escape = 1e10 * (1 / horizon + pace + gamma) * float(np.max(np.abs(metric))) / eta
+    if not value.success or not np.all(np.isfinite(value.y)) or np.max(np.abs(value.y[: dim * dim])) > escape:
         raise NoMinimiser("no minimiser: the Riccati equation escapes to infinity before the horizon (a focal point)")
 
     def feedback(t: float, x: Array) -> Array:
@@ -179,7 +303,7 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
         pull = state[: dim * dim].reshape(dim, dim) @ x + state[dim * dim : -1]
         return jacobian @ x + offset - eta * inverse @ pull
 
-    path = scipy.integrate.solve_ivp(feedback, (0.0, horizon), np.zeros(dim), **options)
+    path = scipy.integrate.solve_ivp(feedback, (0.0, horizon), np.zeros(dim), atol=1e-12 * max(far, 1e-290), **options)
     if not path.success:
         raise NotConverged(f"the feedback could not be integrated to the horizon: {path.message}")
 

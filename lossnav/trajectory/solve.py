@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +13,11 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.drifts import Linear
 from lossnav.losses import Loss, Quadratic
-from lossnav.objective import Objective
-from lossnav.trajectory import action, boundary_value, closed_form, drifting, riccati
+from lossnav.losses.budget import Budget, OutOfBudget
+from lossnav.objective import Objective, check_problem
+from lossnav.trajectory import action, boundary_value, closed_form, drifting, riccati, units, wandering
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.still import standstill
 
 METHODS = ("auto", "closed_form", "riccati", "action", "bvp")
 
@@ -32,6 +33,8 @@ def solve(
     throw: bool = True,
     steps: int | None = None,
     rtol: float = 1e-8,
+    max_seconds: float | None = None,
+    max_calls: int | None = None,
 ) -> Trajectory:
     r"""Return the path from ``theta0`` that minimises J.
 
@@ -46,7 +49,11 @@ def solve(
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
         steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
-        rtol: relative accuracy of J and path that "action" aims at.
+        rtol: relative accuracy of J and path that "action" aims at. Of more than four candidates, those that cost at
+            least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
+        max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
+        max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
+            them); formulas make none.
 
     Returns:
         The trajectory, with every extremal that was compared in ``candidates``.
@@ -54,7 +61,10 @@ def solve(
     Raises:
         ValueError: naming the argument that does not fit.
         NoMinimiser: if J has no minimiser, with the reason.
-        NotConverged: with the residual and what to try.
+        NotConverged: with the residual and what to try; also if a budget is spent, and where a drift that is no
+            gradient makes a path that never rests cheaper than the best that does (``lossnav.trajectory.cycles``).
+
+    A search of more than two seconds shows on a terminal or in a notebook how far it is (TQDM_DISABLE=1 turns it off).
 
     Example:
         >>> import lossnav as ln
@@ -65,7 +75,27 @@ def solve(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 27–29, 36, 53, 81; Apps. C, D.
     """
-    theta, stop, span = _arguments(objective, loss, theta0, method, horizon, endpoint, steps, rtol)
+    limits = _budget(loss, max_seconds, max_calls)
+    theta, stop, span = _arguments(objective, loss, theta0, method, horizon, endpoint, steps, rtol, throw)
+    with limits:
+        try:
+            result = _solve(objective, loss, theta, stop, span, method, action.Settings(steps=steps, rtol=rtol))
+        except OutOfBudget:  # before any path was solved for
+            rest = standstill(objective, loss, theta, span, stop, "bvp" if method == "bvp" else "action")
+            result = replace(rest, reason=limits.spent)
+        return _judge(result, throw)
+
+
+def _solve(
+    objective: Objective,
+    loss: Loss,
+    theta: Array,
+    stop: Array | None,
+    span: float | None,
+    method: str,
+    settings: action.Settings,
+) -> Trajectory:
+    """Choose the method and the units, and solve; what is returned is not judged yet."""
     quadratic = isinstance(loss, Quadratic)
     affine = objective.drift is None or isinstance(objective.drift, Linear)
     if method == "auto":
@@ -76,32 +106,65 @@ def solve(
             method = "riccati"
     if method in ("closed_form", "riccati") and not quadratic:
         raise ValueError(f"method = {method!r} needs a losses.Quadratic, but loss is {loss!r}; use 'action' or 'auto'")
+    if method == "closed_form" and not _has_closed_form(objective, loss, stop):
+        raise ValueError(
+            "method = 'closed_form' needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and "
+            "G = I; and with an endpoint a Hessian without flat directions. Use 'auto'"
+        )
+    if method == "riccati" and (not affine or stop is not None):
+        raise ValueError("method = 'riccati' needs an affine drift and a free end; use 'action' or 'auto'")
+    scales = units.natural(objective, loss, theta, span, stop)
+    if scales is None:
+        return _run(method, objective, loss, theta, stop, span, settings)
+    try:
+        found = _run(
+            method,
+            scales.objective(objective),
+            scales.loss(loss, objective),
+            theta / scales.length,
+            None if stop is None else stop / scales.length,
+            None if span is None else scales.span(span),
+            settings,
+        )
+    except (NoMinimiser, NotConverged) as error:
+        raise type(error)(f"{error} {scales}") from None
+    return scales.restore(found, objective, loss)
+
+
+def _run(
+    method: str, objective: Objective, loss: Loss, theta: Array, stop: Array | None, span: float | None,
+    settings: action.Settings,
+) -> Trajectory:  # fmt: skip
+    """Call the solver on a problem in natural units."""
     if method == "closed_form":
-        if not _has_closed_form(objective, loss, stop):
-            raise ValueError(
-                "method = 'closed_form' needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and "
-                "G = I; and with an endpoint a Hessian without flat directions. Use 'auto'"
-            )
         if objective.drift is not None:
             local = drifting.law(objective, loss)  # type: ignore[arg-type]
-            assert local is not None  # just asked
+            assert local is not None  # the caller has asked
             return riccati.follow(objective, loss, theta, local, "closed_form")
         limit = span if stop is not None and span is not None else objective.horizon
         return closed_form.solve(objective, loss, theta, endpoint=stop, horizon=limit)  # type: ignore[arg-type]
     if method == "riccati":
-        if not affine or stop is not None:
-            raise ValueError("method = 'riccati' needs an affine drift and a free end; use 'action' or 'auto'")
         return riccati.solve(objective, loss, theta, horizon=objective.horizon)  # type: ignore[arg-type]
-    if method == "bvp":
-        result = boundary_value.solve(objective, loss, theta, horizon=span, endpoint=stop)
-    else:
-        settings = action.Settings(steps=steps, rtol=rtol)
-        result = action.solve(objective, loss, theta, horizon=span, endpoint=stop, settings=settings)
-    return _judge(result, throw)
+
+    def resting() -> Trajectory:
+        if method == "bvp":
+            return boundary_value.solve(objective, loss, theta, horizon=span, endpoint=stop)
+        return action.solve(objective, loss, theta, horizon=span, endpoint=stop, settings=settings)
+
+    return resting() if stop is not None else wandering.checked(objective, loss, theta, resting)
 
 
-def value(objective: Objective, loss: Loss, theta0: ArrayLike) -> float:
+def value(
+    objective: Objective,
+    loss: Loss,
+    theta0: ArrayLike,
+    *,
+    max_seconds: float | None = None,
+    max_calls: int | None = None,
+) -> float:
     """Return V(θ₀) = min J, the value function; ±inf where γ = 0 and the resting cost is not zero.
+
+    ``max_seconds`` and ``max_calls`` are those of ``solve``.
 
     Raises:
         ValueError, NoMinimiser, NotConverged: as ``solve``.
@@ -109,25 +172,41 @@ def value(objective: Objective, loss: Loss, theta0: ArrayLike) -> float:
     References:
         Hamilton–Jacobi–Bellman: γV = kL + f·∇V − (η/2)|∇V|²_{G⁻¹}.
     """
-    return solve(objective, loss, theta0).action
+    return solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls).action
 
 
-def optimal_velocity(objective: Objective, loss: Loss, theta0: ArrayLike) -> Array:
+def optimal_velocity(
+    objective: Objective,
+    loss: Loss,
+    theta0: ArrayLike,
+    *,
+    max_seconds: float | None = None,
+    max_calls: int | None = None,
+) -> Array:
     """Return θ̇(0) of the optimum, shape (D,): the learning rule in continuous time.
+
+    ``max_seconds`` and ``max_calls`` are those of ``solve``.
 
     Raises:
         ValueError, NoMinimiser, NotConverged: as ``solve``.
     """
-    return solve(objective, loss, theta0).velocity(0.0)
+    return solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls).velocity(0.0)
+
+
+def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
+    seconds = None if max_seconds is None else _checks.positive("max_seconds", max_seconds)
+    calls = None if max_calls is None else _checks.whole("max_calls", max_calls, low=1)
+    if calls is not None and isinstance(loss, Loss) and loss.calls is None:
+        raise ValueError(f"max_calls = {calls}, but {loss!r} does not count its calls; give max_seconds")
+    return Budget(seconds, calls)
 
 
 def _arguments(
-    objective: Any, loss: Any, theta0: Any, method: str, horizon: Any, endpoint: Any, steps: Any, rtol: Any
+    objective: Any, loss: Any, theta0: Any, method: str, horizon: Any, endpoint: Any, steps: Any, rtol: Any,
+    throw: Any = True,
 ) -> tuple[Array, Array | None, float | None]:
-    if not isinstance(objective, Objective):
-        raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
-    if not isinstance(loss, Loss):
-        raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
+    check_problem(objective, loss, dim=False)
+    _checks.flag("throw", throw)
     _checks.one_of("method", method, METHODS)
     theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
     height = loss.value(theta)
@@ -136,7 +215,7 @@ def _arguments(
     objective.metric_matrix(loss.dim)
     objective.check_dim(loss.dim)
     _checks.positive("rtol", rtol)
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 2):
+    if steps is not None and (not _checks.is_whole(steps) or steps < 2):
         raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
     span = None if horizon is None else _checks.positive("horizon", horizon)
     stop = None

@@ -2,76 +2,131 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.optimize
-from scipy.stats import qmc
 
-from lossnav._checks import Array, NoMinimiser
-from lossnav.losses import Loss, Quadratic
+from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.drifts import Linear
+from lossnav.losses import Loss, Quadratic, budget, differences
 from lossnav.objective import Objective
-from lossnav.trajectory import riccati
+from lossnav.trajectory import multi_start, riccati
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
 
 
-def rest_force(objective: Objective, loss: Loss, theta: Array) -> Array:
-    """Return θ̈ of a path at rest, shape (..., D): ηkG⁻¹∇L + (G⁻¹JᵀG − γ)f (Eq. 99 with a constant metric)."""
-    metric = objective.metric_matrix(loss.dim)
-    pull = objective.eta * objective.k * loss.gradient(theta)
+def rest_force(objective: Objective, slope: Array, theta: Array) -> Array:
+    """Return θ̈ of a path at rest, shape (..., D): ηkG⁻¹∇L + (G⁻¹JᵀG − γ)f (Eq. 99 with a constant metric).
+
+    ``slope`` is ∇L(θ).
+    """
+    pull = objective.eta * objective.k * slope
+    if objective.drift is None and objective.metric is None:
+        return pull
+    metric = objective.metric_matrix(theta.shape[-1])
     if objective.drift is not None:
         drift = objective.drift(theta) @ metric
         pull = pull + np.einsum("...ji,...j->...i", objective.drift.jacobian(theta), drift) - objective.gamma * drift
     return np.linalg.solve(metric, pull[..., None])[..., 0]
 
 
+@dataclass(frozen=True, eq=False)
+class Rests:
+    """What is known about where a path may rest.
+
+    Attributes:
+        points: stationary points of the total force, shape (M, D).
+        lost: points to which the loss was followed downhill without an end, shape (K, D).
+        starts: how many searches that took; 0 if a formula gave the points.
+    """
+
+    points: Array
+    lost: Array
+    starts: int
+
+
 def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
-    """Return the stationary points of the total force that are known or found by multi-start, shape (M, D).
+    """Return the stationary points of the total force that are known or found by ``search``, shape (M, D)."""
+    return search(objective, loss, theta0, seed=seed).points
+
+
+def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Rests:
+    """Return the stationary points of the total force that are known or found by multi-start.
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
-    root search from 48 quasi-random starts around ``theta0`` (so a point far outside may be missed).
+    root search from 49 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed).
     """
-    known = loss.stationary_points()
+    known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
-        return known
-    starts = _starts(theta0, seed)
+        return Rests(known, np.empty((0, dim)), 0)
+    budget.stage("looking for places to rest")
+    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0))
     if known is not None:
         starts = np.concatenate([known, starts])
-    found: list[Array] = []
-    for start in starts:
-        found.extend(_descend(loss, start) if objective.drift is None else [])
-        found.extend(_root(objective, loss, start))
-        if isinstance(loss, Quadratic) and found:
-            break  # the force is affine: one root is all there is
-    return _distinct(found, loss.dim)
+    if isinstance(loss, Quadratic) and isinstance(objective.drift, Linear):
+        starts = starts[:1]  # the force is affine: one root is all there is
+    if objective.drift is None:
+        low = multi_start.minima(loss, starts)
+        found, lost = [low.ends], low.lost
+        if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
+            found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
+    else:
+        lost = np.empty((0, dim))
+
+        def force(x: Array) -> Array:
+            return rest_force(objective, loss.gradient(x), x)
+
+        found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
+    return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts))
 
 
-def targets(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> list[riccati.LocalValue]:
+def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
+    """Return ∂θ̈_i/∂θ_j of a path at rest, shape (..., D, D)."""
+    drift, metric = objective.drift, objective.metric_matrix(loss.dim)
+    assert drift is not None
+
+    def pull(x: Array) -> Array:
+        push = drift(x) @ metric
+        return np.einsum("...ji,...j->...i", drift.jacobian(x), push) - objective.gamma * push
+
+    return np.linalg.solve(
+        metric, objective.eta * objective.k * loss.hessian(theta) + differences.first(pull, theta, 7e-4)
+    )
+
+
+def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
     """Return the local value function at each point in which an optimal path can end, for the linearised problem.
 
     At γ = 0 only the places of lowest resting cost count: J diverges unless that cost is zero, and they overtake the
     others. A quadratic loss whose optimum runs away (γ > 0) gives the model about ``theta0``.
 
+    Args:
+        objective, loss, theta0: the problem.
+        rests: what ``search`` found; None searches.
+
     Raises:
         NoMinimiser: if there is none.
     """
+    rests = rests or search(objective, loss, theta0)
     models = []
-    for point in points(objective, loss, theta0, seed=seed):
+    for point in rests.points:
         try:
             models.append(riccati.local_value(objective, loss, point))
         except NoMinimiser:
-            continue  # a saddle or maximum too sharp for this γ: nothing optimal ends there
+            continue  # a saddle or maximum too sharp for this γ: nothing optimal ends there (of the others, some may)
     ends = [model for model in models if model.growth < 0]
     if not ends and isinstance(loss, Quadratic):
         ends = [riccati.local_value(objective, loss, theta0)]
+        if objective.gamma == 0:
+            raise NotConverged(
+                "at gamma = 0 a path that need not come to rest gives this method no end to aim at; use "
+                "method='riccati'"
+            )
     if not ends:
         raise NoMinimiser(
             "no minimiser was found: the loss has no stationary point in which a path could end near theta0; "
-            "set a horizon, or check that the loss is bounded below"
+            f"{_downhill(loss, rests)}set a horizon, or check that the loss is bounded below and takes its minimum"
         )
     if objective.gamma == 0:
         lowest = min(end.rest for end in ends)
@@ -79,16 +134,20 @@ def targets(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -
     return ends
 
 
-def saddles(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> list[riccati.LocalValue]:
-    """Return the local value function at each saddle or maximum blunt enough for γ that staying there is optimal.
+def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
+    """Return the local value function at each saddle or maximum in which an optimum may end: candidates, no more.
 
-    That needs ω² = γ²/4 + ηkh > 0 in every mode. The law is the linear one with its runaway modes held: the optimum
-    that ends there starts on the stable manifold (at a barrier's top, say), where those modes are not excited.
+    For an optimum to stay there ω² = γ²/4 + ηkh ≥ 0 is needed in every mode, γ > 0 and no drift (here > 0): below that
+    the second variation of staying is negative. It is not enough: where a minimum pulls further down than the
+    linearisation shows, leaving is cheaper up to a larger γ (a pushed front in one dimension, see ``fronts``). So
+    whoever aims at these compares J with that of the paths to the other ends. The law is the linear one with its
+    runaway modes held: a path that ends there starts on the stable manifold (at a barrier's top, say), where those
+    modes are not excited.
     """
     if objective.gamma == 0 or objective.drift is not None:
         return []
     held = []
-    for point in points(objective, loss, theta0, seed=seed):
+    for point in (rests or search(objective, loss, theta0)).points:
         try:
             model = riccati.local_value(objective, loss, point)
         except NoMinimiser:
@@ -102,49 +161,47 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -
     return held
 
 
-def _starts(theta0: Array, seed: int) -> Array:
+def _starts(theta0: Array, seed: int, reach: float = 1.0) -> Array:
+    from scipy.stats import qmc  # here: scipy.stats takes a second to load, and a loss with a formula needs none of it
+
     sampler = qmc.Sobol(len(theta0), seed=seed)
-    size = max(1.0, float(np.max(np.abs(theta0))))
+    size = max(reach, float(np.max(np.abs(theta0))))
     boxes = [theta0 + scale * size * (2 * sampler.random(_PER_SCALE) - 1) for scale in _SCALES]
     return np.concatenate([theta0[None, :], *boxes])
 
 
-def _descend(loss: Loss, start: Array) -> list[Array]:
-    limit = 1e6 * max(1.0, float(np.max(np.abs(start))))
-
-    def watch(x: Array) -> None:
-        if np.max(np.abs(x)) > limit:  # downhill without end: nothing to find here
-            raise StopIteration
-
-    try:
-        result = _minimise(loss, start, "trust-exact", watch)
-    except ValueError:  # where the curvature is negative, scipy's trust-exact can produce a NaN and choke on it
-        result = _minimise(loss, start, "trust-ncg", watch)
-    good = np.all(np.isfinite(result.x)) and np.max(np.abs(result.x)) < limit
-    return [result.x] if good and _flat(loss.gradient(result.x), loss, result.x) else []
-
-
-def _minimise(loss: Loss, start: Array, method: str, watch: Callable[[Array], None]) -> scipy.optimize.OptimizeResult:
-    options = {"gtol": 1e-9, "maxiter": 500, "max_trust_radius": 1e7}
+def _flat(objective: Objective, loss: Loss, found: Array) -> Array:
+    """Return those of the points at which the force vanishes, as far as its own curvature can tell."""
+    if not len(found):
+        return found
     with np.errstate(all="ignore"):
-        return scipy.optimize.minimize(
-            loss.value, start, jac=loss.gradient, hess=loss.hessian, method=method, options=options, callback=watch
-        )
+        size = np.maximum(1.0, np.abs(found).max(axis=1))
+        if objective.drift is not None:
+            curvature = np.abs(loss.hessian(found)).max(axis=(1, 2))
+            force = np.abs(rest_force(objective, loss.gradient(found), found)).max(axis=1)
+            return found[force <= 1e-6 * np.maximum(curvature, 1e-12) * size]
+        # Direction by direction: a slope along a valley's floor is small beside its walls, but not beside its own bend.
+        values, vectors = np.linalg.eigh(loss.hessian(found))
+        force = np.abs(np.einsum("bij,bi->bj", vectors, loss.gradient(found)))
+        noise = 1e-9 * np.abs(np.asarray(loss.value(found))) / size
+        return found[np.all(force <= 1e-6 * np.abs(values) * size[:, None] + noise[:, None], axis=1)]
 
 
-def _root(objective: Objective, loss: Loss, start: Array) -> list[Array]:
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a start in a flat region makes hybr complain; it is dropped
-        result = scipy.optimize.root(lambda x: rest_force(objective, loss, x), start, tol=1e-12)
-    return [result.x] if result.success and _flat(result.fun, loss, result.x) else []
+def _downhill(loss: Loss, rests: Rests) -> str:
+    """Return what the descents that found no end say about the loss, in words."""
+    if not len(rests.lost):
+        return ""
+    with np.errstate(all="ignore"):
+        heights = np.asarray(loss.value(rests.lost))
+    lowest = int(np.argmin(heights))
+    size = float(np.max(np.abs(rests.lost[lowest])))
+    return (
+        f"from {len(rests.lost)} of {rests.starts} starts it falls without end (to {heights[lowest]:.3g} at "
+        f"max |theta_i| = {size:.3g}), as on separable data, where a penalty on theta helps; "
+    )
 
 
-def _flat(slope: Array, loss: Loss, x: Array) -> bool:
-    curvature = float(np.max(np.abs(loss.hessian(x)), initial=0.0))
-    return bool(np.max(np.abs(slope)) <= 1e-6 * max(curvature, 1e-12) * max(1.0, float(np.max(np.abs(x)))))
-
-
-def _distinct(found: list[Array], dim: int) -> Array:
+def _distinct(found: Array, dim: int) -> Array:
     kept: list[Array] = []
     for x in found:
         if all(np.max(np.abs(x - y)) > 1e-4 * max(1.0, float(np.max(np.abs(x)))) for y in kept):

@@ -257,3 +257,32 @@ def test_nearly_flat_valley_is_reported_not_an_overflow():
     assert not traj.converged and "overdamped" in traj.reason
     timed = ln.Objective(gamma=1.0, horizon=20.0)
     np.testing.assert_allclose(ln.value(timed, loss, [1.0]), ln.value(timed, bowl, [1.0]), rtol=1e-8)
+
+
+def test_side_by_side_each_path_ends_where_it_ends_alone():
+    """Of starts that lead to one minimum only one is followed: the rest must be as if each had been."""
+    objective, stop = ln.Objective(gamma=0.3), np.array([0.09, -0.71])
+    camel = ln.losses.Function(
+        lambda x: (4 - 2.1 * x[0] ** 2 + x[0] ** 4 / 3) * x[0] ** 2 + x[0] * x[1] + (4 * x[1] ** 2 - 4) * x[1] ** 2,
+        dim=2,
+    )
+    p = discrete.Problem(objective, camel, 3.0, 49, endpoint=stop)
+    u, rng = np.linspace(0.0, 1.0, 50)[:, None], np.random.default_rng(5)
+    ends = np.array([1.2, -0.3]) * (1 - u) + stop * u
+    starts = ends + np.sin(np.pi * u) * rng.normal(size=(8, 1, 2))
+    together = newton.minimise_all(p, starts)
+    alone = [newton.minimise(p, start) for start in starts]
+    assert all(one.converged and one.definite for one in together + alone)
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one.path, other.path, rtol=0, atol=1e-9)
+    assert 1 < len({round(one.action, 9) for one in alone}) <= len(set(together)) < len(starts)
+
+
+def test_a_step_that_climbs_is_damped_from_the_first():
+    """On a plateau's edge the Hessian is definite and the whole step overshoots: J must fall all the same."""
+    loss = ln.losses.Function(lambda x: np.sqrt(1e-4 + x[0] ** 2), dim=1)
+    p = discrete.Problem(ln.Objective(gamma=0.5, horizon=8.0), loss, 8.0, 64)
+    start = np.full((65, 1), 0.5)
+    first = newton.minimise(p, start, limit=1)
+    assert first.action < p.action(start)
+    assert newton.minimise(p, start).converged

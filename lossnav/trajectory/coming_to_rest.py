@@ -1,0 +1,184 @@
+"""Extremals of an infinite time: to each place of rest, on a grid that is lengthened until they arrive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.losses import Loss, budget
+from lossnav.objective import Objective
+from lossnav.trajectory import newton, stationary
+from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.grids import double, first_steps
+from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
+from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.riccati import LocalValue
+
+_FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
+NO_EXTREMAL = "no extremal from theta0 comes to rest at "
+
+
+def to_rests(
+    objective: Objective, loss: Loss, theta0: Array, cut: float | None, settings: Settings
+) -> Iterator[Trajectory]:
+    """Solve for the extremal to each place of rest, the cheapest first; yield those that do not exist, too.
+
+    Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
+    """
+    rests = stationary.search(objective, loss, theta0)
+    ends = stationary.targets(objective, loss, theta0, rests)
+    probes: list[_Probe] = []
+    missed = True
+    for number, end in enumerate(ends, 1):
+        budget.stage(f"path to rest {number} of {len(ends)}")
+        probe = _towards(objective, loss, theta0, end, cut, [other for other in ends if other is not end])
+        missed = missed and probe.reason.startswith(NO_EXTREMAL)
+        if probe.reason or budget.spent():
+            yield probe.trajectory()
+        else:
+            probes.append(probe)
+    probes.sort(key=lambda probe: probe.action)
+    for rank, probe in enumerate(probes):
+        budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
+        dear = probe.action > probes[0].action + 0.05 * abs(probes[0].action)
+        rough = replace(settings, rtol=max(settings.rtol, _ROUGH)) if dear and rank >= _FULL else settings
+        path = refine(probe.problem, probe.found, rough)
+        yield path if cut is not None or budget.spent() else _still_arriving(path, theta0, probe.problem.horizon)
+    if missed:
+        for saddle in stationary.saddles(objective, loss, theta0, rests):
+            yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
+
+
+def _still_arriving(path: Trajectory, theta0: Array, span: float) -> Trajectory:
+    """Return the path, as no extremal if on a finer grid Newton's method has left for another place of rest.
+
+    Where e^{−γt} has fallen to nothing the terminal value no longer holds a path: its end must be looked at.
+    """
+    place = path.asymptote
+    size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(theta0 - place))))
+    if not np.all(np.isfinite(place)) or float(np.max(np.abs(path(span) - place))) <= 0.05 * size:
+        return path
+    return replace(path, converged=False, reason=NO_EXTREMAL + np.array2string(place, precision=6))
+
+
+@dataclass(frozen=True, eq=False)
+class _Probe:
+    """A first solution on a coarse grid; ``reason`` says why it is none."""
+
+    problem: Problem
+    found: newton.Minimum
+    reason: str = ""
+
+    @property
+    def action(self) -> float:
+        """J, to the accuracy of the grid; where that is infinite, its excess over resting."""
+        action, excess, _ = account(self.problem, self.found.action, self.found.path)
+        return action if math.isfinite(action) else excess
+
+    def trajectory(self) -> Trajectory:
+        """Return it as it is."""
+        traj = trajectory_of(self.problem, self.found, nodes_of(self.problem, self.found))
+        if not self.reason:
+            return replace(traj, converged=False)
+        return replace(traj, converged=False, reason=self.reason, is_minimum=False)
+
+
+def _towards(
+    objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut: float | None, others: list[LocalValue]
+) -> _Probe:
+    """Look for the extremal that comes to rest at ``end``; lengthen the grid until it gets there.
+
+    A path that comes to rest at one of ``others`` first, and leaves it only because the grid ends, is no extremal.
+    """
+    place = end.fixed if end.growth < 0 else end.centre
+    distance = max(float(np.max(np.abs(theta0 - place))), 1e-300)
+    arrived = 1e-4 * max(1.0, float(np.max(np.abs(place))), distance)
+    if end.growth < 0:
+        span = max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
+    else:
+        span = 10 / max(objective.gamma, 2 * end.growth)  # the model is exact: any handover will do
+    span = cut if cut is not None else span
+    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
+    level, start, lengthened = float(loss.value(place)), None, False
+    while True:
+        steps = first_steps(objective, len(theta0), span, fastest)
+        coarse = Problem(objective, loss, span, steps, terminal=end, level=level)
+        if cut is None and end.growth < 0 and objective.gamma * coarse.dt > 1:
+            return _unresolved(coarse, theta0)
+        probe = newton.minimise(coarse, end.follow(theta0, coarse.times) if start is None else start(coarse.times))
+        if budget.spent() or cut is not None or end.growth >= 0:
+            return _Probe(coarse, probe)
+        near = float(np.max(np.abs(probe.path[-1] - place)))
+        given_up = span * -end.growth > 200
+        if near <= 500 * arrived and (probe.converged or not lengthened):  # a coarse grid's own error
+            if given_up or near <= 0.5 * arrived or _arrives(coarse, probe, place, arrived):
+                return _Probe(coarse, probe)
+        elif near <= 500 * arrived or given_up or (probe.converged and _rests(coarse, probe, others)):
+            # A path that only arrives because the grid ends, however long the grid, follows no extremal.
+            return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6))
+        start = _waiting(coarse, probe, span) if probe.converged and near > 500 * arrived else None
+        span, lengthened = 2 * span, True
+
+
+def _arrives(problem: Problem, probe: newton.Minimum, place: Array, arrived: float) -> bool:
+    """Return whether finer grids get as near to the place as is asked."""
+    finer = replace(problem, steps=2 * problem.steps)
+    fine = newton.minimise(finer, double(probe.path), double(probe.curvature))
+    limit = fine.path[-1] + (fine.path[-1] - probe.path[-1]) / 3
+    return bool(np.max(np.abs(limit - place)) <= arrived)
+
+
+def _waiting(problem: Problem, probe: newton.Minimum, wait: float) -> Callable[[Array], Array]:
+    """Return the path with a wait where it is slowest: what a longer grid makes of one that has not arrived."""
+    slowest = int(np.argmin((np.diff(probe.path, axis=0) ** 2).sum(axis=1)))
+    times = np.concatenate([problem.times[: slowest + 1], problem.times[slowest:] + wait])
+    path = np.concatenate([probe.path[: slowest + 1], probe.path[slowest:]])
+    return lambda t: np.stack([np.interp(t, times, column) for column in path.T], axis=1)
+
+
+def _rests(problem: Problem, probe: newton.Minimum, others: list[LocalValue]) -> bool:
+    """Return whether a path comes to rest at one of some stable rests: near it in position and in velocity."""
+    velocity = problem.velocities(probe.path, probe.slope)
+    for other in others:
+        if other.growth < 0:
+            size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))
+            away = np.abs(probe.path - other.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -other.growth
+            if np.min(away) < size:
+                return True
+    return False
+
+
+def _onto_saddle(
+    objective: Objective, loss: Loss, theta0: Array, saddle: LocalValue, cut: float | None, settings: Settings
+) -> Trajectory:
+    """Solve for the extremal that comes to rest at a saddle: only starts on its stable manifold have one."""
+    place = saddle.centre
+    rates = np.linalg.eigvals(saddle.closed).real
+    distance = float(np.max(np.abs(theta0 - place)))
+    arrived = 1e-5 * max(1.0, float(np.max(np.abs(place))))
+    slowest = -float(np.max(rates, initial=-objective.gamma, where=rates < 0))
+    span = cut if cut is not None else (math.log(max(distance / arrived, 1.0)) + 6.0) / slowest
+    steps = first_steps(objective, len(theta0), span, float(np.max(np.abs(rates))))
+    coarse = Problem(objective, loss, span, steps, terminal=saddle, level=float(loss.value(place)))
+    probe = newton.minimise(coarse, saddle.follow(theta0, coarse.times))
+    if not probe.converged or float(np.max(np.abs(probe.path[-1] - place))) > arrived:
+        return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6)).trajectory()
+    return refine(coarse, probe, settings)
+
+
+def _unresolved(problem: Problem, theta0: Array) -> _Probe:
+    """Return no path, and why: the largest grid does not resolve the discount, so it would say nothing."""
+    step = problem.objective.gamma * problem.dt
+    reason = (
+        f"strongly overdamped: {problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, "
+        "which must be < 1; give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
+    )
+    small = replace(problem, steps=2)
+    still = np.repeat(theta0[None], 3, axis=0)
+    slope, bend = problem.loss.gradient(still), problem.loss.hessian(still)
+    return _Probe(small, newton.Minimum(still, small.action(still), math.nan, False, False, 0, slope, bend), reason)

@@ -1,0 +1,382 @@
+r"""Optimal paths that never rest: closed orbits of the Euler–Lagrange equation, and the drift that a loss can hold.
+
+A drift that is no gradient can carry a learner round a closed orbit more cheaply than any rest would be. The orbit
+θ(t + T) = θ(t) solves a boundary-value problem whose period T is unknown. Along every extremal
+
+.. math:: \tfrac{d}{dt}\{\tfrac12|\dot\theta|_G^2-\tfrac12|f|_G^2-\eta kL\}=\gamma\,\dot\theta^\top G(\dot\theta-f),
+
+so that on a closed one, if γ > 0, the *balance* :math:`\oint\dot\theta^\top G(\dot\theta-f)\,dt` is zero. At γ = 0
+there is a closed extremal for each energy, and the same equation singles out the one of least cost per unit of time: it
+says that this cost does not change with T. One problem therefore serves every γ ≥ 0: the balance is imposed besides the
+equation of motion, and an unfolding term μθ̇, which comes out as zero, makes the unknowns as many as the equations.
+The orbit is a trigonometric polynomial, and the equations hold at its nodes (Fourier collocation).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array, NotConverged
+from lossnav.losses import Loss
+from lossnav.objective import Objective
+
+_FIRST_NODES = 33
+_MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
+_MOST_STEPS = 60
+_TAIL = 1e-8
+
+Local = Callable[[Array, Array, float], Array]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cycle:
+    r"""A closed extremal.
+
+    Attributes:
+        objective, loss: the problem; its drift is multiplied by ``strength``.
+        strength: factor on ``objective.drift`` with which the orbit was found; 1 unless it was the unknown.
+        period: T, unit of time.
+        nodes: θ at the times nT/N, shape (N, D), N odd.
+        rate: mean of |θ̇−f|²_G/2η + kL over a period, the undiscounted cost per unit of time.
+        residual: largest residual of the Euler–Lagrange equation at the nodes, and the unfolding term that must be
+            zero, relative to the orbit's size and period.
+        tail: share of the highest third of the modes, relative to the orbit's size: what the nodes do not resolve.
+    """
+
+    objective: Objective
+    loss: Loss
+    strength: float
+    period: float
+    nodes: Array
+    residual: float = math.nan
+    tail: float = math.nan
+    rate: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", float(np.mean(self.cost_rate(self.times))))
+
+    @property
+    def times(self) -> Array:
+        """The nodes' times, shape (N,)."""
+        return np.arange(len(self.nodes)) * self.period / len(self.nodes)
+
+    def position(self, t: ArrayLike) -> Array:
+        """Return θ(t) for any real times, shape (T,) → (T, D)."""
+        return _series(self.nodes, _times(t) / self.period, 0)
+
+    def velocity(self, t: ArrayLike) -> Array:
+        """Return θ̇(t) for any real times, shape (T,) → (T, D)."""
+        return _series(self.nodes, _times(t) / self.period, 1) / self.period
+
+    def cost_rate(self, t: ArrayLike) -> Array:
+        """Return |θ̇−f|²_G/2η + kL at given times, shape (T,)."""
+        theta, objective = self.position(t), self.objective
+        slip = self.velocity(t) - self.strength * _drift(objective, theta)
+        metric = objective.metric_matrix(self.loss.dim)
+        kinetic = np.einsum("...i,ij,...j->...", slip, metric, slip) / (2 * objective.eta)
+        return kinetic + objective.k * np.asarray(self.loss.value(theta))
+
+    @property
+    def action(self) -> float:
+        """J from ``nodes[0]``, round and round; at γ = 0 it is 0 if the rate is, else ±inf."""
+        costs = self.cost_rate(self.times)
+        if self.objective.gamma == 0:
+            standing = self.objective.kinetic(self.nodes, np.zeros_like(self.nodes)) * self.strength**2
+            tiny = 1e-9 * float(np.max(np.abs(costs)) + np.max(standing))
+            return 0.0 if abs(self.rate) <= tiny else math.copysign(math.inf, self.rate)
+        frequency = 2 * np.pi * _order(len(costs)) / self.period
+        return float(np.sum(np.fft.fft(costs) / len(costs) / (self.objective.gamma - 1j * frequency)).real)
+
+    def __repr__(self) -> str:
+        return f"Cycle(period={self.period:.9g}, rate={self.rate:.9g}, strength={self.strength:.9g})"
+
+
+def cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
+    r"""Return the closed extremal near a guess: at γ = 0 one whose cost per unit of time is stationary.
+
+    Only stationarity is solved for. Whether the orbit is better than resting, compare: at γ = 0 its ``rate`` with the
+    cost per unit of time at the minimum of the effective loss, at γ > 0 its ``action`` with what ``ln.solve`` finds.
+
+    Args:
+        objective: with a drift and a constant metric; ``horizon`` is ignored.
+        loss: the landscape.
+        guess: points on a loop in the order in which they are passed, shape (M, D), M ≥ 8, the first not repeated; the
+            drift must help along it. Or another ``Cycle``, of a problem nearby.
+
+    Raises:
+        ValueError: for a problem without drift, a guess of another shape, or one that runs against the drift.
+        NotConverged: if no closed extremal is found near the guess, as where a learner locks in place.
+
+    Example:
+        >>> import numpy as np, lossnav as ln
+        >>> ring = ln.losses.Function(lambda x: ((x**2).sum(-1) - 1) ** 2, dim=2)
+        >>> t = np.arange(16) * np.pi / 8
+        >>> loop = 0.9 * np.stack([np.cos(t), np.sin(t)], axis=1)
+        >>> found = cycle(ln.Objective(drift=ln.drifts.rotation(0.5)), ring, loop)
+        >>> round(found.period / np.pi, 6), round(1 + found.rate, 9)
+        (4.0, 1.0)
+    """
+    return _solve(objective, loss, guess, None)
+
+
+def slow_cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, *, period: float) -> Cycle:
+    r"""Return the closed extremal with a given period; the strength s of the drift s·f is the unknown.
+
+    As the drift weakens towards the threshold at which the learner locks, T → ∞. If the orbit dies on a resting place
+    that still stands (a homoclinic orbit), s(T) tends to the threshold like :math:`e^{-\\lambda T}`, λ the slowest rate
+    of that place: a long period gives it to all digits. If the resting place is born on the orbit (a saddle-node on an
+    invariant circle), s(T) tends to it from above like 1/T², and the place itself says where it is born.
+
+    Args:
+        objective, loss, guess: as ``cycle``; ``guess`` is best a ``Cycle`` whose period is not much shorter.
+        period: T > 0.
+
+    Raises:
+        ValueError, NotConverged: as ``cycle``.
+    """
+    return _solve(objective, loss, guess, _checks.positive("period", period))
+
+
+def _solve(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, period: float | None) -> Cycle:
+    _check(objective, loss)
+    start = _start(objective, loss, guess)
+    if period is not None:
+        return _slowed(start if isinstance(guess, Cycle) else _first(start, period), period)
+    try:
+        return _resolved(start, True)
+    except NotConverged:
+        if isinstance(guess, Cycle):
+            raise
+    return _eased(start)
+
+
+def _first(start: Cycle, period: float) -> Cycle:
+    """Return a cycle of that period, or a half, a quarter, … of it: where the drift is strong, orbits are round."""
+    for part in 2.0 ** np.arange(10):
+        if period / part > 2 * start.period and part < 2**9:
+            continue
+        try:
+            return _resolved(_hurry(start, period / part), False)
+        except NotConverged as error:
+            last = error
+    raise last
+
+
+def _slowed(start: Cycle, period: float) -> Cycle:
+    """Return the cycle of a longer period, in as few steps as work."""
+    if period < 2.1 * start.period:
+        try:
+            return _resolved(_wait(start, period), False)
+        except NotConverged:
+            if abs(math.log(period / start.period)) < 0.1:
+                raise
+    return _slowed(_slowed(start, math.sqrt(period * start.period)), period)
+
+
+def _eased(start: Cycle) -> Cycle:
+    """Return the cycle by way of stronger drifts, whose orbits are rounder: come down from there in small steps."""
+    for strong in (2.0, 4.0):
+        try:
+            found = _resolved(replace(start, strength=strong, period=start.period / strong), True)
+            for strength in np.geomspace(strong, 1.0, 2 + round(6 * math.log2(strong)))[1:]:
+                found = _resolved(replace(found, strength=float(strength)), True)
+            return found
+        except NotConverged as error:
+            last = error
+    raise last
+
+
+def _resolved(start: Cycle, clock: bool) -> Cycle:
+    """Solve on ever more nodes until they resolve the orbit."""
+    count = max(len(start.nodes), _FIRST_NODES)
+    while True:
+        start = _newton(_resampled(start, count), clock)
+        if start.tail <= _TAIL:
+            return start
+        count = 2 * count - 1
+        if count * start.loss.dim > _MOST_UNKNOWNS:
+            raise NotConverged(
+                f"no closed extremal: {len(start.nodes)} nodes do not resolve it (tail {start.tail:.3g}); "
+                "give a better guess, a stronger drift or a shorter period"
+            )
+
+
+def _newton(start: Cycle, clock: bool) -> Cycle:
+    """Return the solution near ``start`` on its nodes; the period is unknown if ``clock``, else the strength."""
+    objective, loss, (count, dim) = start.objective, start.loss, start.nodes.shape
+    size = float(np.max(np.ptp(start.nodes, axis=0)))
+    metric = objective.metric_matrix(dim)
+    first, second = _differentiation(count)
+    total = count * dim
+
+    def unpack(factor: float) -> tuple[float, float]:
+        return (start.period * factor, start.strength) if clock else (start.period, start.strength * factor)
+
+    def local(place: Array, speed: Array, factor: float) -> Array:
+        """Return θ'' and the balance's integrand at each node, shape (N, D+1), in units of size and period."""
+        period, strength = unpack(factor)
+        theta, rate = size * place, size / period * speed
+        bend = acceleration(objective, loss, metric, theta, rate, strength) * period**2 / size
+        slip = (rate - strength * _drift(objective, theta)) * period / size
+        return np.concatenate([bend, np.einsum("ni,ij,nj->n", speed, metric, slip)[:, None]], axis=1)
+
+    place = start.nodes / size
+    along = first[0] @ place / np.linalg.norm(first[0] @ place)
+    anchor = place[0].copy()
+
+    def residual(place: Array, factor: float, unfold: float) -> Array:
+        speed = first @ place
+        terms = local(place, speed, factor)
+        gaps = second @ place - terms[:, :dim] - unfold * speed
+        return np.concatenate([gaps.ravel(), [np.mean(terms[:, dim]), along @ (place[0] - anchor)]])
+
+    def jacobian(place: Array, factor: float, unfold: float) -> Array:
+        speed, at = first @ place, np.arange(count)
+        matrix = np.zeros((total + 2, total + 2))
+        blocks, balance = matrix[:total, :total].reshape(count, dim, count, dim), matrix[total, :total]
+        for j in range(dim):
+            tilt = 1e-5 * np.eye(dim)[j]
+            by_place = (local(place + tilt, speed, factor) - local(place - tilt, speed, factor)) / 2e-5
+            by_speed = (local(place, speed + tilt, factor) - local(place, speed - tilt, factor)) / 2e-5
+            blocks[:, j, :, j] += second - unfold * first
+            blocks[at, :, at, j] -= by_place[:, :dim]
+            blocks[:, :, :, j] -= by_speed[:, :dim, None] * first[:, None, :]
+            balance[j::dim] = (by_place[:, dim] + first.T @ by_speed[:, dim]) / count
+        ahead, behind = local(place, speed, factor + 1e-6), local(place, speed, factor - 1e-6)
+        change = (ahead - behind) / 2e-6
+        matrix[:total, total], matrix[total, total] = -change[:, :dim].ravel(), np.mean(change[:, dim])
+        matrix[:total, total + 1] = -speed.ravel()
+        matrix[total + 1, :dim] = along
+        return matrix
+
+    state, gap, length = (place, 1.0, 0.0), residual(place, 1.0, 0.0), math.inf
+    for _ in range(_MOST_STEPS):
+        try:
+            step = np.linalg.solve(jacobian(*state), -gap)
+        except np.linalg.LinAlgError:
+            break
+        share = 1.0
+        while True:
+            trial = (state[0] + share * step[:total].reshape(count, dim), state[1] + share * step[-2],
+                     state[2] + share * step[-1])  # fmt: skip
+            with np.errstate(all="ignore"):
+                after = residual(*trial) if trial[1] > 0.05 else np.full_like(gap, math.inf)
+            if np.linalg.norm(after) < np.linalg.norm(gap) or share < 1e-4:
+                break
+            share /= 2
+        previous, length = length, share * float(np.max(np.abs(step)))
+        if share < 1e-4 or (length < 1e-9 and length >= previous):
+            break  # no way down, or rounding is reached
+        state, gap = trial, after
+        if length < 1e-12:
+            break
+    period, strength = unpack(state[1])
+    scale = float(np.max(np.abs(second @ state[0])))
+    missed = max(float(np.max(np.abs(gap))) / scale, abs(state[2]))
+    if not missed < 1e-7:
+        raise NotConverged(
+            f"no closed extremal was found near the guess (residual {missed:.3g}); the learner may lock in place here: "
+            "come from a stronger drift, with the cycle found there as guess"
+        )
+    return Cycle(objective, loss, float(strength), float(period), size * state[0], missed, _tail(state[0]))
+
+
+def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
+    if isinstance(guess, Cycle):
+        return replace(guess, objective=objective, loss=loss)
+    loop = _checks.array("guess", guess, shape=(None, loss.dim))
+    if len(loop) < 8:
+        raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
+    slope = _series(loop, np.arange(len(loop)) / len(loop), 1)
+    metric, drift = objective.metric_matrix(loss.dim), _drift(objective, loop)
+    length = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, slope)))
+    helped = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, drift)))
+    if not helped > 1e-9 * math.sqrt(length) * float(np.max(np.abs(drift))):
+        raise ValueError(f"guess is a loop along which the drift's circulation is {helped:.3g}, but it must be > 0")
+    return Cycle(objective, loss, 1.0, length / helped, loop)  # at this pace the balance holds
+
+
+def _hurry(start: Cycle, period: float) -> Cycle:
+    return replace(start, period=period, strength=start.strength * start.period / period)
+
+
+def _wait(start: Cycle, period: float) -> Cycle:
+    """Return an orbit with a longer period: it stays longer where it is slowest."""
+    if period <= start.period:
+        return replace(start, period=period)
+    fine = np.linspace(0.0, start.period, 4 * len(start.nodes) + 1)
+    slowest = float(fine[np.argmin(np.linalg.norm(start.velocity(fine), axis=1))])
+    count = 2 * math.ceil(len(start.nodes) / 2 * period / start.period) + 1
+    t = np.arange(count) * period / count
+    moved = np.where(t <= slowest, t, np.maximum(t - (period - start.period), slowest))
+    return replace(start, period=period, nodes=start.position(moved))
+
+
+def _resampled(start: Cycle, count: int) -> Cycle:
+    return replace(start, nodes=_series(start.nodes, np.arange(count) / count, 0))
+
+
+def _order(count: int) -> Array:
+    """Return the modes' numbers as ``np.fft`` orders them; the highest of an even count, which has no slope, is 0."""
+    order = np.fft.fftfreq(count, 1 / count)
+    return np.where(2 * np.abs(order) < count, order, 0.0)
+
+
+def _series(nodes: Array, phase: Array, derivative: int) -> Array:
+    """Return the trigonometric interpolant of equidistant nodes, shape (N, D), at phases of any shape."""
+    order = _order(len(nodes))
+    waves = np.exp(2j * np.pi * phase[..., None] * order) * (2j * np.pi * order) ** derivative
+    return (waves @ np.fft.fft(nodes, axis=0) / len(nodes)).real
+
+
+def _differentiation(count: int) -> tuple[Array, Array]:
+    """Return the matrices of the first and second derivative by the phase, shape (N, N) each, N odd."""
+    turn = 2j * np.pi * _order(count)[:, None]
+    modes = np.fft.fft(np.eye(count), axis=0)
+    return np.fft.ifft(turn * modes, axis=0).real, np.fft.ifft(turn**2 * modes, axis=0).real
+
+
+def _tail(place: Array) -> float:
+    modes = np.abs(np.fft.fft(place, axis=0)) / len(place)
+    high = np.abs(_order(len(place))) > len(place) / 3
+    return float(np.sum(modes[high]))
+
+
+def _times(t: ArrayLike) -> Array:
+    times = _checks.array("t", t)
+    if times.ndim > 1:
+        raise ValueError(f"t = {_checks.shown(t)}, but it must be a number or a 1-D array of times")
+    return times
+
+
+def _check(objective: Objective, loss: Loss) -> None:
+    if not isinstance(objective, Objective):
+        raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
+    if objective.drift is None:
+        raise ValueError("objective.drift = None, but without a drift no closed path is optimal")
+    objective.metric_matrix(loss.dim)
+    objective.check_dim(loss.dim)
+
+
+def _drift(objective: Objective, theta: Array) -> Array:
+    assert objective.drift is not None  # asked by _check
+    return objective.drift(theta)
+
+
+def acceleration(
+    objective: Objective, loss: Loss, metric: Array, theta: Array, velocity: Array, strength: float
+) -> Array:
+    """Return θ̈ of an extremal with the drift s·f and a constant metric, shape (N, D) (Eq. 99)."""
+    assert objective.drift is not None
+    jacobian, slip = strength * objective.drift.jacobian(theta), velocity - strength * objective.drift(theta)
+    # G(θ̈ − Jθ̇) = γGv − JᵀGv + ηk∇L with v = θ̇ − f
+    pull = objective.eta * objective.k * loss.gradient(theta) - np.einsum("nji,nj->ni", jacobian, slip @ metric)
+    return np.einsum("nij,nj->ni", jacobian, velocity) + objective.gamma * slip + np.linalg.solve(metric, pull.T).T

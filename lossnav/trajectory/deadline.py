@@ -1,0 +1,86 @@
+"""Extremals of a finite time, free or fixed at the end: starts through every rest and along the drift, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.integrate
+
+from lossnav._checks import Array
+from lossnav.losses import budget
+from lossnav.trajectory import newton, stationary
+from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.grids import first_steps
+from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.result import Trajectory
+
+# How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
+# of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
+_FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
+
+
+def from_starts(problem: Problem, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
+    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid."""
+    objective, loss = problem.objective, problem.loss
+    first = first_steps(objective, len(theta0), problem.horizon)
+    problem = replace(problem, steps=min(settings.steps or first, first))
+    free = replace(objective, horizon=math.inf)
+    via = list(stationary.points(free, loss, theta0))
+    budget.stage(f"paths from {1 + len(via)} starts")
+    u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
+    if problem.endpoint is not None:
+        starts: list[Array] = [theta0 + u * (problem.endpoint - theta0)]
+        starts += [_through(theta0, point, problem.endpoint, u) for point in via]
+    else:
+        starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
+        starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
+        starts += _carried(problem, theta0)
+    for found in _unlike(newton.minimise_all(problem, np.array(starts))):
+        yield refine(problem, found, settings)
+
+
+def _carried(problem: Problem, theta0: Array) -> list[Array]:
+    """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
+
+    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.
+    """
+    drift, objective = problem.objective.drift, problem.objective
+    if drift is None:
+        return []
+    pull = objective.eta * objective.k * np.linalg.inv(objective.metric_matrix(len(theta0)))
+    size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
+
+    def left(_: float, x: Array) -> float:
+        return size - float(np.max(np.abs(x)))
+
+    left.terminal = True  # type: ignore[attr-defined]
+    found = []
+    for speed, share in _FLOWS:
+
+        def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
+            return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
+
+        way = scipy.integrate.solve_ivp(
+            flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
+        )
+        if way.status == 0 and np.all(np.isfinite(way.y)):
+            found.append(way.y.T)
+    return found
+
+
+def _unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
+    """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
+    kept: list[newton.Minimum] = []
+    for one in dict.fromkeys(found):  # what came together shares its end
+        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
+        twins = (other for other in kept if other.converged == one.converged)
+        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
+            kept.append(one)
+    return kept
+
+
+def _through(theta0: Array, middle: Array, stop: Array, u: Array) -> Array:
+    return np.where(u < 0.5, theta0 + 2 * u * (middle - theta0), middle + (2 * u - 1) * (stop - middle))

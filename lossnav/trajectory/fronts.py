@@ -1,0 +1,281 @@
+r"""When to leave a local minimum: the two thresholds of γ, which are speeds of travelling fronts (ours).
+
+One parameter, no drift, κ = ηk/G. An optimal path obeys :math:`\ddot\theta - \gamma\dot\theta = \kappa L'(\theta)`. The
+profile of a front u(x − st) of :math:`u_t = u_{xx} - \kappa L'(u)` obeys u″ + su′ = κL′(u): read against its direction
+of motion it is the same equation, with γ for the speed s. So the learner leaves the shallow well for γ below the speed
+at which the deep phase invades the shallow one, and it divides the line at the barrier, as gradient descent does, from
+the largest speed on at which a well's phase invades the unstable state at the barrier.
+
+References: Fisher 1937, Kolmogorov, Petrovsky & Piskunov 1937, Aronson & Weinberger 1978 (fronts); Skiba 1978,
+Kiseleva & Wagener 2010 (indifference points).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.integrate
+import scipy.optimize
+
+from lossnav import _checks
+from lossnav._checks import Array, NotConverged
+from lossnav.losses import Loss
+from lossnav.objective import Objective, check_problem
+from lossnav.trajectory import modes, stationary
+from lossnav.trajectory.manifold import Branch, branch, edge_speed
+
+Span = tuple[float, float]
+
+_SCAN = 2001  # samples of L′ in which sign changes are looked for
+_EQUAL = 1e-12  # a difference of depths below this part of the ways up and down counts as none
+
+
+@dataclass(frozen=True)
+class Wells:
+    """Two neighbouring minima with one barrier between; of two equally deep ones the right one is called deep.
+
+    Attributes:
+        shallow, barrier, deep: their places.
+        drop: L(shallow) − L(deep) ≥ 0, exactly 0 for equal depths.
+    """
+
+    shallow: float
+    barrier: float
+    deep: float
+    drop: float
+
+
+@dataclass(frozen=True)
+class Discounts:
+    """The thresholds of a quartic in closed form: see ``heteroclinic_discount`` and ``barrier_discount``.
+
+    Attributes:
+        heteroclinic: γ_het, unit 1/time.
+        barrier: γ_bar.
+        pushed: whether γ_bar exceeds 2√(κ|h_b|), what the linearisation at the barrier says.
+    """
+
+    heteroclinic: float
+    barrier: float
+    pushed: bool
+
+
+def heteroclinic_discount(objective: Objective, loss: Loss, *, span: Span | None = None) -> float:
+    """Return γ_het: crossing from the shallower of two wells to the deeper is optimal if and only if γ < γ_het.
+
+    It is the speed at which the deep phase invades the shallow one. At γ_het an orbit leaves the shallow minimum and
+    comes to rest in the deep one: the unstable manifold of the former meets the stable manifold of the latter, an
+    *indifference–attractor bifurcation*. Below it crossing is optimal from every start on the shallow side; above it
+    staying is, from the shallow minimum and a neighbourhood of it. The statement needs L′ < 0 left of both minima and
+    L′ > 0 right of both, so that nothing draws the path elsewhere. 0 for equal depths: with any discount staying at
+    the minimum is then optimal. ``objective.gamma`` is not used.
+
+    Args:
+        objective: η, k and the metric; infinite horizon, no drift.
+        loss: of dimension 1.
+        span: (low, high) within which the wells lie, and within which the statement then holds; None asks the loss for
+            its stationary points, or searches for them about 0 in a box of size 10.
+
+    Returns:
+        γ_het ≥ 0, unit 1/time, good to about 1e-11 of √(κL″) for a smooth loss with exact derivatives.
+
+    Raises:
+        ValueError: unless the loss is one-dimensional with exactly two minima, one maximum between them, and no other
+            stationary point.
+    """
+    stiffness = one_dimensional(objective, loss)
+    found = wells(objective, loss, span)
+    if found.drop == 0:
+        return 0.0
+    unit = _pulled(loss, stiffness, found.barrier)
+
+    def gap(speed: float) -> float:
+        return _meeting(loss, stiffness, speed * unit, found.shallow, found.deep, found.barrier) / unit
+
+    return unit * _root(gap, 0.0)
+
+
+def barrier_discount(objective: Objective, loss: Loss, *, span: Span | None = None) -> float:
+    """Return γ_bar: from this γ on the indifference point (Skiba point) of two wells is the barrier itself.
+
+    For γ ≥ γ_bar neither the orbit into the deep minimum nor the one into the shallow minimum, followed back, passes
+    the barrier b: the optimal learner then divides the line as gradient descent does. Each fails to pass from the
+    speed on at which its well's phase invades the unstable state b; γ_bar is the larger of the two. (For a quartic
+    that is always the deep one's.) Always γ_bar ≥ 2√(κ|h_b|), h_b = L″(b), the *pulled* speed; equality holds if, in
+    both wells, |L′(θ)/(θ − b)| ≤ |h_b| between b and the minimum (the KPP condition; sufficient, not necessary).
+    Above it the front is *pushed*, and its profile leaves b along the fast eigendirection. ``objective.gamma`` is not
+    used.
+
+    Args, Raises: as for ``heteroclinic_discount``.
+    """
+    stiffness = one_dimensional(objective, loss)
+    found = wells(objective, loss, span)
+    return max(_invasion(loss, stiffness, found.barrier, end) for end in (found.shallow, found.deep))
+
+
+def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = None) -> Discounts:
+    """Return both thresholds of a quartic in closed form.
+
+    For L′ = 4A(θ − m)(θ − b)(θ − p), p the deeper minimum, and c = √(2κA) the path θ̇ = −c(θ − x)(θ − y) solves the
+    Euler–Lagrange equation for (x, y) = (m, p) at γ_het = c|m + p − 2b|, and for (b, p) at c(|p − b| + 2|b − m|). The
+    latter is γ_bar if |p − b| > 2|b − m| (pushed); otherwise γ_bar = 2√(κ|h_b|), with h_b = −4A|p − b||b − m|.
+
+    Args: as for ``heteroclinic_discount``.
+
+    Raises:
+        ValueError: as there, and if L′ is not a cubic with these roots.
+    """
+    stiffness = one_dimensional(objective, loss)
+    found = wells(objective, loss, span)
+    m, b, p = found.shallow, found.barrier, found.deep
+    rise, fall = abs(b - m), abs(p - b)
+    four_a = -float(loss.hessian([b])[0, 0]) / (rise * fall)
+    theta = np.linspace(m + (m - b) / 2, p + (p - b) / 2, 15)[:, None]
+    cubic = four_a * (theta - m) * (theta - b) * (theta - p)
+    if not np.allclose(loss.gradient(theta), cubic, rtol=0, atol=1e-6 * float(np.max(np.abs(cubic)))):
+        raise ValueError(f"loss = {_checks.shown(loss)} is not of degree four, but the closed form holds for quartics")
+    speed = math.sqrt(stiffness * four_a / 2)
+    pushed = fall > 2 * rise
+    linear = 2 * math.sqrt(stiffness * four_a * rise * fall)
+    return Discounts(speed * (fall - rise), speed * (fall + 2 * rise) if pushed else linear, pushed)
+
+
+def wells(objective: Objective, loss: Loss, span: Span | None = None) -> Wells:
+    """Return the two wells of a one-dimensional loss and the barrier between them, or raise ValueError."""
+    places = _stationary(objective, loss, span)
+    curvatures = [float(loss.hessian([x])[0, 0]) for x in places]
+    minima = [x for x, h in zip(places, curvatures, strict=True) if h > 0]
+    if len(places) != 3 or len(minima) != 2 or not curvatures[1] < 0:
+        where = f" within span = {span}" if span is not None else ""
+        raise ValueError(
+            f"loss = {_checks.shown(loss)} has minima at {[float(f'{x:.6g}') for x in minima]} among {len(places)} "
+            f"stationary points{where}, but it must have exactly two, one maximum of negative curvature between "
+            "them, and no other stationary point (span = (low, high) says where to look)"
+        )
+    left, barrier, right = places
+    up, down = (_climb(loss, end, barrier) for end in (left, right))
+    drop = down - up
+    if abs(drop) <= _EQUAL * (up + down):
+        drop = 0.0
+    return Wells(left, barrier, right, drop) if drop >= 0 else Wells(right, barrier, left, -drop)
+
+
+def arrive(loss: Loss, stiffness: float, gamma: float, minimum: float, edge: float) -> Branch:
+    """Return the orbit that comes to rest in ``minimum`` from the side of ``edge``."""
+    return branch(loss, stiffness, gamma, minimum, edge, _arriving(loss, stiffness, gamma, minimum))
+
+
+def passes_barrier(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: float) -> bool:
+    """Say whether the orbit into ``minimum``, followed back, is on the other side of the barrier at some time."""
+    pulled = _pulled(loss, stiffness, barrier)
+    return gamma < pulled or _lead(loss, stiffness, gamma, barrier, minimum) < 0
+
+
+def one_dimensional(objective: Objective, loss: Loss) -> float:
+    """Return κ = ηk/G for a one-dimensional problem without drift and deadline, or raise ValueError."""
+    check_problem(objective, loss, dim=False)
+    if loss.dim != 1:
+        raise ValueError(f"loss = {loss!r} has dim = {loss.dim}, but the phase plane needs 1: see losses.Section")
+    if objective.drift is not None or math.isfinite(objective.horizon):
+        raise ValueError("objective must have no drift and an infinite horizon here")
+    return objective.eta * objective.k / float(objective.metric_matrix(1)[0, 0])
+
+
+def _invasion(loss: Loss, stiffness: float, barrier: float, minimum: float) -> float:
+    """Return the least speed at which the phase at ``minimum`` invades the unstable one at ``barrier``."""
+    pulled = _pulled(loss, stiffness, barrier)
+    if _lead(loss, stiffness, pulled, barrier, minimum) >= 0:
+        return pulled
+    return pulled * _root(lambda speed: _lead(loss, stiffness, speed * pulled, barrier, minimum), 1.0)
+
+
+def _lead(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: float) -> float:
+    """Return by how much, halfway, the fast orbit out of the barrier leads the orbit into the minimum (γ ≥ pulled).
+
+    The lead grows with γ. Followed back, an orbit with less speed than the fast one ends in the barrier along the slow
+    eigendirection, one with more passes it. Halfway both are smooth; at the barrier itself the speed of one that
+    passes vanishes like a power of its lead, from which no root could be read off.
+    """
+    halfway = (barrier + minimum) / 2
+    return _meeting(loss, stiffness, gamma, barrier, minimum, halfway) / (gamma * abs(halfway - barrier))
+
+
+def _meeting(loss: Loss, stiffness: float, gamma: float, origin: float, end: float, place: float) -> float:
+    """Return by how much the fast orbit out of ``origin`` is faster at ``place`` than the one into ``end``."""
+    square = gamma**2 / 4 + stiffness * float(loss.hessian([origin])[0, 0])
+    out = math.sqrt(max(square, 0.0)) + gamma / 2
+    leaving = edge_speed(loss, stiffness, gamma, origin, place, out)
+    return leaving - edge_speed(loss, stiffness, gamma, end, place, _arriving(loss, stiffness, gamma, end))
+
+
+def _arriving(loss: Loss, stiffness: float, gamma: float, minimum: float) -> float:
+    """Return the negative eigenvalue at a minimum."""
+    return -float(modes.slow_rate(loss.hessian([minimum])[0], stiffness, gamma)[0])
+
+
+def _root(increasing: Callable[[float], float], low: float) -> float:
+    """Return the root above ``low`` of an increasing function of a dimensionless γ, ``low`` if it is not negative."""
+    if increasing(low) >= 0:
+        return low
+    high = max(2 * low, 1.0)
+    while increasing(high) <= 0:
+        low, high = high, 2 * high
+        if not math.isfinite(high):
+            raise NotConverged("no discount rate was found at which the orbit stalls: the loss is too steep")
+    return float(scipy.optimize.brentq(increasing, low, high, xtol=1e-14, rtol=1e-13))
+
+
+def _climb(loss: Loss, minimum: float, barrier: float) -> float:
+    """Return L(barrier) − L(minimum) from L′, which an offset of L cannot spoil."""
+    way = barrier - minimum
+
+    def slope(part: float) -> float:
+        return way * float(loss.gradient(np.array([minimum + part * way]))[0])
+
+    # With full_output quad reports instead of warning; rounding keeps shallow wells from 1e-13, which does no harm.
+    height, error, *_ = scipy.integrate.quad(slope, 0.0, 1.0, epsabs=0.0, epsrel=1e-13, limit=200, full_output=1)
+    if not error <= 1e-6 * abs(height):
+        raise NotConverged(f"the height of {loss!r} between {minimum:g} and {barrier:g} could not be summed")
+    return float(height)
+
+
+def _stationary(objective: Objective, loss: Loss, span: Span | None) -> list[float]:
+    """Return the stationary points in ascending order, those that were searched for polished."""
+    if span is None:
+        found = np.sort(stationary.points(objective, loss, np.zeros(1))[:, 0])
+        return [_polished(loss, float(x), found) for x in found]
+    if len(_checks.sequence("span", span, "two numbers")) != 2:
+        raise ValueError(f"span = {_checks.shown(span)}, but it must be (low, high)")
+    low, high = (_checks.finite("span", edge) for edge in span)
+    if not low < high:
+        raise ValueError(f"span = {span}, but it must be (low, high) with low < high")
+    theta = np.linspace(low, high, _SCAN)
+    slope = loss.gradient(theta[:, None])[:, 0]
+    places = [float(x) for x in theta[slope == 0]]
+    for i in np.flatnonzero(slope[:-1] * np.sign(slope[1:]) < 0):
+        root = scipy.optimize.brentq(
+            lambda part, i=i: float(loss.gradient([theta[i] + part * (theta[i + 1] - theta[i])])[0]), 0.0, 1.0,
+            xtol=1e-15, rtol=1e-14,
+        )  # fmt: skip
+        places.append(float(theta[i] + root * (theta[i + 1] - theta[i])))
+    return sorted(places)
+
+
+def _polished(loss: Loss, place: float, others: Array) -> float:
+    """Return ``place`` after Newton steps, unless they lead away from it (a flat or a double root)."""
+    apart = np.abs(others - place)
+    near = 1e-3 * float(np.min(apart[apart > 0], initial=math.inf))
+    polished = place
+    for _ in range(3):
+        curvature = float(loss.hessian([polished])[0, 0])
+        if curvature != 0:
+            polished -= float(loss.gradient([polished])[0]) / curvature
+    return polished if abs(polished - place) < near else place
+
+
+def _pulled(loss: Loss, stiffness: float, barrier: float) -> float:
+    """Return 2√(κ|h_b|): below it orbits spiral around the barrier."""
+    return 2 * math.sqrt(-stiffness * float(loss.hessian([barrier])[0, 0]))

@@ -1,0 +1,110 @@
+"""Finer grids: the one that is asked for, or doubling with Romberg's extrapolation until the result stands still."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from lossnav._checks import Array
+from lossnav.losses import budget
+from lossnav.trajectory import newton
+from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.grids import double, most_steps
+from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
+from lossnav.trajectory.result import Trajectory
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``."""
+
+    steps: int | None = None
+    rtol: float = 1e-8
+
+
+def _every_second(nodes: Nodes) -> Nodes:
+    return replace(nodes.map(lambda part: part[::2]), times=nodes.times[::2])
+
+
+def refine(problem: Problem, found: newton.Minimum, settings: Settings) -> Trajectory:
+    """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
+    if settings.steps is None:
+        return _romberg(problem, found, settings.rtol)
+    while settings.steps != problem.steps and not budget.spent():
+        steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
+        finer = replace(problem, steps=steps)
+        problem, found = finer, newton.minimise(finer, *_resample(problem, found, finer))
+    nodes = nodes_of(problem, found)
+    if problem.steps % 2 or budget.spent():
+        return trajectory_of(problem, found, nodes)
+    half = replace(problem, steps=problem.steps // 2)
+    coarse = newton.minimise(half, found.path[::2], found.curvature[::2] if found.converged else None)
+    if not coarse.converged:
+        return trajectory_of(problem, found, nodes)
+    limit = _every_second(nodes).beyond(nodes_of(half, coarse), 2)
+    return trajectory_of(problem, found, limit, error=abs(limit.action - found.action))
+
+
+def _romberg(problem: Problem, found: newton.Minimum, rtol: float) -> Trajectory:
+    """Double the grid until Romberg's extrapolation stands still.
+
+    The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
+    the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
+    """
+    dim = found.path.shape[1]
+    coarse = older = nodes_of(problem, found)
+    before: Nodes | None = None
+    size = math.inf
+    good, last = found.converged, math.inf
+    while True:
+        finer = replace(problem, steps=2 * problem.steps)
+        path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
+        budget.stage(f"{finer.steps:,} steps")
+        now = newton.minimise(finer, double(path), double(found.curvature) if found.converged else None)
+        if budget.spent() and not now.converged:
+            return trajectory_of(problem, found, coarse)
+        fine = nodes_of(finer, now)
+        limit = _every_second(fine).beyond(coarse, 2)
+        shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
+        if before is None:
+            change, error = math.inf, math.nan
+        else:
+            jump = abs(limit.action - older.action)
+            change = max(
+                jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
+                float(np.max(np.abs(limit.path[::2] - older.path))) / max(1.0, float(np.max(np.abs(limit.path)))),
+            )
+            series = 3.3 < size / max(shift, 1e-300) < 4.8
+            change, error = (change / 15, jump / 15) if series else (change, jump)
+            if change <= rtol and series:
+                correction = _every_second(limit).beyond(older, 4)
+                limit = Nodes(
+                    limit.times,
+                    correction.action,
+                    *(
+                        whole + double(better - whole[::2])
+                        for whole, better in (
+                            (limit.path, correction.path),
+                            (limit.velocity, correction.velocity),
+                            (limit.slope, correction.slope),
+                        )
+                    ),
+                )
+        lost = before is not None and not (good and now.converged)
+        rounding = change < 1e-10 and change > last / 2  # no grid will do better
+        if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
+            return trajectory_of(finer, now, limit, change, rtol, error)
+        before, older, size, last = coarse, limit, shift, change
+        problem, found, coarse, good = finer, now, fine, now.converged
+
+
+def _resample(problem: Problem, found: newton.Minimum, other: Problem) -> tuple[Array, Array | None]:
+    """Return path and curvature on another grid of the same span: a start for Newton."""
+    if found.converged and problem.steps >= 8:
+        curvature = CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))(other.times)
+        return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
+    old, new = np.linspace(0.0, 1.0, len(found.path)), np.linspace(0.0, 1.0, other.steps + 1)
+    return np.stack([np.interp(new, old, column) for column in found.path.T], axis=1), None

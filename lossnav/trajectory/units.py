@@ -1,0 +1,217 @@
+r"""Natural units: every solver sees a problem with η = k = 1, unit curvature and lengths of order one.
+
+With :math:`t=\tau t'`, :math:`\theta=\lambda\theta'`, G = mG′ and :math:`J=jJ'`, :math:`j=\lambda^2m/\tau\eta`, the
+objective keeps its form with η′ = k′ = 1, γ′ = γτ, f′ = τf/λ and :math:`L'=(\eta k\tau^2/\lambda^2m)\,L`. The time is
+:math:`\tau=(\eta kh/m+|J|^2)^{-1/2}` with h the curvature (else 1/γ, else the deadline). τ, λ and m are powers of two:
+times and parameters keep all their digits. Tolerances in the solvers may then be absolute.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav._checks import Array
+from lossnav.drifts import Drift, Linear
+from lossnav.losses import Function, Loss, Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory.result import Trajectory
+
+_NEAR = 3  # binary orders within which the user's own unit of θ is as good as the natural one
+_WIDE = 6  # the same for time, metric, η and k, which the solvers feel less
+_UNKNOWN = 10  # the same for all, if the landscape has no formula and its scales are guessed from samples
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of time, of θ, of the metric and of J, in the user's units."""
+
+    time: float
+    length: float
+    mass: float
+    cost: float
+
+    def objective(self, objective: Objective) -> Objective:
+        """Return the dimensionless objective."""
+        metric = None if objective.metric is None else objective.metric / self.mass
+        drift: Drift | None = None
+        if isinstance(objective.drift, Linear):
+            dim = objective.drift.dim or 1
+            matrix = objective.drift.matrix(dim) * self.time
+            offset = objective.drift.offset(dim) * (self.time / self.length)
+            scalar = objective.drift.dim is None
+            drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
+        elif objective.drift is not None:
+            drift = _Drift(objective.drift, self.time, self.length)
+        horizon = self.span(objective.horizon)
+        return Objective(gamma=objective.gamma * self.time, metric=metric, drift=drift, horizon=horizon)
+
+    def loss(self, loss: Loss, objective: Objective) -> Loss:
+        """Return the dimensionless loss, of the same kind where the solvers care about the kind."""
+        height = objective.k * self.time / self.cost
+        slope, bend = height * self.length, height * self.length**2
+        if isinstance(loss, Quadratic):
+            hessian, offset = loss.hessian(np.zeros(loss.dim)) * bend, loss.offset * height
+            if loss.minimum is not None:
+                return Quadratic(hessian, minimum=loss.minimum / self.length, offset=offset)
+            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * slope, offset=offset)
+        if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
+            given = loss
+            return _Function(
+                lambda x: height * np.asarray(given.value(self.length * x)),
+                None if given._gradient is None else lambda x: slope * given.gradient(self.length * x),
+                None if given._hessian is None else lambda x: bend * given.hessian(self.length * x),
+                dim=loss.dim, reach=self.reach,
+            )  # fmt: skip
+        return _Scaled(loss, height, self.length, self.reach)
+
+    @property
+    def reach(self) -> float:
+        """How far around a start to search for resting places: the user's unit, unless it is far off."""
+        return 1 / self.length if abs(math.log2(self.length)) <= _UNKNOWN else 1.0
+
+    def span(self, time: float) -> float:
+        """Return a duration, dimensionless."""
+        return time / self.time
+
+    def restore(self, path: Trajectory, objective: Objective, loss: Loss) -> Trajectory:
+        """Return the user's trajectory for a dimensionless one."""
+        return replace(
+            path,
+            objective=objective,
+            loss=loss,
+            times=path.times * self.time,
+            action=path.action * self.cost,
+            excess=path.excess * self.cost,
+            asymptote=path.asymptote * self.length,
+            position=lambda t: path.position(t / self.time) * self.length,
+            rate=lambda t: path.rate(t / self.time) * (self.length / self.time),
+            end=path.end * self.time,
+            residual=path.residual * self.length / self.time**2,
+            error=path.error * self.cost,
+            growth=path.growth / self.time,
+            reason=f"{path.reason} {self}" if path.reason else "",
+            others=tuple(self.restore(other, objective, loss) for other in path.others),
+        )
+
+    def __str__(self) -> str:
+        return f"(numbers in natural units: time {self.time:.3g}, theta {self.length:.3g}, J {self.cost:.3g})"
+
+
+def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None, stop: Array | None) -> Units | None:
+    """Return natural units for a problem, or None if the user's own are as good.
+
+    Args:
+        objective: with a constant metric.
+        loss: the landscape, of D parameters.
+        theta0: start, shape (D,).
+        span: a horizon beside the objective's own, or None.
+        stop: a fixed end, shape (D,), or None.
+
+    Raises:
+        ValueError: if the unit of J is out of the range of floating-point numbers.
+    """
+    known = loss.stationary_points()
+    mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric))))
+    stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
+    size = float(np.max(np.abs(theta0 if stop is None else [theta0, stop]), initial=0.0))
+    exact = known is not None or isinstance(loss, Quadratic)
+    if exact:
+        places = known if known is not None else theta0[None, :]
+        curvature = float(np.max(np.abs(loss.hessian(places)), initial=0.0))
+        size = max(size, float(np.max(np.abs(known), initial=0.0))) if known is not None else size
+    else:
+        curvature = _steepness(loss, theta0, size or 1.0, stiffness)
+    pace = 2.0 ** min((math.log2(curvature) + stiffness) / 2, 1000.0) if curvature > 0 else 0.0
+    if objective.drift is not None:
+        pace = math.hypot(pace, float(np.max(np.abs(objective.drift.jacobian(theta0)), initial=0.0)))
+    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
+    time = _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+    if exact and known is None:  # a slope without a place: how far it leads in a unit of time
+        slope = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
+        size = max(size, 2.0 ** (math.log2(slope) + stiffness + 2 * math.log2(time)) if slope > 0 else 0.0)
+    if objective.drift is not None:
+        size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
+    length = _power(size or 1.0)
+    orders = [math.log2(x) for x in (time, mass, objective.eta, objective.k)]
+    wide, near = (_WIDE, _NEAR) if exact else (_UNKNOWN, _UNKNOWN)
+    if max(map(abs, orders)) <= wide and abs(math.log2(length)) <= near:
+        return None
+    order = 2 * math.log2(length) + math.log2(mass) - math.log2(time) - math.log2(objective.eta)
+    if abs(order) > 1000 or abs(math.log2(objective.k) + math.log2(time) - order) > 1000:
+        raise ValueError(
+            f"eta = {objective.eta:g}, k = {objective.k:g}: with them the natural unit of J is 2^{order:.0f}, beyond "
+            "floating-point numbers; choose other units of theta, time or loss"
+        )
+    return Units(time, length, mass, 2.0**order)
+
+
+def _power(x: float) -> float:
+    """Return the power of two nearest to x > 0 on a logarithmic scale."""
+    return 2.0 ** max(-1000, min(1000, round(math.log2(x))))
+
+
+def _steepness(loss: Loss, theta0: Array, size: float, stiffness: float) -> float:
+    """Return a typical curvature of a landscape without a formula, from a few values around the start.
+
+    Of the estimates at three distances the one nearest to the user's own units is taken: a plateau or a wall near the
+    start must not decide what is large and what is small.
+    """
+    steps = size * np.array([0.3, 1.0, 3.0])
+    signs = np.where(np.arange(loss.dim) % 2 == 0, 1.0, -1.0)
+    shifts = np.concatenate([steps[:, None] * direction for direction in (signs, -signs)])
+    with np.errstate(all="ignore"):
+        climbs = np.abs(np.asarray(loss.value(theta0 + shifts)) - float(loss.value(theta0)))
+    bends = 2 * climbs / np.concatenate([steps, steps]) ** 2
+    bends = bends[np.isfinite(bends) & (bends > 0)]
+    if not bends.size:
+        return 0.0
+    return float(bends[np.argmin(np.abs(np.log2(bends) + stiffness))])
+
+
+class _Scaled(Loss):
+    """L′(θ′) = height·L(length·θ′)."""
+
+    def __init__(self, loss: Loss, height: float, length: float, reach: float):
+        self.dim, self.reach = loss.dim, reach
+        self._loss, self._height, self._length = loss, height, length
+
+    def value(self, theta: ArrayLike) -> Any:
+        return self._height * self._loss.value(self._length * np.asarray(theta))
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        return self._height * self._length * self._loss.gradient(self._length * np.asarray(theta))
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        return self._height * self._length**2 * self._loss.hessian(self._length * np.asarray(theta))
+
+    def stationary_points(self) -> Array | None:
+        points = self._loss.stationary_points()
+        return None if points is None else points / self._length
+
+
+class _Function(Function):
+    """A scaled ``losses.Function``; ``reach`` as in ``Units``."""
+
+    def __init__(self, *functions: Any, dim: int, reach: float):
+        super().__init__(*functions, dim=dim)
+        self.reach = reach
+        for part in self._parts():
+            part.counts = False  # the user's own functions inside are counted
+
+
+class _Drift(Drift):
+    """f′(θ′) = (time/length)·f(length·θ′)."""
+
+    def __init__(self, drift: Drift, time: float, length: float):
+        self.dim, self._drift, self._time, self._length = drift.dim, drift, time, length
+
+    def __call__(self, theta: ArrayLike) -> Array:
+        return self._drift(self._length * np.asarray(theta)) * (self._time / self._length)
+
+    def jacobian(self, theta: ArrayLike) -> Array:
+        return self._drift.jacobian(self._length * np.asarray(theta)) * self._time

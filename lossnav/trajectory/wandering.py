@@ -1,0 +1,201 @@
+r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, as upper bounds.
+
+Where f is a gradient, no closed orbit can pay: the drift has no circulation. Where it is none, one can cost less than
+any place to rest (see ``cycles``), and a solver that only looks for such places would return the second best without a
+word. What is computed here is an upper bound: the cost of a path that was found with a long deadline and then, if
+γ > 0, stands still for ever; if γ = 0, the cost per unit of time of one of its loops, passed again and again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.integrate
+
+from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.drifts import Linear
+from lossnav.losses import Loss, Quadratic
+from lossnav.objective import Objective
+from lossnav.trajectory import cycles, interpolate, newton, stationary
+from lossnav.trajectory.action import NO_EXTREMAL
+from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.result import Trajectory
+
+_TURNS = 6  # how long the deadline is, in turns of the drift
+_MOST_STEPS = 1024
+_PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The cost of an admissible path.
+
+    Attributes:
+        cost: J of the path (γ > 0), or the cost per unit of time of a loop of it (γ = 0; inf if it closes none).
+        margin: what discretisation may change in ``cost``.
+        path: the path up to the deadline, ``converged`` False.
+    """
+
+    cost: float
+    margin: float
+    path: Trajectory
+
+
+def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
+    """Return the cheapest path found from ``theta0``; None where rest is all there is, or nothing was found.
+
+    None without drift, with a drift whose Jacobian is symmetric (in the metric) at sampled places, with a deadline, and
+    for a quadratic loss with an affine drift, where the Riccati equation says all.
+    """
+    turn = _turning(objective, loss, theta0)
+    if turn == 0.0 or math.isfinite(objective.horizon):
+        return None
+    curvature = float(np.max(np.abs(loss.hessian(theta0 + _cloud(theta0)))))
+    fastest = max(turn, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
+    horizon = _TURNS * 2 * math.pi / turn
+    if objective.gamma > 0:
+        horizon = min(horizon, 40 / objective.gamma)
+    steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
+    problem = Problem(objective, loss, horizon, steps)
+    found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
+    found = [best for best in found if math.isfinite(best.action)]
+    if not found:
+        return None
+    best = min(found, key=lambda one: one.action)
+    finer = replace(problem, steps=2 * steps)
+    middle = np.repeat(best.path, 2, axis=0)[:-1]
+    middle[1::2] = (best.path[1:] + best.path[:-1]) / 2
+    fine = newton.minimise(finer, middle, limit=30)
+    once = (4 * fine.action - best.action) / 3
+    path = replace(_wrap(finer, fine), action=once)
+    if objective.gamma == 0:
+        rate = _loop_rate(objective, loss, path)
+        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, path)
+    last = path(horizon)
+    held = float(objective.cost_rate(loss, last, np.zeros_like(last))) / objective.gamma
+    cost = once + math.exp(-objective.gamma * horizon) * held
+    return Bound(cost, abs(fine.action - best.action) / 3, replace(path, action=cost))
+
+
+def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
+    """Return the lowest cost per unit of time of standing still, over the places found; inf if there is none."""
+    places = stationary.points(objective, loss, theta0)
+    return float(np.min(objective.cost_rate(loss, places, np.zeros_like(places)), initial=math.inf))
+
+
+def _turning(objective: Objective, loss: Loss, theta0: Array) -> float:
+    """Return the largest turning rate of the drift near ``theta0``; 0 where a learner cannot profit from it."""
+    drift = objective.drift
+    if drift is None:
+        return 0.0
+    if isinstance(loss, Quadratic) and isinstance(drift, Linear):
+        return 0.0
+    metric = objective.metric_matrix(loss.dim)
+    jacobian = drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), _cloud(theta0)]))
+    lowered = metric @ jacobian
+    turning = np.linalg.norm(np.linalg.solve(metric, lowered - np.swapaxes(lowered, 1, 2)) / 2, axis=(1, 2))
+    size = float(np.max(np.linalg.norm(jacobian, axis=(1, 2))))
+    return float(np.max(turning)) / math.sqrt(2) if float(np.max(turning)) > 1e-7 * size else 0.0
+
+
+def _cloud(theta0: Array) -> Array:
+    size = max(1.0, float(np.max(np.abs(theta0))))
+    return size * np.random.default_rng(0).uniform(-2, 2, size=(64, len(theta0)))
+
+
+def _starts(problem: Problem, theta0: Array, curvature: float) -> list[Array]:
+    """Return paths that the drift carries, pulled down the loss more or less strongly."""
+    objective, loss = problem.objective, problem.loss
+    assert objective.drift is not None
+    drift, force = objective.drift, objective.eta * objective.k
+    usual = force / max(objective.gamma, math.sqrt(force * max(curvature, 1e-300)))
+    kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
+    far = 1e3 * max(1.0, float(np.max(np.abs(theta0))))
+    starts = []
+    for pull in _PULLS:
+
+        def flow(_: float, theta: Array, pull: float = pull) -> Array:
+            return drift(theta) - pull * usual * loss.gradient(theta)
+
+        with np.errstate(all="ignore"):
+            carried = scipy.integrate.solve_ivp(
+                flow, (0.0, problem.horizon), kicked, t_eval=problem.times, method="LSODA", rtol=1e-4, atol=1e-6
+            )
+        if carried.success and np.all(np.isfinite(carried.y)) and np.max(np.abs(carried.y)) < far:
+            starts.append(np.concatenate([theta0[None], carried.y.T[1:]]))
+    return starts
+
+
+def _descend(problem: Problem, start: Array) -> newton.Minimum:
+    with np.errstate(all="ignore"):
+        found = newton.minimise(problem, start, limit=40)
+    bounded = np.max(np.abs(found.path)) < 1e6 * max(1.0, float(np.max(np.abs(start))))
+    return found if bounded else replace(found, action=math.nan)
+
+
+def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
+    """Return the cost per unit of time of a loop that the path closes, or inf."""
+    t = np.linspace(0.0, path.end, 64 * _TURNS + 1)
+    theta = path(t)
+    lowest = math.inf
+    for first in (len(t) // 4, len(t) // 3, len(t) // 2):
+        away = np.linalg.norm(theta[first:] - theta[first], axis=1)
+        left = int(np.argmax(away > 0.5 * np.max(away)))
+        back = [n for n in range(left + 1, len(away) - 1) if away[n] <= min(away[n - 1], away[n + 1])]
+        back = [n for n in back if away[n] < 0.2 * np.max(away) and n >= 8]
+        if not back or np.max(away) < 1e-3 * max(1.0, float(np.max(np.abs(theta)))):
+            continue
+        period = float(t[first + back[0]] - t[first])
+        phase = np.arange(129) / 129
+        nodes = path(t[first] + phase * period)
+        nodes += phase[:, None] * (theta[first] - theta[first + back[0]])  # closes it
+        loop = cycles.Cycle(objective, loss, 1.0, period, nodes)
+        lowest = min(lowest, loop.rate)  # of an admissible loop, be it an extremal or not
+        try:
+            lowest = min(lowest, cycles.cycle(objective, loss, loop).rate)
+        except NotConverged:
+            continue
+    return lowest
+
+
+def _wrap(problem: Problem, found: newton.Minimum) -> Trajectory:
+    objective, loss = problem.objective, problem.loss
+    velocity = problem.velocities(found.path)
+    metric = objective.metric_matrix(loss.dim)
+    bend = cycles.acceleration(objective, loss, metric, found.path, velocity, 1.0)
+    curve = interpolate.quintic(problem.times, found.path, velocity, bend)
+    return Trajectory(
+        objective, loss, problem.times, found.action, math.nan, np.full(loss.dim, np.nan), "action", curve,
+        curve.derivative(), end=problem.horizon, converged=False, residual=found.gradient * objective.eta / problem.dt,
+        is_minimum=None,
+    )  # fmt: skip
+
+
+def checked(objective: Objective, loss: Loss, theta0: Array, solver: Callable[[], Trajectory]) -> Trajectory:
+    """Return what ``solver`` finds among paths that come to rest; ``converged`` False where another one costs less."""
+    other = bound(objective, loss, theta0)
+    if other is None or not math.isfinite(other.cost):
+        return solver()
+    if objective.gamma == 0:
+        rest = lowest_rest(objective, loss, theta0)
+        if other.cost < rest - other.margin - 1e-7 * abs(rest):
+            round_ = 0.0 if abs(other.cost) < 1e-12 * abs(rest) else other.cost  # print no rounding errors
+            return _refused(other, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
+        return solver()
+    try:
+        result = solver()
+    except NoMinimiser:
+        return _refused(other, f"no place to rest was found, and there is a path with J <= {other.cost:.6g}")
+    if all(one.reason.startswith(NO_EXTREMAL) for one in result.candidates):
+        return _refused(other, f"{result.reason}, and there is a path with J <= {other.cost:.6g}")
+    if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
+        return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
+    return result
+
+
+def _refused(other: Bound, why: str) -> Trajectory:
+    advice = "the optimum need not come to rest; give objective.horizon, or see lossnav.trajectory.cycles"
+    return replace(other.path, reason=f"{why}: {advice}")

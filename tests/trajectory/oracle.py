@@ -1,0 +1,45 @@
+"""The same sums minimised by others: IPOPT through CasADi, with CasADi's own derivatives."""
+
+import casadi
+import numpy as np
+
+
+def path_cost(loss, start, stop, *, horizon, intervals, gamma, first=None, free=False):
+    """Return the least J_N and its path: midpoint velocities, trapezoid loss, η = k = 1.
+
+    Args:
+        loss: maps a sequence of D CasADi expressions to one. start, stop: ends, shape (D,).
+        first: path to begin with, shape (N+1, D); None is the straight line. free: leave the end free.
+    """
+    start, stop = np.asarray(start, float), np.asarray(stop, float)
+    times, dt, dim = np.linspace(0.0, horizon, intervals + 1), horizon / intervals, len(start)
+    moving = casadi.MX.sym("moving", dim, intervals - (not free))
+    path = casadi.horzcat(casadi.DM(start), moving, *([] if free else [casadi.DM(stop)]))
+    kinetic = casadi.sum1(((path[:, 1:] - path[:, :-1]) / dt) ** 2) / 2
+    ends = np.ones(intervals + 1)
+    ends[[0, -1]] = 0.5
+    heights = loss([path[i, :] for i in range(dim)])
+    middle = np.exp(-gamma * (times[:-1] + dt / 2))
+    total = dt * (
+        casadi.sum2(casadi.DM(middle).T * kinetic) + casadi.sum2(casadi.DM(ends * np.exp(-gamma * times)).T * heights)
+    )
+    options = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-11}}
+    solver = casadi.nlpsol("path", "ipopt", {"x": casadi.vec(moving), "f": total}, options)
+    if first is None:
+        first = start + np.linspace(0, 1, intervals + 1)[:, None] * (stop - start)
+    found = solver(x0=first[1 : len(first) - (not free)].ravel())
+    return float(found["f"]), np.array(found["x"]).reshape(-1, dim)
+
+
+def rest_cost(loss, start, rest, *, gamma, horizon, intervals=800, near=None):
+    """Return J of the best path from ``start`` that rests at ``rest`` from ``horizon`` on, extrapolated in Δt².
+
+    IPOPT begins at an exponential, or at the path ``near``, (T,) to (T, D): it finds what is near.
+    """
+    grid = np.linspace(0, horizon, intervals + 1)[:, None]
+    values = []
+    for n in (intervals // 2, intervals):
+        t = grid[:: intervals // n]
+        first = np.asarray(rest) + (np.asarray(start) - rest) * np.exp(-t) if near is None else near(t[:, 0])
+        values.append(path_cost(loss, start, rest, horizon=horizon, intervals=n, gamma=gamma, first=first)[0])
+    return (4 * values[1] - values[0]) / 3 + np.exp(-gamma * horizon) * float(loss(rest)) / gamma

@@ -1,0 +1,105 @@
+"""Optimal paths that never rest: what ``solve`` says of them, and that the ring's optimum is what it is said to be."""
+
+import time
+
+import numpy as np
+import pytest
+from rings import loop, ring
+
+import lossnav as ln
+from lossnav.trajectory import cycles, wandering
+
+
+def turning(rate, gamma=0.0, **options):
+    return ln.Objective(gamma=gamma, drift=ln.drifts.rotation(rate), **options)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5])
+@pytest.mark.parametrize("method", ["auto", "bvp"])
+def test_solve_does_not_say_that_the_ring_has_no_optimum_or_a_resting_one(gamma, method):
+    began = time.process_time()
+    with pytest.raises(ln.NotConverged, match=r"need not come to rest.*trajectory\.cycles"):
+        ln.solve(turning(1.0, gamma), ring(), [1.5, 0.5], method=method)
+    assert time.process_time() - began < 60  # at gamma = 0 it used to look for a rest on a circle of them, for ever
+    attempt = ln.solve(turning(1.0, gamma), ring(), [1.5, 0.5], method=method, throw=False)
+    assert not attempt.converged and np.all(np.isnan(attempt.asymptote))
+    assert np.linalg.norm(attempt(attempt.end / 2)) == pytest.approx(1, abs=1e-2)  # on the ring
+
+
+def test_gamma_zero_says_what_resting_and_going_round_cost():
+    assert wandering.lowest_rest(turning(1.0), ring(), np.array([1.5, 0.5])) == pytest.approx(7 / 16, rel=1e-9)
+    with pytest.raises(ln.NotConverged, match=r"resting costs 0\.4375 per unit of time"):
+        ln.solve(turning(1.0), ring(), [1.5, 0.5])
+
+
+@pytest.mark.parametrize(("gamma", "rate", "tilt"), [(0.0, 0.5, 0.1), (0.2, 0.6, 0.2)])
+def test_a_rest_that_stands_is_refused_if_the_cycle_is_cheaper(gamma, rate, tilt):
+    """Above the locking threshold there still is a place to rest, a minimum of L_eff at gamma = 0."""
+    orbit = cycles.cycle(turning(rate, gamma), ring(tilt), loop())
+    assert orbit.rate < 0.02
+    start = np.array([-0.99, 0.1])
+    with pytest.raises(ln.NotConverged, match="need not come to rest"):
+        ln.solve(turning(rate, gamma), ring(tilt), start)
+
+
+@pytest.mark.parametrize(("gamma", "rate", "tilt"), [(0.0, 0.5, 0.25), (0.2, 0.5, 0.2), (1.0, 0.1, 0.2)])
+def test_below_the_threshold_the_rest_is_returned(gamma, rate, tilt):
+    path = ln.solve(turning(rate, gamma), ring(tilt), [-0.9, 0.3], rtol=1e-6)
+    assert path.converged and path.asymptote[0] < 0
+    np.testing.assert_allclose(path(400.0), path.asymptote, atol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.8])
+def test_the_way_to_the_ring_is_that_of_one_radius_without_drift(gamma):
+    """In coordinates that turn with the current there is none left: J is that of (r² − 1)² on a line."""
+    start, rate = np.array([0.3, 0.2]), 0.7
+    radius = float(np.linalg.norm(start))
+    if gamma:
+        line = ln.losses.DoubleWell(a=1.0, b=1.0, c=1.0, d=0.0)
+        straight = ln.solve(ln.Objective(gamma=gamma), line, [radius, 0.0])
+        expected, end = straight.action, straight.asymptote[0]
+        assert end == pytest.approx(1.0)
+    else:
+        expected = np.sqrt(2) * abs(radius**3 / 3 - radius + 2 / 3)
+    if gamma:
+        path = ln.solve(turning(rate, gamma, horizon=30.0), ring(), start, rtol=1e-7)
+    else:  # with a deadline solve would start from each of many places on a circle where one can rest
+        path = ln.solve(turning(rate), ring(), start, throw=False)
+    assert path.action == pytest.approx(expected, rel=1e-6 if gamma else 2e-4)
+    angle = np.unwrap(np.arctan2(*path(path.times).T[::-1]))
+    np.testing.assert_allclose(angle - angle[0], rate * path.times, atol=1e-4 if gamma else 3e-2)
+
+
+def test_from_the_top_it_stays_if_and_only_if_gamma_is_at_least_four():
+    """L ≥ 1 − 2r², and ∫e^{−γt}ẏ² ≥ (γ²/4)∫e^{−γt}y² for y(0) = 0: at γ ≥ 4 no path from 0 costs less than 1/γ."""
+    rng = np.random.default_rng(0)
+    for gamma in (3.0, 4.0, 4.5):
+        horizon, costs = 60 / gamma, []
+        t = np.linspace(0, horizon, 12_001)
+        middle = (t[1:] + t[:-1]) / 2
+        for _ in range(200):
+            pace, size = rng.uniform(0.1, 0.75) * gamma, 10 ** rng.uniform(-6, 0)
+            grown = np.minimum(size * np.sinh(np.minimum(pace * t, 40)), rng.uniform(0.3, 1.1))  # leaves, then stays
+            slope, radius = np.diff(grown) / np.diff(t), (grown[1:] + grown[:-1]) / 2
+            rates = slope**2 / 2 + (radius**2 - 1) ** 2
+            tail = np.exp(-gamma * horizon) * (grown[-1] ** 2 - 1) ** 2 / gamma
+            costs.append(np.sum(np.exp(-gamma * middle) * rates * np.diff(t)) + tail)
+        if gamma < 4:
+            assert min(costs) < (1 - 1e-4) / gamma
+        else:
+            assert min(costs) > (1 - 1e-5) / gamma
+            still = wandering.bound(turning(1.0, gamma), ring(), np.zeros(2))
+            assert still.cost == pytest.approx(1 / gamma, rel=1e-4)
+
+
+def test_nothing_is_asked_where_rest_is_all_there_is():
+    start = np.array([1.0, 0.5])
+    saturating = ln.drifts.Function(lambda x: -np.tanh(x), lambda x: np.diag(-1 / np.cosh(x) ** 2), dim=2)
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 1.0])
+    for objective, loss in (
+        (ln.Objective(gamma=1.0), ring()),
+        (ln.Objective(gamma=1.0, drift=saturating), ring()),
+        (turning(1.0, 0.5), bowl),
+        (turning(1.0, 0.5, horizon=3.0), ring()),
+    ):
+        assert wandering.bound(objective, loss, start) is None
