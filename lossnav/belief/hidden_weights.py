@@ -49,8 +49,7 @@ class HiddenWeights:
     def averaged_covariance(self, window: int) -> Array:
         """Return the covariance of gradients averaged over ``window`` successive rows, shape (D, D)."""
         rows = len(self.positions)
-        if not isinstance(window, int) or isinstance(window, bool) or not 1 <= window <= rows:
-            raise ValueError(f"window = {_checks.shown(window)}, but it must be an integer from 1 to {rows}")
+        window = _checks.whole("window", window, low=1, high=rows)
         whole = self.gradients[: rows // window * window]
         means = whole.reshape(-1, window, *whole.shape[1:]).mean(axis=1)
         return np.cov(means.reshape(-1, len(self.gradient)), rowvar=False)
@@ -83,9 +82,8 @@ def simulate(
     matrix = _checks.symmetric("hessian", hessian, definite=True)
     slope = _checks.array("gradient", gradient, shape=(len(matrix),))
     noise, tau, dt = (_checks.positive(n, v) for n, v in (("noise", noise), ("tau", tau), ("dt", dt)))
-    for name, count in (("steps", steps), ("particles", particles)):
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"{name} = {_checks.shown(count)}, but it must be an integer >= 1")
+    _checks.counts(steps=steps, particles=particles)
+    _checks.whole("seed", seed, low=0)
     _checks.one_of("centre", centre, ("current", "minimum"))
     h, directions = np.linalg.eigh(matrix)
     spread, keep = np.sqrt(noise / h), np.exp(-h * dt / tau)
@@ -106,9 +104,7 @@ def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0
 
     With x = hT/τ it is Dh·2(x − 1 + e^{−x})/x²: Dh for short windows, 2Dτ/T for long ones, whatever h.
     """
-    h = np.asarray(curvature, dtype=np.float64)
-    if np.any(h <= 0):
-        raise ValueError(f"curvature = {_checks.shown(curvature)}, but all of it must be > 0")
+    h = _checks.positives("curvature", curvature)
     noise, tau = _checks.positive("noise", noise), _checks.positive("tau", tau)
     x = h * _checks.finite("window", window, low=0.0) / tau
     small = x < 1e-3

@@ -91,7 +91,7 @@ class Memory:
         Returns:
             w(u), of the same shape.
         """
-        u = np.asarray(lag, dtype=np.float64)
+        u = _checks.array("lag", lag)
         fast = self.gamma + self.rate
         return self.evidence / (self.gamma + 2 * self.rate) * np.exp(np.where(u < 0, fast * u, -self.rate * u))
 
@@ -104,7 +104,7 @@ class Memory:
         Returns:
             Weights per unit of time, of the same shape.
         """
-        u = np.asarray(lag, dtype=np.float64)
+        u = _checks.array("lag", lag)
         weight = self.gain * self.rate * np.exp(-self.rate * np.maximum(u, 0.0))
         return np.where(u < 0, 0.0, weight)
 
@@ -183,6 +183,7 @@ def from_beta(
         allowed = "a number in (0, 1): a belief with data forgets, but not at once"
         raise ValueError(f"beta = {_checks.shown(beta)}, but it must be {allowed}")
     gamma, dt = _checks.finite("gamma", gamma, low=0.0), _checks.positive("dt", dt)
+    noise = _checks.positive("noise", noise)
     if decay is not None and gain is not None:
         raise ValueError(
             f"decay = {_checks.shown(decay)} and gain = {_checks.shown(gain)}, but at most one of them may be given"
@@ -193,7 +194,7 @@ def from_beta(
         share = _checks.finite("gain", gain, low=0.0, high=1.0, open_low=True)
         pull = (1 - share) * stiffness
         alpha = 0.0 if pull == 0 else pull / (math.sqrt(gamma**2 / 4 + pull) + gamma / 2)
-        return Memory(alpha, gamma, math.sqrt(share * stiffness) * _checks.positive("noise", noise), noise, dt)
+        return Memory(alpha, gamma, math.sqrt(share * stiffness) * noise, noise, dt)
     alpha = 0.0 if decay is None else _checks.finite("decay", decay, low=0.0)
     if alpha >= rate:
         raise ValueError(
@@ -201,7 +202,7 @@ def from_beta(
             "forgets has no evidence left, so no model gives this beta"
         )
     evidence = (rate - alpha) * (rate + alpha + gamma)  # A − α(α+γ), without cancellation
-    return Memory(alpha, gamma, math.sqrt(evidence) * _checks.positive("noise", noise), noise, dt)
+    return Memory(alpha, gamma, math.sqrt(evidence) * noise, noise, dt)
 
 
 def kalman_gains(beta: float, count: int) -> Array:
@@ -241,6 +242,4 @@ def _sequence(beta: float, count: int) -> tuple[float, Array]:
     number = _checks.finite("beta", beta)
     if not 0 < number < 1:
         raise ValueError(f"beta = {_checks.shown(beta)}, but it must be a number in (0, 1)")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"count = {_checks.shown(count)}, but it must be an integer >= 1")
-    return number, np.arange(1.0, count + 1.0)
+    return number, np.arange(1.0, _checks.whole("count", count, low=1) + 1.0)

@@ -88,11 +88,35 @@ class Beliefs:
             exact = isinstance(self.observation, Exact)
             allowed = "None, for the exact model sees g alone" if exact else "given, for the model sees g and q"
             raise ValueError(f"square = {_checks.shown(square)}, but it must be {allowed}")
-        return np.asarray(gradient, dtype=np.float64), np.asarray(0.0 if square is None else square, dtype=np.float64)
+        g, q = _checks.array("gradient", gradient), _checks.array("square", 0.0 if square is None else square)
+        _checks.together(gradient=g, square=q)
+        return g, q
+
+    def _checked(self, state: ArrayLike, name: str = "state") -> Array:
+        """Return (δ, m, V) or its velocity as a finite array of shape (3, ...); V > 0 where the model needs it."""
+        found = _checks.array(name, state)
+        if found.ndim == 0 or len(found) != 3:
+            raise ValueError(f"{name} has shape {found.shape}, but it must have shape (3, ...)")
+        if name == "state" and isinstance(self.observation, Exact) and np.any(found[2] <= 0):
+            raise ValueError(f"state = {_checks.shown(state)}, but its variance state[2] must be > 0")
+        return found
+
+    def _arguments(
+        self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None, *velocity: ArrayLike
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return state, velocity (zero if there is none), g and q as arrays that broadcast."""
+        x = self._checked(state)
+        dx = self._checked(velocity[0], "velocity") if velocity else np.zeros_like(x)
+        g, q = self.data(gradient, square)
+        _checks.together(state=x, velocity=dx, gradient=g, square=q)
+        return x, dx, g, q
 
     def expected_loss(self, state: ArrayLike) -> Array:
         """Return L̂ = mδ + ½cVδ² (Eq. 12) less its constant, for states of shape (3, ...)."""
-        delta, m, v = np.asarray(state, dtype=np.float64)
+        return self._loss(self._checked(state))
+
+    def _loss(self, x: Array) -> Array:
+        delta, m, v = x
         return m * delta + self.curvature_scale * v * delta**2 / 2
 
     def surprise(
@@ -106,18 +130,22 @@ class Beliefs:
             gradient: datum g, shape (...).
             square: datum q, shape (...): g² or (g−m)², taken as data; None for the exact model, which has none.
         """
-        _, m, v = np.asarray(state, dtype=np.float64)
-        _, dm, dv = np.asarray(velocity, dtype=np.float64)
-        seen = self.observation.cost(m, v, *self.data(gradient, square))
+        return self._surprise(*self._arguments(state, gradient, square, velocity))
+
+    def _surprise(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
+        (_, m, v), (_, dm, dv) = x, dx
+        seen = self.observation.cost(m, v, g, q)
         return seen + self.mean.cost(m, dm) + self.variance.cost(v, dv)
 
     def cost_rate(
         self, state: ArrayLike, velocity: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None
     ) -> Array:
         """Return the undiscounted integrand of J: kinetic cost, loss and surprise; arguments as in ``surprise``."""
-        speed = np.asarray(velocity, dtype=np.float64)[0]
-        loss = self.k * self.expected_loss(state)
-        return speed**2 / (2 * self.eta) + loss + self.weight * self.surprise(state, velocity, gradient, square)
+        return self._integrand(*self._arguments(state, gradient, square, velocity))
+
+    def _integrand(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
+        """Return what ``cost_rate`` does, unchecked."""
+        return dx[0] ** 2 / (2 * self.eta) + self.k * self._loss(x) + self.weight * self._surprise(x, dx, g, q)
 
     def acceleration(
         self, state: ArrayLike, velocity: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None
@@ -133,13 +161,20 @@ class Beliefs:
         Returns:
             Shape (3, ...).
         """
-        x, dx = np.asarray(state, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
-        return self.gamma * dx + self.pull(x, gradient, square)
+        x, dx, g, q = self._arguments(state, gradient, square, velocity)
+        return self._motion(x, dx, g, q)
+
+    def _motion(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
+        """Return what ``acceleration`` does, unchecked: a solver passes through states that no one would call valid."""
+        return self.gamma * dx + self._pull(x, g, q)
 
     def pull(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the right-hand sides of ẍ − γẋ = …, shape (3, ...); arguments as in ``acceleration``."""
-        delta, m, v = np.asarray(state, dtype=np.float64)
-        g, q = self.data(gradient, square)
+        x, _, g, q = self._arguments(state, gradient, square)
+        return self._pull(x, g, q)
+
+    def _pull(self, x: Array, g: Array, q: Array) -> Array:
+        delta, m, v = x
         c, tilt = self.curvature_scale, self.k / self.weight
         by_mean, by_variance = self.observation.slope(m, v, g, q)
         on_mean = self.mean.stiffness(self.gamma) * m + self.mean.diffusion**2 * (tilt * delta + by_mean)
@@ -150,8 +185,13 @@ class Beliefs:
 
     def bend(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the second derivatives of kL̂ + λ_b·(observation) by (δ, m, V), shape (..., 3, 3)."""
-        delta, m, v = np.asarray(state, dtype=np.float64)
-        mm, mv, vv = self.observation.bend(m, v, *self.data(gradient, square))
+        x, _, g, q = self._arguments(state, gradient, square)
+        return self._stiffness(x, g, q)
+
+    def _stiffness(self, x: Array, g: Array, q: Array) -> Array:
+        """Return what ``bend`` does, unchecked."""
+        delta, m, v = x
+        mm, mv, vv = self.observation.bend(m, v, g, q)
         k, c, one = self.k, self.curvature_scale, np.ones(np.shape(delta))
         rows = [
             [k * c * v, k * one, k * c * delta],
@@ -171,7 +211,7 @@ class Beliefs:
 
     def parameter_rate(self, variance: ArrayLike) -> Array:
         """Return √(ηkcV), the rate at which a ballistic weight moves, unit 1/time, same shape as V."""
-        return np.sqrt(self.eta * self.k * self.curvature_scale * np.asarray(variance, dtype=np.float64))
+        return np.sqrt(self.eta * self.k * self.curvature_scale * _checks.nonnegatives("variance", variance))
 
     def step(self, mean: ArrayLike, variance: ArrayLike, dt: float, *, rule: str = "discounted") -> Array:
         r"""Return Δθ for believed m and V, elementwise.
@@ -204,6 +244,7 @@ class Beliefs:
         if np.any(v < 0) or (np.any(v == 0) and (rule == "ballistic" or self.gamma == 0)):
             allowed = ">= 0" if rule != "ballistic" and self.gamma > 0 else "> 0"
             raise ValueError(f"variance = {_checks.shown(variance)}, but it must be {allowed}")
+        _checks.together(mean=m, variance=v)
         gamma = 0.0 if rule == "ballistic" else self.gamma
         pace = self.eta * self.k / (np.sqrt(gamma**2 / 4 + self.parameter_rate(v) ** 2) + gamma / 2)
         size = pace * dt
@@ -251,6 +292,9 @@ class Beliefs:
             square: datum q, for the simplified model.
         """
         x = _checks.array("state", state, shape=(3,))
+        _checks.finite("gradient", gradient)
+        if square is not None:
+            _checks.finite("square", square)
         slow = self.bend(x, gradient, square) + np.diag(self.masses * (self.decays + self.gamma / 2) ** 2)
         return bool(np.linalg.eigvalsh(slow)[0] > 0)
 
@@ -282,6 +326,7 @@ def adam(model: Beliefs, dt: float, variance: float | None = None) -> dict[str, 
     References:
         Ours; Kingma and Ba (2015) for the names.
     """
+    _checks.instance("model", model, Beliefs, "a belief.Beliefs")
     first, second = model.memories(_checks.positive("dt", dt), variance)
     scale = math.sqrt(model.eta * model.k / model.curvature_scale)
     eps = model.gamma / (2 * math.sqrt(model.eta * model.k * model.curvature_scale * second.gain))

@@ -32,11 +32,13 @@ class Prior:
 
     def cost(self, x: Any, speed: Any) -> Array:
         """Return (ẋ+αx)²/2σ², the rate of −log of a path's density (Onsager–Machlup) up to a constant."""
+        x, speed = (_checks.reals(name, value) for name, value in (("x", x), ("speed", speed)))
+        _checks.together(x=x, speed=speed)
         return (speed + self.decay * x) ** 2 / (2 * self.diffusion**2)
 
     def stiffness(self, gamma: float) -> float:
         """Return α(α+γ), the pull towards zero in the Euler–Lagrange equation, unit 1/time²."""
-        return self.decay * (self.decay + gamma)
+        return self.decay * (self.decay + _checks.finite("gamma", gamma, low=0.0))
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,23 @@ class Simplified:
 
     def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
         """Return (g−m)²/2s_m² + (q−V)²/2s_V²."""
+        m, v, g, q = _data(m=m, v=v, g=g, q=q)
         return (g - m) ** 2 / (2 * self.mean_noise**2) + (q - v) ** 2 / (2 * self.variance_noise**2)
 
     def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
         """Return its derivatives by m and V."""
+        m, v, g, q = _data(m=m, v=v, g=g, q=q)
         return -(g - m) / self.mean_noise**2, -(q - v) / self.variance_noise**2
 
     def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
         """Return its second derivatives by mm, mV, VV."""
+        _data(m=m, v=v, g=g, q=q)
         return 1 / self.mean_noise**2, 0.0, 1 / self.variance_noise**2
 
     def noises(self, variance: float | None = None) -> tuple[float, float]:
         """Return (s_m, s_V)."""
+        if variance is not None:
+            _checks.positive("variance", variance)
         return self.mean_noise, self.variance_noise
 
 
@@ -86,14 +93,17 @@ class Exact:
 
     def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
         """Return (g−m)²/2V + ½ ln V."""
+        m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return (g - m) ** 2 / (2 * v) + np.log(v) / 2
 
     def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
         """Return its derivatives by m and V; the second is −[(g−m)² − V]/2V² (Eq. 140)."""
+        m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return -(g - m) / v, -((g - m) ** 2 - v) / (2 * v**2)
 
     def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
         """Return its second derivatives by mm, mV, VV."""
+        m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return 1 / v, (g - m) / v**2, (g - m) ** 2 / v**3 - 1 / (2 * v**2)
 
     def noises(self, variance: float | None = None) -> tuple[float, float]:
@@ -102,6 +112,20 @@ class Exact:
             raise ValueError("variance = None, but the exact model's noise depends on it: it must be a number > 0")
         v = _checks.positive("variance", variance)
         return float(np.sqrt(v)), float(np.sqrt(2) * v)
+
+
+def _data(**values: Any) -> tuple[Array, ...]:
+    """Return the arguments as arrays that broadcast."""
+    found = {name: _checks.reals(name, value) for name, value in values.items()}
+    _checks.together(**found)
+    return tuple(found.values())
+
+
+def _spread(data: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return the arguments if V > 0: there is no Gaussian otherwise."""
+    if (data[1] <= 0).any():
+        raise ValueError(f"v = {_checks.shown(data[1])}, but all its entries must be > 0")
+    return data
 
 
 Observation = Simplified | Exact

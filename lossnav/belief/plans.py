@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,13 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.belief import units
 from lossnav.belief.model import Beliefs
 from lossnav.belief.observation import Exact
 from lossnav.trajectory import blocks
 
 Data = Callable[[Array], Array]
+_MOST_CALLS = 20_000  # of the law that makes the first guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +64,14 @@ class Plan:
         return self._at(t)[1]
 
     def _at(self, t: ArrayLike) -> tuple[Array, Array]:
-        times = np.asarray(t, dtype=np.float64)
+        times = _checks.array("t", t)
         finite = math.isnan(self.rest[0])
         if np.any(times < 0) or (finite and np.any(times > self.end * (1 + 1e-12))):
             raise ValueError(f"t = {_checks.shown(t)}, but it must be within [0, {self.end if finite else math.inf:g}]")
         flat = np.atleast_1d(times).ravel()
         y = self._solution(np.minimum(flat, self.end))
         state, speed = _natural(y)
-        late = flat > self.end
+        late = (flat > self.end) & (not finite)  # a deadline is not gone beyond, but for rounding
         if np.any(late):
             away = state[:, late][:, :1] - self.rest[:, None]
             rates, vectors = np.linalg.eig(self._decay)
@@ -113,12 +115,54 @@ def plan(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 139 and 142; the boundary conditions are those of App. D.
     """
+    _checks.instance("model", model, Beliefs, "a belief.Beliefs")
     m0, v0 = _checks.finite("mean", mean), _checks.positive("variance", variance)
     span = _checks.duration("horizon", horizon)
-    if square is None or not callable(square):
-        model.data(0.0, square)
-    else:
-        model.data(0.0, square(np.zeros(1)))
+    _checks.positive("tol", tol)
+    _checks.flag("throw", throw)
+    model.data(*(_datum(name, value) for name, value in (("gradient", gradient), ("square", square))))
+    try:
+        return _plan(model, m0, v0, span, gradient, square, tol, throw)
+    except (ZeroDivisionError, OverflowError):
+        raise ValueError(
+            f"model = {_checks.shown(model)}: its numbers are so large or small that their squares leave the range of "
+            "floating-point numbers; choose other units of time or of the weight"
+        ) from None
+
+
+def _plan(
+    model: Beliefs, m0: float, v0: float, span: float, gradient: Any, square: Any, tol: float, throw: bool
+) -> Plan:
+    scales = units.natural(model, v0, span)
+    if scales is not None:
+        inner = scales.model(model), m0 * scales.length, v0 * scales.length**2, span / scales.time
+        try:
+            found = _solve(*inner, scales.datum(gradient, 1), scales.datum(square, 2), tol, throw)
+        except (NoMinimiser, NotConverged) as error:
+            own = f"(in units of time {scales.time:.3g} and of the weight {scales.length:.3g})"
+            raise type(error)(f"{error} {own}") from None
+        return _restored(found, model, scales)
+    return _solve(model, m0, v0, span, gradient, square, tol, throw)
+
+
+def _restored(plan: Plan, model: Beliefs, scales: units.Units) -> Plan:
+    """Return the user's plan for one in natural units."""
+    factors = scales.scales
+    return replace(
+        plan,
+        model=model,
+        end=plan.end * scales.time,
+        rest=plan.rest * factors,
+        action=plan.action * scales.cost,
+        times=plan.times * scales.time,
+        _solution=scales.solution(plan._solution),
+        _decay=factors[:, None] * plan._decay / factors / scales.time,
+    )
+
+
+def _solve(
+    model: Beliefs, m0: float, v0: float, span: float, gradient: Any, square: Any, tol: float, throw: bool
+) -> Plan:
     if not math.isfinite(span):
         return _endless(model, m0, v0, gradient, square, tol, throw)
     feed = _feed(gradient), None if square is None else _feed(square)
@@ -138,6 +182,7 @@ def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
 
     With the simplified model they are the roots of a cubic in δ: m = −cVδ, with m and V from their own equations.
     """
+    _checks.instance("model", model, Beliefs, "a belief.Beliefs")
     if isinstance(model.observation, Exact):
         raise ValueError(f"model.observation = {model.observation}, but resting places need the simplified model")
     g, q = _checks.finite("gradient", gradient), _checks.finite("square", square)
@@ -203,9 +248,16 @@ def _natural(y: Array) -> tuple[Array, Array]:
     return np.stack([y[0], y[1], v]), np.stack([y[3], y[4], v * y[5]])
 
 
+def _datum(name: str, value: Any) -> Any:
+    """Return a datum as a number, or that of time 0, to be checked once."""
+    if callable(value):
+        return _checks.array(f"{name}(t)", value(np.zeros(1)))[..., 0]
+    return None if value is None else _checks.finite(name, value)
+
+
 def _feed(value: Any) -> Data:
     if callable(value):
-        return lambda t: np.broadcast_to(np.asarray(value(t), dtype=np.float64), np.shape(t))
+        return lambda t: np.broadcast_to(_checks.reals("the datum", value(t)), np.shape(t))
     number = float(value)
     return lambda t: np.full(np.shape(t), number)
 
@@ -215,8 +267,16 @@ def _guess(
 ) -> tuple[Array, Array]:
     """Return a mesh and a first path: beliefs as leaky averages, the weight moved by the discounted rule."""
     first, second = model.memories(variance=start[2])
+    calls = 0
 
     def law(t: float, y: Array) -> Array:
+        nonlocal calls
+        calls += 1
+        if calls > _MOST_CALLS or not np.all(np.isfinite(y)):
+            raise NotConverged(
+                "no first guess of the plan could be integrated: its time scales, or the sizes of beliefs and data, "
+                "lie too far apart; start nearer to the data, or choose a horizon nearer to the memories"
+            )
         at = np.array([t])
         g = float(feed[0](at)[0])
         q = float(feed[1](at)[0]) if feed[1] is not None else max((g - y[1]) ** 2, start[2] / 4)
@@ -227,6 +287,8 @@ def _guess(
         return np.array([slide, first.rate * (aims[0] - y[1]), second.rate * (aims[1] - y[2])])
 
     path = scipy.integrate.solve_ivp(law, (0.0, span), start, method="LSODA", rtol=1e-5, atol=1e-8, dense_output=True)
+    if not path.success or len(path.t) < 2:
+        raise NotConverged(f"no first guess of the plan could be integrated: {path.message}")
     fine = np.unique(np.concatenate([path.t, span * np.linspace(0.0, 1.0, 201) ** 2]))
     x = path.sol(fine)
     x[2] = np.maximum(x[2], 1e-3 * start[2])
@@ -242,7 +304,7 @@ def _collocate(
 
     def equations(t: Array, y: Array) -> Array:
         state, speed = _natural(y)
-        pushed = model.acceleration(state, speed, feed[0](t), None if feed[1] is None else feed[1](t))
+        pushed = model._motion(state, speed, feed[0](t), np.zeros(()) if feed[1] is None else feed[1](t))
         return np.stack([y[3], y[4], y[5], pushed[0], pushed[1], pushed[2] / state[2] - y[5] ** 2])
 
     def boundary(left: Array, right: Array) -> Array:
@@ -266,10 +328,10 @@ def _report(
     end, endless = float(found.x[-1]), not math.isnan(rest[0])
     times = np.unique(np.concatenate([found.x, (found.x[1:] + found.x[:-1]) / 2]))
     state, speed = _natural(found.sol(times))
-    data = feed[0](times), None if feed[1] is None else feed[1](times)
-    rate = model.cost_rate(state, speed, *data)
+    data = feed[0](times), np.zeros(len(times)) if feed[1] is None else feed[1](times)
+    rate = model._integrand(state, speed, *data)
     if endless:
-        floor = model.cost_rate(rest, np.zeros(3), data[0][-1], None if data[1] is None else data[1][-1])
+        floor = model._integrand(rest, np.zeros(3), data[0][-1], data[1][-1])
         rate = rate - float(floor)
     action = float(scipy.integrate.simpson(np.exp(-model.gamma * times) * rate, x=times))
     tail = np.diag(model.masses) @ (decay - np.diag(model.decays)) if endless else None
@@ -277,13 +339,13 @@ def _report(
     return Plan(model, end, rest, action, bool(found.success), reason, residual, minimum, times, found.sol, decay)
 
 
-def _definite(model: Beliefs, times: Array, state: Array, data: tuple[Array, Array | None], tail: Array | None) -> bool:
+def _definite(model: Beliefs, times: Array, state: Array, data: tuple[Array, Array], tail: Array | None) -> bool:
     """Say whether the second variation, with X = e^{−γt/2}·(variation) fixed at the start, is positive definite.
 
     It is ∫{mass·(Ẋ + (α+γ/2)X)² + XᵀKX}dt, on a mesh of midpoints; ``tail`` is what the time after the mesh adds.
     """
     h = np.diff(times)[:, None, None]
-    bend = model.bend(state, *data)
+    bend = model._stiffness(state, *data)
     middle = (bend[1:] + bend[:-1]) / 2
     mass, slip = np.diag(model.masses), np.diag(model.decays + model.gamma / 2)
     eye = np.eye(3)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks, losses
 from lossnav._checks import Array
+from lossnav.losses.base import check_loss
 from lossnav.uncertainty.problem import positive
 
 
@@ -48,21 +49,23 @@ class Quadratic(Average):
     """
 
     def __init__(self, loss: losses.Quadratic):
+        _checks.instance("loss", loss, losses.Quadratic, "a losses.Quadratic")
         self.loss, self.dim = loss, loss.dim
         self.hessian = loss.hessian(np.zeros(loss.dim))
         self.curvature = np.diag(self.hessian)
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return L̄(μ, v), shape (...)."""
-        return self.loss.value(mean) + np.asarray(variance, dtype=np.float64) @ self.curvature / 2
+        mu, v = _pair(mean, variance, self.dim)
+        return self.loss.value(mu) + v @ self.curvature / 2
 
     def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return H(μ − θ*), shape (..., D)."""
-        return self.loss.gradient(mean)
+        return self.loss.gradient(_pair(mean, variance, self.dim)[0])
 
     def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return H_ii/2, shape (..., D)."""
-        return np.broadcast_to(self.curvature / 2, np.shape(variance))
+        return np.broadcast_to(self.curvature / 2, _pair(mean, variance, self.dim)[1].shape)
 
 
 class Hermite(Average):
@@ -77,17 +80,18 @@ class Hermite(Average):
     """
 
     def __init__(self, loss: losses.Loss, order: int = 32):
+        check_loss(loss)
         if loss.dim > 3:
             raise ValueError(f"loss has {loss.dim} dimensions, but quadrature on a grid is for at most 3")
         self.loss, self.dim = loss, loss.dim
-        nodes, weights = np.polynomial.hermite_e.hermegauss(int(_checks.finite("order", order, low=1, high=200)))
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_checks.whole("order", order, low=1, high=200))
         self._nodes = np.stack(np.meshgrid(*[nodes] * loss.dim, indexing="ij"), axis=-1).reshape(-1, loss.dim)
         grid = np.stack(np.meshgrid(*[weights / weights.sum()] * loss.dim, indexing="ij"), axis=-1)
         self._weights = np.prod(grid.reshape(-1, loss.dim), axis=-1)
 
     def _samples(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return μ + √v z for all nodes z, shape (..., Q, D)."""
-        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        mu, v = _pair(mean, variance, self.dim)
         return mu[..., None, :] + np.sqrt(v)[..., None, :] * self._nodes
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
@@ -140,7 +144,7 @@ class Wells(Average):
 
     def _parts(self, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array, Array]:
         """Return offsets μ − c and widened w² + v, shape (..., M, D), and the averaged wells, shape (..., M)."""
-        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        mu, v = _pair(mean, variance, self.dim)
         offset = mu[..., None, :] - self._centres
         square = self.widths[:, None] ** 2
         wide = square + v[..., None, :]
@@ -149,19 +153,42 @@ class Wells(Average):
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return L̄(μ, v), shape (...)."""
-        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        mu, v = _pair(mean, variance, self.dim)
         return self.bowl / 2 * np.sum((mu - self.bowl_centre) ** 2 + v, axis=-1) - self._parts(mu, v)[2].sum(axis=-1)
 
     def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return ∂L̄/∂μ, shape (..., D)."""
-        offset, wide, wells = self._parts(mean, variance)
-        outside = self.bowl * (np.asarray(mean, dtype=np.float64) - self.bowl_centre)
+        mu, v = _pair(mean, variance, self.dim)
+        offset, wide, wells = self._parts(mu, v)
+        outside = self.bowl * (mu - self.bowl_centre)
         return outside + np.sum(wells[..., None] * offset / wide, axis=-2)
 
     def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """Return ∂L̄/∂v, shape (..., D)."""
         offset, wide, wells = self._parts(mean, variance)
         return self.bowl / 2 + np.sum(wells[..., None] * (1 / wide - (offset / wide) ** 2), axis=-2) / 2
+
+
+def _pair(mean: ArrayLike, variance: ArrayLike, dim: int) -> tuple[Array, Array]:
+    """Return means and variances >= 0 of shape (..., D); NaN is handed on."""
+    mu, v = _checks.points("mean", mean, dim), _checks.points("variance", variance, dim)
+    if (v < 0).any():
+        raise ValueError(f"variance = {_checks.shown(variance)}, but all its entries must be >= 0")
+    _checks.together(mean=mu, variance=v)
+    return mu, v
+
+
+def checked_switches(switches: Any) -> tuple[list[float], list[Average]]:
+    """Return 0 and the times of the switches, and the averaged losses that they bring."""
+    moments, later = [0.0], []
+    for index, entry in enumerate(_checks.sequence("switches", switches, "pairs (time, loss)")):
+        if len(_checks.sequence(f"switches[{index}]", entry, "two entries, a time and a loss")) != 2:
+            raise ValueError(f"switches[{index}] = {_checks.shown(entry)}, but it must be (time, loss)")
+        moments.append(_checks.positive(f"switches[{index}][0]", entry[0]))
+        if not isinstance(entry[1], Average | losses.Loss):
+            raise ValueError(f"switches[{index}][1] = {_checks.shown(entry[1])}, but it must be a loss")
+        later.append(average(entry[1]))
+    return moments, later
 
 
 def average(loss: Average | losses.Loss) -> Average:

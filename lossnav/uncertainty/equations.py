@@ -14,15 +14,17 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.uncertainty.averages import Average
-from lossnav.uncertainty.problem import Problem, positive
+from lossnav.uncertainty.problem import Problem, check_average, check_problem, positive
 
 
 def momentum(
     problem: Problem, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike, t: float = 0.0
 ) -> tuple[Array, Array]:
     r"""Return the momenta :math:`e^{-\gamma t}\dot\mu/\eta v` and :math:`e^{-\gamma t}\dot v/2\eta v^2` of Eq. 144."""
+    check_problem(problem)
     v, mu_dot, v_dot = positive("variance", variance), *_arrays(mean_rate=mean_rate, variance_rate=variance_rate)
-    scale = math.exp(-problem.gamma * t) / problem.eta
+    _checks.together(variance=v, mean_rate=mu_dot, variance_rate=v_dot)
+    scale = math.exp(-problem.gamma * _checks.finite("t", t)) / problem.eta
     return scale * mu_dot / v, scale * v_dot / (2 * v**2)
 
 
@@ -36,15 +38,15 @@ def force(
     t: float = 0.0,
 ) -> tuple[Array, Array]:
     """Return the right-hand sides of Eq. 144, ∂ℒ/∂μ and ∂ℒ/∂v, shape (..., D) each."""
-    mu, v, mu_dot, v_dot = _state(mean, variance, mean_rate, variance_rate)
+    mu, v, mu_dot, v_dot = _state(problem, loss, mean, variance, mean_rate, variance_rate)
     slope, bend = push(problem, loss, mu, v)
-    scale = math.exp(-problem.gamma * t)
+    scale = math.exp(-problem.gamma * _checks.finite("t", t))
     return scale * slope, scale * (bend - (mu_dot**2 / v**2 + v_dot**2 / v**3) / (2 * problem.eta))
 
 
 def drive(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
     """Return the derivatives of the potential, k∂L̄/∂μ + λ_Sμ/v_p and k∂L̄/∂v − λ_S/2v + λ_S/2v_p, shape (..., D)."""
-    return push(problem, loss, _checks.array("mean", mean), positive("variance", variance))
+    return push(problem, loss, *_place(problem, loss, mean, variance))
 
 
 def push(problem: Problem, loss: Average, mu: Array, v: Array) -> tuple[Array, Array]:
@@ -81,7 +83,7 @@ def acceleration(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 145, 147.
     """
-    mu, v, mu_dot, v_dot = _state(mean, variance, mean_rate, variance_rate)
+    mu, v, mu_dot, v_dot = _state(problem, loss, mean, variance, mean_rate, variance_rate)
     slope, bend = push(problem, loss, mu, v)
     discount = problem.gamma + v_dot / v
     return (
@@ -98,8 +100,9 @@ def log_acceleration(
     .. math:: \ddot\mu = (\gamma+\dot\ell)\,\dot\mu + \eta k\,e^\ell\,\partial_\mu\bar L,\qquad
         \ddot\ell = \gamma\dot\ell + 2\eta k\,e^\ell\,\partial_v\bar L - \eta\lambda_S - \dot\mu^2e^{-\ell}
     """
+    _check(problem, loss)
     return log_motion(
-        problem, loss, *_arrays(mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate)
+        problem, loss, *_arrays(loss.dim, mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate)
     )
 
 
@@ -126,16 +129,37 @@ def overdamped_rate(problem: Problem, loss: Average, mean: ArrayLike, variance: 
     Raises:
         ValueError: if γ = 0, or a variance is not positive.
     """
-    mu, v = _checks.array("mean", mean), positive("variance", variance)
+    mu, v = _place(problem, loss, mean, variance)
     gamma = _checks.positive("problem.gamma", problem.gamma)
     slope, bend = push(problem, loss, mu, v)
     return -problem.eta * v * slope / gamma, -2 * problem.eta * v**2 * bend / gamma
 
 
-def _state(mean: ArrayLike, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> list[Array]:
-    mu, mu_dot, v_dot = _arrays(mean=mean, mean_rate=mean_rate, variance_rate=variance_rate)
-    return [mu, positive("variance", variance), mu_dot, v_dot]
+def _check(problem: Problem, loss: Average) -> None:
+    check_problem(problem)
+    check_average(loss)
 
 
-def _arrays(**named: ArrayLike) -> list[Array]:
-    return [_checks.array(name, value) for name, value in named.items()]
+def _place(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> list[Array]:
+    _check(problem, loss)
+    return _arrays(loss.dim, mean=mean, variance=positive("variance", variance))
+
+
+def _state(
+    problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike, mean_rate: ArrayLike,
+    variance_rate: ArrayLike,
+) -> list[Array]:  # fmt: skip
+    _check(problem, loss)
+    return _arrays(
+        loss.dim, mean=mean, variance=positive("variance", variance), mean_rate=mean_rate, variance_rate=variance_rate
+    )
+
+
+def _arrays(dim: int | None = None, **named: ArrayLike) -> list[Array]:
+    """Return finite arrays that broadcast, with ``dim`` of shape (..., D)."""
+    found = {name: _checks.array(name, value) for name, value in named.items()}
+    for name, value in found.items():
+        if dim is not None:
+            _checks.points(name, value, dim)
+    _checks.together(**found)
+    return list(found.values())

@@ -38,15 +38,21 @@ def geodesic(
         (1.0, 1.5)
     """
     s = _checks.array("fraction", fraction)
-    x0, x1 = (float(_checks.array("mean", m)) / math.sqrt(2) for m in (mean, other_mean))
-    y0, y1 = (math.sqrt(float(positive("variance", v))) for v in (variance, other_variance))
+    x0, x1 = _checks.finite("mean", mean) / math.sqrt(2), _checks.finite("other_mean", other_mean) / math.sqrt(2)
+    y0 = math.sqrt(_checks.positive("variance", variance))
+    y1 = math.sqrt(_checks.positive("other_variance", other_variance))
     if abs(x1 - x0) < 1e-7 * max(y0, y1):  # straight up or down
         return math.sqrt(2) * (x0 + s * (x1 - x0)), y0 ** (2 - 2 * s) * y1 ** (2 * s)
-    centre = (x0 + x1) / 2 + (y1 - y0) * (y1 + y0) / (2 * (x1 - x0))
-    radius = math.hypot(x0 - centre, y0)
-    start, end = math.asinh((x0 - centre) / y0), math.asinh((x1 - centre) / y1)  # arc length along the semicircle
+    half, bow = (x1 - x0) / 2, (y1 - y0) / (x1 - x0) * ((y1 + y0) / 2)  # the centre is x0 + half + bow
+    start, end = math.asinh((-half - bow) / y0), math.asinh((half - bow) / y1)  # arc length along the semicircle
     u = start + s * (end - start)
-    return math.sqrt(2) * (centre + radius * np.tanh(u)), (radius / np.cosh(u)) ** 2
+    # Counted from the end whose mean is nearer, for a mean that is exact to a small part of a small deviation there.
+    with np.errstate(over="ignore"):
+        shift, other = y0 * np.sinh(u - start) / np.cosh(u), y1 * np.sinh(u - end) / np.cosh(u)
+        x = np.where(np.abs(shift) <= np.abs(other), x0 + shift, x1 + other)
+        near = np.abs(u - start) <= np.abs(end - u)
+        y = np.where(near, y0 * (np.cosh(start) / np.cosh(u)), y1 * (np.cosh(end) / np.cosh(u)))
+        return math.sqrt(2) * x, y**2
 
 
 def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_variance: ArrayLike) -> Array:
@@ -56,5 +62,6 @@ def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_
     """
     mu, other = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
     sd, other_sd = np.sqrt(positive("variance", variance)), np.sqrt(positive("other_variance", other_variance))
-    half = np.sqrt(((mu - other) ** 2 / 2 + (sd - other_sd) ** 2) / (4 * sd * other_sd))
+    _checks.together(mean=mu, variance=sd, other_mean=other, other_variance=other_sd)
+    half = np.hypot(mu / math.sqrt(2) - other / math.sqrt(2), sd - other_sd) / (2 * np.sqrt(sd) * np.sqrt(other_sd))
     return 2 * math.sqrt(2) * np.arcsinh(half)  # arcosh(1 + 2h²) = 2 arsinh(h), without cancellation

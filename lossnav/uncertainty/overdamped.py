@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.uncertainty.averages import Average
+from lossnav.uncertainty.averages import Average, average, checked_switches
 from lossnav.uncertainty.equations import push
-from lossnav.uncertainty.problem import Problem, nonnegative, positive
+from lossnav.uncertainty.problem import Problem, check_problem, nonnegative, positive
 
 _RUNAWAY = 1e8  # e-folds of a variance in one task, at its present pace, that only a runaway shows
+_FASTEST = 1e12  # the same for the first moment of a task, where a fast start may calm down
+_MOST_CALLS = 200_000
 
 
 def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_variance: float = math.inf) -> Any:
@@ -63,8 +65,9 @@ def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any
 
     Mean and log-variance relax at the same rate, whatever the curvature: Newton-like. For large γ it is ηλ_S/γ.
     """
-    stiffness = positive("eta", eta) * nonnegative("entropy", entropy)
-    half = nonnegative("gamma", gamma) / 2
+    rate, strength, half = positive("eta", eta), nonnegative("entropy", entropy), nonnegative("gamma", gamma) / 2
+    _checks.together(eta=rate, entropy=strength, gamma=half)
+    stiffness = rate * strength
     root = np.hypot(half, np.sqrt(stiffness)) + half
     result = np.divide(stiffness, root, out=np.zeros(np.broadcast(stiffness, root).shape), where=root > 0)
     return result if result.ndim else float(result)
@@ -150,6 +153,7 @@ def _precision_parts(
 ) -> tuple[Array, Array]:
     """Return e^{−ρt} and the precision that data and prior have added by then."""
     times, h = nonnegative("t", t), _checks.array("curvature", curvature)
+    _checks.together(t=times, initial=positive("initial", initial), curvature=h)
     pace = _checks.positive("eta", eta) / _checks.positive("gamma", gamma)
     strength = _checks.finite("entropy", entropy, low=0.0)
     restoring = _checks.positive("k", k) * h + strength / _checks.duration("prior_variance", prior_variance)
@@ -187,17 +191,22 @@ def overdamped_path(
         ValueError: naming the argument that does not fit.
         NotConverged: if the integration fails, for example because a variance grows without bound.
     """
+    check_problem(problem)
+    loss = average(loss)
+    _checks.flag("frozen", frozen)
     times = nonnegative("t", t)
     if times.ndim != 1 or np.any(np.diff(times) <= 0):
         raise ValueError(f"t = {_checks.shown(t)}, but it must be a 1-D array of increasing times")
-    moments = [0.0, *(float(when) for when, _ in switches)]
+    moments, later = checked_switches(switches)
+    if any(new.dim != loss.dim for new in later):
+        raise ValueError(f"switches have losses of {[new.dim for new in later]} weights, but all must have {loss.dim}")
     if np.any(np.diff(moments) <= 0):
         raise ValueError(f"switches happen at {moments[1:]}, but their times must be > 0 and increase")
     mu = _checks.array("mean", mean, shape=(loss.dim,))
     v = positive("variance", _checks.array("variance", variance, shape=(loss.dim,)))
     pace = problem.eta / _checks.positive("problem.gamma", problem.gamma)
     state = np.concatenate([mu, np.log(v)])
-    losses = [loss, *(new for _, new in switches)]
+    losses = [loss, *later]
     found = np.empty((len(times), 2 * loss.dim))
     for current, start, end in zip(losses, moments, [*moments[1:], math.inf], strict=True):
         inside = (times >= start) & (times < end)
@@ -220,27 +229,47 @@ def _integrate(
     frozen: bool,
 ) -> Array:
     """Integrate one task in (μ, ln v), write the wanted states into ``found``, and return the last."""
-    dim = loss.dim
-
-    def flow(_: float, y: Array) -> Array:
-        v = np.exp(y[dim:])
-        slope, bend = push(problem, loss, y[:dim], v)
-        return np.concatenate([-pace * v * slope, np.zeros(dim) if frozen else -2 * pace * v * bend])
-
-    def runaway(t: float, y: Array) -> float:
-        return _RUNAWAY / (span[1] - span[0]) - float(np.max(np.abs(flow(t, y)[dim:])))
-
-    runaway.terminal = True  # type: ignore[attr-defined]  # scipy's way to ask for a stop
-    if span[1] == span[0]:
+    dim, calls = loss.dim, 0
+    length = span[1] - span[0]
+    if length == 0:
         found[inside] = state
         return state
+
+    def flow(_: float, y: Array) -> Array:  # by the fraction of the span: a solver's first step knows no units
+        nonlocal calls
+        calls += 1
+        if calls > _MOST_CALLS:
+            raise NotConverged(
+                f"the integration did not get to t = {span[1]:.6g} in {_MOST_CALLS} steps: the variance moves too fast "
+                "at first; start nearer to equilibrium, or at a later time"
+            )
+        v = np.exp(y[dim:])
+        slope, bend = push(problem, loss, y[:dim], v)
+        rates = np.concatenate([-pace * v * slope, np.zeros(dim) if frozen else -2 * pace * v * bend])
+        return np.asarray(length * rates)
+
+    def runaway(_: float, y: Array) -> float:
+        return _RUNAWAY - float(np.max(np.abs(flow(0.0, y)[dim:])))
+
+    runaway.terminal = True  # type: ignore[attr-defined]  # scipy's way to ask for a stop
+    runaway.direction = -1.0  # type: ignore[attr-defined]  # it may start fast and calm down
     with np.errstate(over="ignore", invalid="ignore"):
+        first = flow(0.0, state)
+        if not np.all(np.isfinite(first)) or np.max(np.abs(first)) > _FASTEST:
+            raise NotConverged(
+                f"the integration stopped at t = {span[0]:.6g}: mean and variance move too fast for it, "
+                f"{np.max(np.abs(first)):.3g} in the whole span at their first pace; start nearer to "
+                "equilibrium, or ask for earlier times"
+            )
+        # A mean far from zero or in small units has no absolute accuracy of its own: its standard deviation has.
+        atol = np.full(2 * dim, 1e-12)
+        atol[:dim] *= np.minimum(np.maximum(np.abs(state[:dim]), np.exp(state[dim:] / 2)), 1e290)
         solution = scipy.integrate.solve_ivp(
-            flow, span, state, method="LSODA", rtol=1e-9, atol=1e-12, dense_output=True, events=runaway
+            flow, (0.0, 1.0), state, method="LSODA", rtol=1e-9, atol=atol, dense_output=True, events=runaway
         )
     if solution.status != 0:
         cause = "a variance grows without bound" if solution.status == 1 else solution.message
-        raise NotConverged(f"the integration stopped at t = {solution.t[-1]:.6g}: {cause}")
+        raise NotConverged(f"the integration stopped at t = {span[0] + length * solution.t[-1]:.6g}: {cause}")
     if len(times):
-        found[inside] = solution.sol(times).T
-    return solution.y[:, -1]
+        found[inside] = solution.sol((times - span[0]) / length).T
+    return np.asarray(solution.y[:, -1])

@@ -20,14 +20,16 @@ from numpy.typing import ArrayLike
 from lossnav import _checks, losses
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.trajectory.result import resting_action
+from lossnav.uncertainty import units
 from lossnav.uncertainty.approach import approach
-from lossnav.uncertainty.averages import Average, Quadratic, average
+from lossnav.uncertainty.averages import Average, Quadratic, average, checked_switches
 from lossnav.uncertainty.equations import log_motion
-from lossnav.uncertainty.problem import Problem, positive
-from lossnav.uncertainty.rests import Rest, rests
+from lossnav.uncertainty.problem import Problem, check_problem, positive
+from lossnav.uncertainty.rests import Rest, rests, summed
 
 _LIFETIMES = 12.0  # of the slowest mode, until a plan is handed over to the linear law
 _MAX_NODES = 60_000
+_FAR, _FAR_LOG = 1e5, 60.0  # beyond these a start is too far away for collocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,9 @@ def plan(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 144–147.
     """
-    tasks = [average(loss), *(average(new) for _, new in switches)]
+    check_problem(problem)
+    moments, later = checked_switches(switches)
+    tasks = [average(loss), *later]
     dim = tasks[0].dim
     if any(task.dim != dim for task in tasks):
         raise ValueError(f"switches: the losses have {[task.dim for task in tasks]} weights, but all must have {dim}")
@@ -165,14 +169,25 @@ def plan(
         _checks.array("mean", mean, shape=(dim,)),
         np.log(positive("variance", _checks.array("variance", variance, shape=(dim,)))),
     ])
-    moments = [0.0, *(_checks.positive("switches[i][0]", when) for when, _ in switches)]
+    for name, value in (("foreseen", foreseen), ("throw", throw)):
+        _checks.flag(name, value)
+    _checks.finite("tol", tol, low=0.0, high=1.0, open_low=True)
     deadline = _checks.duration("horizon", horizon)
     if np.any(np.diff(moments) <= 0) or moments[-1] >= deadline:
         raise ValueError(f"switches happen at {moments[1:]}, but their times must increase and lie before {deadline:g}")
     for task in tasks:
         _require_bounded(problem, task)
     path = _foreseen if foreseen or len(tasks) == 1 else _surprised
-    found = path(problem, tasks, start, moments, deadline, tol)
+    scales = units.natural(problem, tasks, start, deadline)
+    if scales is None:
+        found = path(problem, tasks, start, moments, deadline, tol)
+    else:
+        inner = scales.problem(problem), [scales.task(task) for task in tasks], scales.state(start)
+        try:
+            found = path(*inner, [when / scales.time for when in moments], deadline / scales.time, tol)
+        except NoMinimiser as error:
+            raise NoMinimiser(f"{error} {scales}") from None
+        found = scales.restore(found, problem, tasks[-1])
     if throw and not found.converged:
         raise NotConverged(f"{found.reason} (residual {found.residual:.3g}); loosen tol = {tol:g}")
     return found
@@ -221,8 +236,10 @@ def _surprised(
             start = only.state(np.array([stop - begin]))[0]
     faded = math.exp(-problem.gamma * moments[-1])
     action = paid + faded * piece.action
-    rest = piece.action - piece.excess  # of the last task alone
-    excess = paid + faded * piece.excess - (rest * (1 - faded) if math.isfinite(rest) else 0.0)
+    excess = paid + faded * piece.excess
+    if math.isinf(deadline) and moments[-1] > 0:  # resting at the end costs something before the last switch, too
+        level = float(problem.potential(tasks[-1], *piece.rest))
+        excess -= resting_action(level, problem.gamma, 0.0, moments[-1])
     return Plan(problem, tuple(phases), piece.dim, action, excess, piece.rest, deadline, good, reason, residual)
 
 
@@ -240,7 +257,7 @@ def _cost(problem: Problem, task: Average, x: Array, velocity: Array) -> Array:
     """Return the undiscounted integrand in x = (μ, ℓ), shape (...)."""
     dim = task.dim
     v = np.exp(x[..., dim:])
-    return np.asarray(problem.cost_rate(task, x[..., :dim], v, velocity[..., :dim], v * velocity[..., dim:]))
+    return np.asarray(problem._integrand(task, x[..., :dim], v, velocity[..., :dim], v * velocity[..., dim:]))
 
 
 def _collocate(
@@ -249,6 +266,7 @@ def _collocate(
 ) -> Plan:
     """Solve the stacked boundary-value problem: all phases side by side, each on s ∈ [0, 1]."""
     dim, count, size = tasks[0].dim, len(tasks), 4 * tasks[0].dim
+    _require_near(problem, start, deadline, end)
     last = deadline - moments[-1] if end is None else _LIFETIMES / end.slowest
     spans = [*np.diff(moments), last]
     level = 0.0 if end is None else end.potential
@@ -286,13 +304,35 @@ def _collocate(
     if end is None:
         action, excess, rest = excess, math.nan, np.full((2, dim), math.nan)
     else:
-        scale = abs(level) + abs(excess)
-        action = excess + resting_action(level, problem.gamma, scale)
         rest = np.stack([end.place[:dim], np.exp(end.place[dim:])])
+        action = excess + resting_action(level, problem.gamma, summed(problem, tasks[-1], *rest))
     return Plan(
         problem, phases, dim, action, excess, rest, deadline, bool(found.success),
         "" if found.success else found.message, float(np.max(found.rms_residuals)),
     )
+
+
+def _require_near(problem: Problem, start: Array, deadline: float, end: Rest | None) -> None:
+    """Raise NotConverged where collocation has no chance, instead of letting it try for minutes."""
+    if end is None:
+        if problem.gamma * deadline > _FAR:
+            away = problem.gamma * deadline
+            raise NotConverged(f"the deadline {deadline:g} is {away:.3g}/gamma away; use horizon=inf")
+        return
+    dim = len(start) // 2
+    wide = np.max([start[dim:], end.place[dim:]], axis=0)
+    away = float(np.max(np.abs(start[:dim] - end.place[:dim]) * np.exp(-wide / 2)))
+    apart = float(np.max(np.abs(start[dim:] - end.place[dim:])))
+    if away > _FAR or apart > _FAR_LOG:
+        raise NotConverged(
+            f"the plan starts too far from where it rests: {away:.3g} standard deviations in the mean (at most "
+            f"{_FAR:g}), a factor e^{apart:.3g} in a variance (at most e^{_FAR_LOG:g})"
+        )
+    if problem.gamma > _FAR * end.slowest:
+        raise NotConverged(
+            f"gamma = {problem.gamma:.3g}, but the rate of return is {end.slowest:.3g}: beyond a ratio of {_FAR:g} use "
+            "overdamped_path"
+        )
 
 
 def _phase(

@@ -69,12 +69,18 @@ class Problem:
 
     def kinetic(self, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> Any:
         """Return (1/2η)Σ[μ̇²/v + v̇²/2v²], shape (...), for arguments of shape (..., D)."""
-        v, mu_dot, v_dot = (np.asarray(x, dtype=np.float64) for x in (variance, mean_rate, variance_rate))
+        v, mu_dot, v_dot = _state(variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
+        return self._kinetic(v, mu_dot, v_dot)
+
+    def _kinetic(self, v: Array, mu_dot: Array, v_dot: Array) -> Any:
         return np.sum(mu_dot**2 / v + (v_dot / v) ** 2 / 2, axis=-1) / (2 * self.eta)
 
     def potential(self, loss: Average, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return kL̄ − (λ_S/2)Σ ln v, with a prior + (λ_S/2v_p)Σ(μ²+v), shape (...)."""
-        mu, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        check_average(loss)
+        return self._potential(loss, *_state(loss.dim, mean=mean, variance=variance))
+
+    def _potential(self, loss: Average, mu: Array, v: Array) -> Any:
         parsimony = self.pull * (mu**2 + v) - self.entropy * np.log(v)
         return self.k * loss.value(mu, v) + np.sum(parsimony, axis=-1) / 2
 
@@ -82,7 +88,15 @@ class Problem:
         self, loss: Average, mean: ArrayLike, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike
     ) -> Any:
         """Return the undiscounted integrand of J, shape (...)."""
-        return self.kinetic(variance, mean_rate, variance_rate) + self.potential(loss, mean, variance)
+        check_average(loss)
+        mu, v, mu_dot, v_dot = _state(
+            loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate
+        )
+        return self._integrand(loss, mu, v, mu_dot, v_dot)
+
+    def _integrand(self, loss: Average, mu: Array, v: Array, mu_dot: Array, v_dot: Array) -> Any:
+        """Return what ``cost_rate`` does, unchecked: solvers pass through states that no one would call valid."""
+        return self._kinetic(v, mu_dot, v_dot) + self._potential(loss, mu, v)
 
 
 def kl_divergence(
@@ -99,21 +113,42 @@ def kl_divergence(
     """
     mu, v = _checks.array("mean", mean), positive("variance", variance)
     other, w = _checks.array("other_mean", other_mean), positive("other_variance", other_variance)
-    change = (v - w) / w
-    return (change - np.log1p(change) + (mu - other) ** 2 / w) / 2
+    _checks.together(mean=mu, variance=v, other_mean=other, other_variance=w)
+    change, ratio = (v - w) / w, v / w
+    with np.errstate(divide="ignore", over="ignore"):  # far apart log1p would see −1; an overflow of the result is inf
+        log = np.where(np.abs(change) < 0.5, np.log1p(change), np.log(v) - np.log(w))
+        growth = np.where(np.abs(change) < 0.5, change - log, ratio - 1 - log)
+        return np.asarray(growth + ((mu - other) / np.sqrt(w)) ** 2) / 2
 
 
 def positive(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as an array of positive numbers, or raise."""
-    result = _checks.array(name, value)
-    if np.any(result <= 0):
-        raise ValueError(f"{name} = {_checks.shown(value)}, but all its entries must be > 0")
-    return result
+    return _checks.positives(name, value)
 
 
 def nonnegative(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as an array of numbers ≥ 0, or raise."""
-    result = _checks.array(name, value)
-    if np.any(result < 0):
-        raise ValueError(f"{name} = {_checks.shown(value)}, but all its entries must be >= 0")
-    return result
+    return _checks.nonnegatives(name, value)
+
+
+def check_problem(problem: Any) -> None:
+    """Raise ValueError unless ``problem`` is one."""
+    _checks.instance("problem", problem, Problem, "an uncertainty.Problem")
+
+
+def check_average(loss: Any) -> None:
+    """Raise ValueError unless ``loss`` is an averaged loss."""
+    from lossnav.uncertainty.averages import Average
+
+    _checks.instance("loss", loss, Average, "an averaged loss: uncertainty.average(loss)")
+
+
+def _state(dim: int | None = None, **values: ArrayLike) -> list[Array]:
+    """Return means, variances and their rates as finite arrays of shape (..., D) that broadcast; variances are > 0."""
+    found = {name: _checks.array(name, value) for name, value in values.items()}
+    for name, value in found.items():
+        dim = _checks.points(name, value, dim).shape[-1]  # without a loss the first one says what D is
+    if np.any(found["variance"] <= 0):
+        raise ValueError(f"variance = {_checks.shown(values['variance'])}, but all its entries must be > 0")
+    _checks.together(**found)
+    return list(found.values())

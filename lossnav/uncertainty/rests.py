@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from lossnav._checks import Array, NoMinimiser
+from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.uncertainty.averages import Average, Quadratic
 from lossnav.uncertainty.equations import push
 from lossnav.uncertainty.problem import Problem
@@ -54,6 +54,12 @@ def gradient(problem: Problem, loss: Average, x: Array) -> Array:
     return np.concatenate([slope, v * bend], axis=-1)
 
 
+def summed(problem: Problem, loss: Average, mu: Array, v: Array) -> float:
+    """Return the size of what the potential at a rest is a sum of, unit 1/T: its rounding error is in proportion."""
+    parsimony = problem.pull * (mu**2 + v) + problem.entropy * (1 + np.abs(np.log(v)))
+    return float(problem.k * np.abs(loss.value(mu, v)) + np.sum(parsimony) / 2)
+
+
 def rests(problem: Problem, loss: Average, start: Array) -> list[Rest]:
     """Return the places in which a plan from ``start`` = (μ, ℓ), shape (2D,), may end, lowest potential first.
 
@@ -64,9 +70,9 @@ def rests(problem: Problem, loss: Average, start: Array) -> list[Rest]:
     found = [_law(problem, loss, place) for place in places]
     if not found:
         raise NoMinimiser(
-            "the potential has no minimum in mean and variance, so that no plan comes to rest: without entropy the "
-            "variance shrinks for ever, on flat ground it grows for ever; set entropy, a finite prior_variance, or "
-            "a finite horizon"
+            "no minimum of the potential was found near the start or a centre of the loss, in mean and variance, so "
+            "that no plan comes to rest: without entropy a variance shrinks, on flat ground it grows for ever; "
+            "set entropy, a finite prior_variance, or a finite horizon"
         )
     return sorted(found, key=lambda rest: rest.potential)
 
@@ -94,7 +100,7 @@ def _search(problem: Problem, loss: Average, start: Array) -> list[Array]:
             guess = np.concatenate([mean, start[dim:] + shift])
             with np.errstate(all="ignore"):  # on flat ground descent runs to infinity
                 descent = scipy.optimize.minimize(
-                    lambda x: float(problem.potential(loss, x[:dim], np.exp(x[dim:]))), guess, method="BFGS",
+                    lambda x: float(problem._potential(loss, x[:dim], np.exp(x[dim:]))), guess, method="BFGS",
                     jac=lambda x: gradient(problem, loss, x), options={"gtol": 1e-9},
                 )
             if not np.max(np.abs(descent.x[dim:])) < _WIDEST:
@@ -109,9 +115,17 @@ def _search(problem: Problem, loss: Average, start: Array) -> list[Array]:
 
 
 def _bend(problem: Problem, loss: Average, place: Array) -> Array:
-    """Return ∇²U in (μ, ℓ) by central differences of the exact gradient, symmetrised."""
+    """Return ∇²U in (μ, ℓ), of a quadratic loss exactly, else by central differences of the exact gradient."""
+    if isinstance(loss, Quadratic):
+        stiffness = problem.k * loss.hessian + problem.pull * np.eye(loss.dim)
+        return scipy.linalg.block_diag(stiffness, np.diag(np.exp(place[loss.dim :]) * np.diag(stiffness) / 2))
     steps = _STEP * np.eye(len(place))
     scale = np.concatenate([np.exp(place[loss.dim :] / 2), np.ones(loss.dim)])  # a step in μ is small against √v
+    if np.any(_STEP * scale < 1e-11 * np.abs(place)):
+        raise NotConverged(
+            f"the standard deviation {np.min(scale):.3g} at rest is too small against the mean "
+            f"{np.max(np.abs(place)):.3g} to be resolved; shift the origin of the weights towards it"
+        )
     rows = [
         (gradient(problem, loss, place + step * scale) - gradient(problem, loss, place - step * scale))
         / (2 * _STEP * size)
@@ -129,6 +143,6 @@ def _law(problem: Problem, loss: Average, place: Array) -> Rest:
     stiffness, vectors = np.linalg.eigh(square)
     if np.any(stiffness <= 0):
         raise NoMinimiser(f"the potential is no minimum at rest: curvature {float(stiffness[0]):.3g}")
-    rates = stiffness / (np.sqrt(problem.gamma**2 / 4 + stiffness) + problem.gamma / 2)
+    rates = stiffness / (np.hypot(problem.gamma / 2, np.sqrt(stiffness)) + problem.gamma / 2)
     law = root[:, None] * ((vectors * rates) @ vectors.T) / root
-    return Rest(place, law, float(problem.potential(loss, place[:dim], np.exp(place[dim:]))))
+    return Rest(place, law, float(problem._potential(loss, place[:dim], np.exp(place[dim:]))))

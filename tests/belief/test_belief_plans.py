@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.integrate
 import torch
 
 import lossnav as ln
 from lossnav import belief
-from lossnav.belief import Beliefs, Exact, Prior, Simplified
+from lossnav.belief import Beliefs, Exact, Prior, Simplified, plans
 
 
 def model(**changes) -> Beliefs:
@@ -267,3 +268,91 @@ def test_rests_are_minima_where_the_discretised_cost_is_convex(decay: float, sta
     grow = np.tile(np.exp(gamma * h * np.arange(1, steps + 1) / 2), 3)  # X = e^{−γt/2}x: the same sign, well scaled
     convex = np.linalg.eigvalsh(grow[:, None] * total * grow)[0] > 0
     assert convex == here.is_minimum(rest, 0.0, 1.0) == stable
+
+
+def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
+    """ẋ = −R(x − x*) solves ẍ = γẋ + K(x − x*) if R² + γR = K, with K by differences; here R mixes all three."""
+    for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
+        path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
+        still, step = np.zeros(3), 1e-5
+
+        def force(x: np.ndarray, one=one, still=still) -> np.ndarray:
+            return one.acceleration(x, still, 0.6, 1.1)
+
+        stiffness = np.stack([force(path.rest + step * e) - force(path.rest - step * e) for e in np.eye(3)], axis=1)
+        law = path._decay
+        np.testing.assert_allclose(law @ law + one.gamma * law, stiffness / (2 * step), rtol=1e-5, atol=1e-7)
+        assert np.min(np.linalg.eigvals(law).real) > 0
+        later = 1.2 * path.end  # and the plan obeys it beyond its mesh
+        np.testing.assert_allclose(path.velocity(later), -law @ (path(later) - path.rest), rtol=1e-5)
+
+
+def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
+    seen = []
+    judge = plans._definite
+    monkeypatch.setattr(plans, "_definite", lambda *given: seen.append(given[-1]) or judge(*given))
+    for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
+        path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
+        tail, slip = seen.pop(), np.diag(one.decays + one.gamma / 2)
+        np.testing.assert_allclose(tail, tail.T, rtol=1e-9, atol=1e-12)
+        bend = one.bend(path.rest, 0.6, 1.1)
+        rest = bend - tail @ np.diag(1 / one.masses) @ tail - tail @ slip - slip @ tail
+        np.testing.assert_allclose(rest, 0.0, atol=1e-9 * np.abs(bend).max())
+        assert np.linalg.eigvalsh(tail + np.diag(one.masses) @ slip)[0] > 0
+        belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0)
+        assert seen.pop() is None
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("phase", [0.4, 1.3, 2.6])
+@pytest.mark.parametrize("beyond", [0.97, 1.03])
+def test_the_second_variation_changes_sign_where_a_closed_form_says(place: int, phase: float, beyond: float) -> None:
+    """Constant K with one negative entry κ: with ω² = −(κ/m + s²), s = α+γ/2, a mesh of length τ and a tail c.
+
+    The form is ∫{m(Ẋ+sX)² + κX²} + cX(τ)² = ∫m{Ẋ² − ω²X²} + (ms + c)X(τ)² for X(0) = 0: positive for ωτ < π exactly
+    if mω cot ωτ + ms + c > 0.
+    """
+    one, span, count = model(), 1.7, 1500
+    mass, slip = one.masses[place], one.decays[place] + one.gamma / 2
+    omega = phase / span
+    bend = 0.1 * np.eye(3) * one.masses
+    bend[place, place] = -mass * (omega**2 + slip**2)
+    edge = -mass * (slip + omega / math.tan(phase))
+    shift = (beyond - 1) * mass * (slip + omega)
+
+    class Bent:
+        masses, decays, gamma = one.masses, one.decays, one.gamma
+
+        @staticmethod
+        def _stiffness(state: np.ndarray, *_: object) -> np.ndarray:
+            return np.broadcast_to(bend, (state.shape[1], 3, 3))
+
+    tail = np.zeros((3, 3))
+    tail[place, place] = edge + shift
+    tail[place, (place + 1) % 3] = 50.0  # only the symmetric part of a tail counts: this one has none
+    tail[(place + 1) % 3, place] = -50.0
+    times = span * np.linspace(0, 1, count + 1) ** 1.2
+    found = plans._definite(Bent(), times, np.zeros((3, count + 1)), (np.zeros(count + 1), None), tail)
+    assert found == (beyond > 1)
+
+
+def test_action_of_a_dated_plan_is_its_value_function() -> None:
+    """As for the endless one, −∂J/∂V₀ = λ_b(V̇+α_V V)/σ_V²: only with the right condition at the end, where p = 0."""
+    step, options = 1e-3, {"gradient": 0.6, "square": 1.1, "horizon": 1.5, "tol": 1e-9}
+    low, high = (belief.plan(model(), 0.9, v, **options).action for v in (0.7 - step, 0.7 + step))
+    path = belief.plan(model(), 0.9, 0.7, **options)
+    momentum = 1.7 / 0.5**2 * (path.velocity(0.0)[2] + 0.1 * 0.7)
+    assert (high - low) / (2 * step) == pytest.approx(-momentum, rel=1e-4)
+
+
+def test_action_of_an_endless_plan_is_what_it_costs_above_resting() -> None:
+    path = belief.plan(model(), 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
+    rest = float(model().cost_rate(path.rest, np.zeros(3), 0.6, 1.1))
+    assert abs(rest) > 0.01
+
+    def above(t: float) -> float:
+        return math.exp(-0.5 * t) * (float(model().cost_rate(path(t), path.velocity(t), 0.6, 1.1)) - rest)
+
+    total = scipy.integrate.quad(above, 0, path.end, limit=300, epsabs=1e-10)[0]
+    assert path.action == pytest.approx(total, rel=1e-5)

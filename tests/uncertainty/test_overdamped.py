@@ -47,6 +47,7 @@ def test_limits() -> None:
     moment = 4.0 / (0.5 * 2.0 * 1.0 * 0.3)
     assert un.overdamped_variance(moment * 0.999, **hill) > 100
     assert un.overdamped_variance([moment * 1.001, 1e6], **hill).tolist() == [math.inf, math.inf]
+    assert un.overdamped_offset([moment * 1.001, 1e6], **hill).tolist() == [math.inf, math.inf]
     late = un.overdamped_variance(1e9, initial=5.0, curvature=2.0, entropy=0.7, **PACE)
     assert late == pytest.approx(un.equilibrium_variance(2.0, 2.0, 0.7), rel=1e-12)
 
@@ -67,7 +68,6 @@ def test_precision_averages_the_curvature() -> None:
     tasks = [un.average(ln.losses.Quadratic([[h]], minimum=[0.0])) for h in (3.0, 0.5, 8.0)]
     t = np.linspace(0, 30, 61)
     _, v = un.overdamped_path(problem, tasks[0], [0.2], [1.0], t, switches=[(8.0, tasks[1]), (19.0, tasks[2])])
-    curvature = np.select([t < 8, t < 19], [3.0, 0.5], 8.0)
     for when in (5.0, 15.0, 30.0):
         steps = [0.0, *(s for s in (8.0, 19.0) if s < when), when]
         average = sum(
@@ -75,7 +75,14 @@ def test_precision_averages_the_curvature() -> None:
             for a, b, h in zip(steps, steps[1:], (3.0, 0.5, 8.0), strict=False))
         expected = math.exp(-rate * when) * 1.0 + average
         assert 1 / v[np.searchsorted(t, when), 0] == pytest.approx(expected, rel=1e-7)
-    assert curvature[0] == 3.0 and curvature[-1] == 8.0
+    # and at every time of the grid, by a sum on a fine one: trapezoids between the switches, which are on it
+    fine = np.linspace(0.0, 30.0, 30_001)
+    source = np.where(fine < 8, 3.0, np.where(fine < 19, 0.5, 8.0)) / 0.4
+    jumps = np.isin(np.round(fine, 9), (8.0, 19.0))
+    before = np.where(jumps, np.roll(source, 1), source)  # the curvature just before each time
+    growth = rate * np.diff(fine) * (np.exp(rate * fine[:-1]) * source[:-1] + np.exp(rate * fine[1:]) * before[1:]) / 2
+    precision = np.exp(-rate * fine) * (1.0 + np.r_[0.0, np.cumsum(growth)])
+    np.testing.assert_allclose(1 / v[:, 0], precision[::500], rtol=1e-6)
 
 
 def test_without_entropy_the_mean_is_the_bayesian_estimate() -> None:
@@ -103,6 +110,24 @@ def test_path_agrees_with_the_closed_form_and_restarts_at_switches() -> None:
     mean, v = un.overdamped_path(problem, loss, [1.0], [3.0], t, switches=[(3.0, loss), (20.0, loss)])
     np.testing.assert_allclose(v[:, 0], un.overdamped_variance(t, initial=3.0, **options), rtol=1e-7)
     np.testing.assert_allclose(mean[:, 0], un.overdamped_offset(t, initial=3.0, **options), rtol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_the_path_is_as_accurate_in_any_unit_of_the_weights(unit: float) -> None:
+    problem = un.Problem(gamma=4.0, entropy=0.8)
+    loss = un.average(ln.losses.Quadratic([[2.0 / unit**2]], minimum=[0.0]))
+    t = np.array([0.0, 3.0, 9.0])
+    mean, v = un.overdamped_path(problem, loss, [unit], [3.0 * unit**2], t)
+    options = {"initial": 3.0, "curvature": 2.0, "eta": 1.0, "k": 1.0, "gamma": 4.0, "entropy": 0.8}
+    np.testing.assert_allclose(mean[:, 0] / unit, un.overdamped_offset(t, **options), rtol=1e-7)
+    np.testing.assert_allclose(v[:, 0] / unit**2, un.overdamped_variance(t, **options), rtol=1e-7)
+
+
+def test_a_switch_at_the_last_time_changes_nothing_yet() -> None:
+    problem, t = un.Problem(gamma=4.0, entropy=0.8), np.array([0.0, 1.0, 3.0])
+    loss, other = (un.average(ln.losses.Quadratic([[h]], minimum=[0.0])) for h in (2.0, 7.0))
+    alone = un.overdamped_path(problem, loss, [1.0], [3.0], t)
+    np.testing.assert_allclose(un.overdamped_path(problem, loss, [1.0], [3.0], t, switches=[(3.0, other)]), alone)
 
 
 def test_equilibrium_with_and_without_prior() -> None:
@@ -150,6 +175,10 @@ def test_path_errors() -> None:
     flat = un.average(ln.losses.Quadratic([[-2.0]], minimum=[0.0]))
     with pytest.raises(ValueError, match="increasing"):
         un.overdamped_path(problem, flat, [0.0], [1.0], [1.0, 0.5])
+    with pytest.raises(ValueError, match="increasing"):
+        un.overdamped_path(problem, flat, [0.0], [1.0], [0.0, 0.5, 0.5])
+    with pytest.raises(ValueError, match="increase"):
+        un.overdamped_path(problem, flat, [0.0], [1.0], [0.0, 1.0], switches=[(1.0, flat), (1.0, flat)])
     with pytest.raises(ValueError, match="switches"):
         un.overdamped_path(problem, flat, [0.0], [1.0], [0.0, 1.0], switches=[(2.0, flat), (1.0, flat)])
     with pytest.raises(ValueError, match=r"problem\.gamma"):

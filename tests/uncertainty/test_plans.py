@@ -271,3 +271,53 @@ def test_a_failed_collocation_is_a_value_or_an_error(monkeypatch: pytest.MonkeyP
     assert not found.converged and found.reason and "converged=False" in repr(found)
     with pytest.raises(ln.NotConverged, match="tol"):
         un.plan(problem(), bowl(2.0), **settings)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_without_discount_a_rest_is_free_if_its_cost_is_of_rounding_in_any_unit(unit: float) -> None:
+    """At γ = 0 resting costs 0 or ±inf. What is 0 depends on the other costs, and not on the unit they are in."""
+    setting = un.Problem(eta=1 / unit, k=unit, gamma=0.0, entropy=0.8 * unit)
+    level = float(setting.potential(un.average(bowl(2.0)), np.zeros(1), np.array([0.4]))) / unit
+    start = {"mean": [0.7], "variance": [0.9]}
+    for offset, cost in ((-level, 0.0), (-level + 1e-9, math.inf), (-level - 1e-9, -math.inf)):
+        task = ln.losses.Quadratic([[2.0]], minimum=[0.0], offset=offset)
+        path = un.plan(setting, task, **start, tol=1e-6)
+        assert path.action == (path.excess if cost == 0 else cost)
+
+        def above(t: float, path=path, task=task, offset=offset) -> float:
+            v = path.variance(t)[0]
+            rate = path.problem.cost_rate(un.average(task), path.mean(t)[0], v, path.mean_rate(t)[0],
+                                          v * path.log_rate(t)[0])
+            return float(rate) / unit - (level + offset)
+
+        total = scipy.integrate.quad(above, 0, 25, limit=200, epsabs=1e-9)[0]
+        assert path.excess / unit == pytest.approx(total, rel=1e-4, abs=1e-6)
+    with pytest.raises(ln.NoMinimiser):
+        un.plan(un.Problem(gamma=0.0, entropy=0.0), bowl(2.0), **start)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("start", [([0.0], [0.4]), ([0.7], [0.9])], ids=["at rest", "away"])
+def test_without_discount_the_last_bit_of_a_resting_cost_does_not_decide(start, unit: float) -> None:
+    """Neither where nothing else is paid, since the plan starts at rest."""
+    setting = un.Problem(eta=1 / unit, k=unit, gamma=0.0, entropy=0.8 * unit)
+    level = float(setting.potential(un.average(bowl(2.0)), np.zeros(1), np.array([0.4]))) / unit
+    for bits in (-2, -1, 1, 2):
+        offset = -level + bits * float(np.spacing(level))
+        path = un.plan(setting, ln.losses.Quadratic([[2.0]], minimum=[0.0], offset=offset), *start, tol=1e-6)
+        assert math.isfinite(path.action) and path.action == path.excess
+    for offset, cost in ((-level + 1e-10, math.inf), (-level - 1e-10, -math.inf)):
+        path = un.plan(setting, ln.losses.Quadratic([[2.0]], minimum=[0.0], offset=offset), *start, tol=1e-6)
+        assert path.action == cost
+
+
+def test_the_tolerance_is_that_of_the_collocation() -> None:
+    for tol in (1e-4, 1e-10):
+        path = un.plan(problem(), bowl(2.0), [1.0], [0.5], tol=tol)
+        assert path.converged and path.residual <= tol
+        step, t = 1e-4, np.linspace(0.3, 6, 12)
+        bend = (path.mean_rate(t + step) - path.mean_rate(t - step)) / (2 * step)
+        move, _ = un.acceleration(
+            path.problem, un.average(bowl(2.0)), path.mean(t), path.variance(t), path.mean_rate(t),
+            path.variance(t) * path.log_rate(t))
+        np.testing.assert_allclose(bend, move, atol=max(30 * tol, 1e-6))

@@ -1,0 +1,74 @@
+"""Plans of beliefs in other units, and with arguments of any size."""
+
+import math
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav import belief
+
+
+def restated(time=1.0, length=1.0, cost=1.0, *, horizon=math.inf, feed=False):
+    """A plan in other units: t → time·t, u → length·u, J → cost·J; brought back."""
+    root = math.sqrt(time)
+    model = belief.Beliefs(
+        eta=0.5 * length**2 / (time * cost), k=1.3 * cost / time, gamma=0.7 / time, curvature_scale=1.2,
+        weight=0.9 * cost,
+        mean=belief.Prior(0.1 / time, 0.3 / length / root), variance=belief.Prior(0.2 / time, 0.25 / length**2 / root),
+        observation=belief.Simplified(0.15 * root / length, 0.2 * root / length**2),
+    )
+    gradient = (lambda t: (1 + 0.3 * np.sin(np.asarray(t) / time)) / length) if feed else 1 / length
+    found = belief.plan(model, 0.8 / length, 1.1 / length**2, gradient=gradient, square=1.2 / length**2,
+                        horizon=horizon * time)
+    assert found.model is model and found.is_minimum
+    units = np.array([1 / length, length, length**2])[:, None]
+    t = np.array([0.0, 0.4, 1.0, 1.9])
+    late = np.array([1.0, 1.2]) * (found.end if horizon == math.inf else horizon * time / 1.2)
+    return {"path": found(t * time) * units, "velocity": found.velocity(t * time) * units * time,
+            "rest": found.rest * units[:, 0], "action": found.action / cost,
+            "late": found.velocity(late) * units * time}
+
+
+@pytest.mark.parametrize("options", [{}, {"horizon": 2.0}, {"horizon": 2.0, "feed": True}], ids=str)
+def test_plans_of_beliefs_do_not_feel_the_units(options):
+    """In units of 1e−20 of the time J of a deadline was 18.7 instead of .771, without a word."""
+    base = restated(**options)
+    sizes = (1e-20, 1e-3, 1e3, 1e20)
+    changes = [{name: size} for name in ("time", "length", "cost") for size in sizes]
+    for change in [*changes, {"time": 1e9, "length": 1e-7}]:
+        other = restated(**change, **options)
+        for name in ("path", "velocity", "rest", "action"):
+            np.testing.assert_allclose(other[name], base[name], rtol=1e-6, atol=1e-6, err_msg=f"{change} {name}")
+        if options:
+            np.testing.assert_allclose(other["late"], base["late"], rtol=1e-5, atol=1e-6, err_msg=str(change))
+        else:
+            assert np.max(np.abs(other["late"])) < 1e-4
+
+
+NUMBERS = ("eta", "k", "gamma", "curvature_scale", "weight", "mean decay", "mean diffusion", "variance decay",
+           "variance diffusion", "mean noise", "variance noise", "mean", "variance", "gradient", "square")
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("horizon", [math.inf, 2.0])
+def test_plans_answer_or_refuse(name, horizon):
+    """ZeroDivisionError and OverflowError are no answers."""
+    for size in (1e-300, 1e300):
+        n = {"eta": 1.0, "k": 1.0, "gamma": 1.0, "curvature_scale": 1.0, "weight": 1.0, "mean decay": 0.1,
+             "mean diffusion": 0.3, "variance decay": 0.1, "variance diffusion": 0.3, "mean noise": 0.1,
+             "variance noise": 0.1, "mean": 1.0, "variance": 1.0, "gradient": 1.0, "square": 1.0} | {name: size}
+        try:
+            model = belief.Beliefs(
+                eta=n["eta"], k=n["k"], gamma=n["gamma"], curvature_scale=n["curvature_scale"], weight=n["weight"],
+                mean=belief.Prior(n["mean decay"], n["mean diffusion"]),
+                variance=belief.Prior(n["variance decay"], n["variance diffusion"]),
+                observation=belief.Simplified(n["mean noise"], n["variance noise"]),
+            )
+            with np.errstate(all="ignore"):
+                found = belief.plan(model, n["mean"], n["variance"], gradient=n["gradient"], square=n["square"],
+                                    horizon=horizon)
+        except (ValueError, ln.NotConverged):
+            continue
+        assert found.converged and math.isfinite(found.action)
+        np.testing.assert_allclose(found(0.0), [0.0, n["mean"], n["variance"]], rtol=1e-9, atol=1e-9)
