@@ -1,5 +1,6 @@
 """Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``."""
 
+from .. import _torch  # noqa: F401  says how to get torch
 from .ballistic import Ballistic
 from .belief import Belief
 from .navigator import Navigator

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import abc
+import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from .._checks import finite, shown
-from . import _fused
+from .._tensors import parameters
+from . import _fused, _naming, _shards
 
 Group = dict[str, Any]
 State = dict[str, Any]
 _HALF = (torch.bfloat16, torch.float16)
+# Larger numbers would leave the arithmetic of a step: beside gradients in float32, and squared (ε²) in float64.
+_LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
+_FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
 
 
 class Rule(torch.optim.Optimizer, abc.ABC):
@@ -28,15 +34,24 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * every option may differ between parameter groups, and is checked in each of them;
     * ``_update`` gets lists of tensors of one device and one dtype, so that it can use torch's ``_foreach`` kernels;
       with ``foreach=False`` the lists have length one;
+    * of a DTensor (FSDP2, tensor parallelism) each process moves its own part, and the state is sharded alike;
     * bfloat16 and float16 parameters are updated in float32 and keep their state in float32 — a running average with
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
     * with ``fused=True`` the kernel takes the place of ``_update`` wherever it can;
     * the state follows a parameter whose dtype or device changes after the first step;
-    * sparse gradients and complex parameters are refused by name.
+    * sparse gradients and complex parameters are refused by name;
+    * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves.
     """
 
+    _divisors: tuple[str, ...] = ()  # options that a step divides by
+    _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
+    _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
+    _owner: weakref.ref[torch.optim.Optimizer] | None = None
+
     def __init__(self, params: Any, defaults: Group) -> None:
-        super().__init__(params, {"maximize": False, "foreach": None, "fused": False, **defaults})
+        owner = _naming.builder()
+        self._owner = None if owner is None else weakref.ref(owner)
+        super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": False, **defaults})
 
     @abc.abstractmethod
     def _check(self, group: Group) -> None:
@@ -57,8 +72,9 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""
         super().add_param_group(param_group)
+        self._complete(self.param_groups[-1])
         try:
-            self._check(self.param_groups[-1])
+            self._check_group(self.param_groups[-1])
             for parameter in self.param_groups[-1]["params"]:
                 if not parameter.is_floating_point():
                     raise ValueError(
@@ -68,6 +84,25 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         except ValueError:
             self.param_groups.pop()  # a refused group must not be half added
             raise
+
+    def _check_group(self, group: Group) -> None:
+        """Bring the options of a group to their present form, and raise ``ValueError`` unless they make sense."""
+        for name in ("maximize", *self._flags):
+            _check_flag(name, group[name])
+        for name in ("foreach", "fused"):
+            if group[name] is not None:
+                _check_flag(name, group[name], "True, False or None")
+        for name in _FOREIGN:
+            if group.get(name):
+                raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
+        self._renew(group)
+        self._check(group)
+        largest = _largest(group)
+        for name in {**self._absent, **self.defaults}:
+            _check_size(name, group.get(name), largest, reciprocal=name in self._divisors)
+
+    def _renew(self, group: Group) -> None:
+        """Rewrite options of a group that are spelled in an older way."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -81,15 +116,58 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
         Raises:
             RuntimeError: a gradient is sparse.
+            ValueError: a scheduler has made the rate negative, infinite or NaN; no parameter has moved then.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._check_rates()
+        if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
+            return loss
+        self._look()
         for group in self.param_groups:
             for params in self._batches(group):
                 self._move(group, params)
         return loss
+
+    def _check_rates(self) -> None:
+        """Raise unless every rate, which schedulers move between steps, is one that a step can be made with."""
+        if torch.compiler.is_compiling():  # a rate is a symbol there
+            return
+        for group in self.param_groups:
+            rate = group["lr"]
+            if torch.is_tensor(rate):
+                if rate.device.type != "cpu":  # reading it would stall the device
+                    continue
+                rate = rate.item()
+            if not 0 <= rate < math.inf:
+                raise ValueError(f"lr = {rate}, but it must be a finite number >= 0 in each step")
+            _check_size("lr", rate, _largest(group))
+            self._check_rate(group)
+
+    def _check_rate(self, group: Group) -> None:
+        """Raise if this rule cannot make a step with a rate that is a number >= 0."""
+
+    def _look(self) -> None:
+        """Look at what the moves will need, before the first of them."""
+
+    def _only_prepares(self) -> bool:
+        """Make the state without a step if the rates and all gradients are zero; return whether it was so.
+
+        torch.distributed.checkpoint takes such a step with a fresh optimizer, to see what state it has. It tells
+        nothing about the loss, and must neither count nor ask for a sample or a curvature.
+        """
+        if any(float(group["lr"]) != 0 for group in self.param_groups):
+            return False
+        moved = [(p, group) for group in self.param_groups for p in group["params"] if p.grad is not None]
+        if any(p.grad.layout != torch.strided for p, _ in moved):
+            return False
+        if any(not p.grad.is_meta and _shards.whole((p.grad != 0).sum()) for p, _ in moved):
+            return False
+        for parameter, group in moved:
+            self._state_of(parameter, group)
+        return True
 
     def _batches(self, group: Group) -> Iterable[list[Tensor]]:
         """Split the parameters with a gradient into lists that one foreach call can take."""
@@ -101,8 +179,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                     f"shape {tuple(p.shape)}, but it needs dense ones: use sparse=False in the embedding"
                 )
         foreach = group["foreach"]
-        if foreach is None:  # tensor subclasses (DTensor, quantised weights …) may not implement the foreach kernels
-            foreach = all(type(p) in (Tensor, torch.nn.Parameter) for p in params)
+        if foreach is None:  # tensor subclasses (quantised weights …) may not implement the foreach kernels
+            foreach = all(type(_shards.local(p)) in (Tensor, torch.nn.Parameter) for p in params)
         if not foreach:
             return [[p] for p in params]
         batches: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
@@ -113,21 +191,36 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _move(self, group: Group, params: list[Tensor]) -> None:
         states = [self._state_of(p, group) for p in params]
         grads = [p.grad for p in params if p.grad is not None]
+        homes = params
+        if any(map(_shards.is_sharded, params)):
+            grads = [
+                _shards.local(_shards.laid_out_as(p, g, "the gradient")) for p, g in zip(params, grads, strict=True)
+            ]
+            homes = [_shards.local(p) for p in params]
+            states = [_shards.seen(p, s) for p, s in zip(params, states, strict=True)]
         half = params[0].dtype in _HALF
-        work = [p.float() for p in params] if half else params
-        if half:
-            grads = [g.float() for g in grads]
+        work = [p.float() for p in homes] if half else homes
+        grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
         if not (group["fused"] and _fused.step(self, group, work, grads, states)):
             self._update(group, work, grads, states)
-        if half:
-            torch._foreach_copy_(params, work)
+        if half and len(homes) > 1:
+            torch._foreach_copy_(homes, work)
+        elif half:  # a tensor subclass, which comes alone, may not implement the foreach kernels
+            homes[0].copy_(work[0])
+        if homes is not params:  # autograd must know that the values it may have saved are gone
+            for p in params:
+                torch.autograd.graph.increment_version(p)
 
     def _state_of(self, parameter: Tensor, group: Group) -> State:
         state = self.state[parameter]
         home = (parameter.device, _state_dtype(parameter))
+        spread = _shards.is_sharded(parameter)
         for key, value in state.items():
-            if key != "step" and torch.is_tensor(value) and (value.device, value.dtype) != home:
-                state[key] = value.to(*home)
+            if key != "step" and torch.is_tensor(value):
+                if (value.device, value.dtype) != home:
+                    value = state[key] = value.to(*home)
+                if (spread and value.ndim) or (not spread and _shards.is_sharded(value)):
+                    state[key] = _shards.laid_out_as(parameter, value, f"the state {key!r}")
         self._start(parameter, group, state)
         return state
 
@@ -135,22 +228,66 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Restore, giving options that an older state does not know their defaults."""
         super().__setstate__(state)
         for group in self.param_groups:
-            for key, value in self.defaults.items():
-                if key != "differentiable":  # torch's own addition to the defaults, none of our options
-                    group.setdefault(key, value)
+            self._complete(group)
+            self._renew(group)
+        for entry in self.state.values():
+            if "step" in entry:
+                entry["step"] = _counter(entry["step"])
+
+    def _complete(self, group: Group) -> None:
+        """Give an option that the group does not have its default."""
+        for key, value in {**self._absent, **self.defaults}.items():
+            if key != "differentiable":  # torch's own addition to the defaults, none of our options
+                group.setdefault(key, value)
 
     def load_state_dict(self, state_dict: State) -> None:
-        """Restore a state made by ``state_dict``, bit for bit.
+        """Restore a copy of a state made by ``state_dict``, bit for bit.
 
-        torch would round the float32 state of a bfloat16 parameter to bfloat16 on the way; here it keeps its bits.
+        torch would round the float32 state of a bfloat16 parameter to bfloat16 on the way, and share the tensors of
+        any other with the optimizer that the state came from; here it keeps its bits and they part.
+
+        Raises:
+            ValueError: an option or a step counter in it is out of range. The optimizer is then what it was.
         """
-        super().load_state_dict(state_dict)
+        final: list[State] = []  # the state that is loaded, after all hooks that may replace it
+
+        def check(_: Any, given: State) -> None:
+            self._check_state(given)
+            final.append(given)
+
+        before = self.register_load_state_dict_pre_hook(check)
+        after = self.register_load_state_dict_post_hook(lambda _: self._keep_bits(final[0]), prepend=True)
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            before.remove()
+            after.remove()
+
+    def _check_state(self, state_dict: State) -> None:
+        own_groups = self.param_groups  # as many, or torch will say so
+        for saved, own in zip(state_dict["param_groups"], own_groups, strict=False):
+            group = {**saved, "params": own["params"]}
+            self._complete(group)
+            self._check_group(group)
+        for entry in state_dict["state"].values():
+            if "step" in entry:
+                _counter(entry["step"])
+
+    def _keep_bits(self, state_dict: State) -> None:
+        """Put copies of the saved tensors where torch has put rounded ones, or the saved ones themselves."""
         saved_ids = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         for saved_id, parameter in zip(saved_ids, self._parameters(), strict=True):
-            if parameter.dtype in _HALF:
-                for key, value in state_dict["state"].get(saved_id, {}).items():
-                    if torch.is_tensor(value) and key != "step":
-                        self.state[parameter][key] = value.to(parameter.device, torch.float32, copy=True)
+            half = parameter.dtype in _HALF
+            for key, value in state_dict["state"].get(saved_id, {}).items():
+                if half and torch.is_tensor(value) and key != "step":
+                    self.state[parameter][key] = value.to(parameter.device, torch.float32, copy=True)
+                elif torch.is_tensor(value) and self.state[parameter][key] is value:
+                    self.state[parameter][key] = value.clone()
+
+    def _all_groups(self) -> list[Group]:
+        """Return the caller's groups: inside a ZeroRedundancyOptimizer those with the parameters of all processes."""
+        owner = None if self._owner is None else self._owner()
+        return self.param_groups if owner is None else owner.param_groups
 
     def _parameters(self) -> Iterator[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
@@ -163,6 +300,39 @@ def zeros(parameter: Tensor) -> Tensor:
 
 def _state_dtype(parameter: Tensor) -> torch.dtype:
     return torch.float32 if parameter.dtype in _HALF else parameter.dtype
+
+
+def _largest(group: Group) -> float:
+    """Return the largest number that the steps of a group's parameters can be made with."""
+    wide = all(p.dtype == torch.float64 for p in group["params"])
+    return _LARGEST[torch.float64 if wide else torch.float32]
+
+
+def _check_size(name: str, value: Any, largest: float, reciprocal: bool = False) -> None:
+    """Raise if a finite number (inf is a limit of its own) or its reciprocal is too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return
+    kind = "float32" if largest == _LARGEST[torch.float32] else "float64"
+    if abs(value) > largest:
+        raise ValueError(f"{name} = {shown(value)}, but it must be <= {largest:g} where a step is made in {kind}")
+    if reciprocal and abs(value) < 1 / largest:
+        raise ValueError(f"{name} = {shown(value)}, but it must be >= {1 / largest:g} where a step is made in {kind}")
+
+
+def _check_flag(name: str, value: Any, allowed: str = "True or False") -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
+
+
+def _counter(step: Any) -> Tensor:
+    """Return a step counter as the state holds it; a file may hold a number in its place, or a tensor of whole ones."""
+    if torch.is_tensor(step):
+        if step.numel() != 1:
+            raise ValueError(f"step has shape {tuple(step.shape)}, but it must be a number >= 0")
+        if step.dtype == torch.float32 and step.ndim == 0:
+            return step
+        step = step.item()
+    return torch.tensor(finite("step", step, low=0.0), dtype=torch.float32)
 
 
 def check_rate(name: str, value: Any) -> None:

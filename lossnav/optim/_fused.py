@@ -57,6 +57,8 @@ def step(
         odd = next((type(p).__name__ for p in params if type(p) not in _PLAIN), None)
         if odd is not None:
             raise NoKernel(f"a parameter is a {odd}, a subclass of Tensor")
+        if params[0].is_meta:
+            raise NoKernel("its parameters are on the meta device, where there is no memory to pass over")
         if params[0].device.type == "cpu":
             library = _native.load(params[0].dtype)
             _launch(library, rule._call(group, states), params, grads, states)

@@ -20,6 +20,8 @@ from threading import Lock
 
 import torch
 
+from .._writing import replacing
+
 _REALS = {torch.float32: "float", torch.float64: "double"}
 _FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC"]
 _TIMEOUT = 120.0  # seconds; a build takes about a quarter of one
@@ -34,9 +36,11 @@ def load(dtype: torch.dtype) -> ctypes.CDLL:
     """Return the library of kernels for float32 or float64; it is built at the first call on a machine.
 
     The builds are kept in the folder named by the environment variable LOSSNAV_KERNELS, by default in the user's
-    cache. The name of a build is a digest of all that it depends on — source, flags, compiler, processor, OpenMP
-    runtime — so that a shared home directory serves different machines. It appears there whole, by renaming: several
-    processes may build at once.
+    cache. The name of a build has a digest of all that it depends on — source, flags, compiler, processor, OpenMP
+    runtime — so that a shared home directory serves different machines, and a digest of its own bytes, which is checked
+    before it is loaded: the system would map a truncated library, and kill the process that calls into what is not
+    there. A build that is not what its name says is made anew. It appears whole, by renaming, after it has reached the
+    disk: several processes may build at once.
 
     Raises:
         NoKernel: there is no compiler, or it fails. The answer is remembered: one process asks once.
@@ -54,11 +58,10 @@ def _load(real: str) -> ctypes.CDLL | str:
         compiler = _compiler()
         runtime = _openmp()
         source = (resources.files(__package__) / "kernels.c").read_bytes()
-        name = f"{real}-{_digest(source, real, compiler, runtime)}.so"
+        name = f"{real}-{_digest(source, real, compiler, runtime)}"
         folder = _folder()
-        if folder is not None:
-            with contextlib.suppress(OSError):  # not there, or damaged: built anew in its place
-                return ctypes.CDLL(str(folder / name))
+        if folder is not None and (kept := _kept(folder, name)) is not None:
+            return kept
         with tempfile.TemporaryDirectory(prefix="lossnav-", dir=folder, ignore_cleanup_errors=True) as scratch:
             built = _build(Path(scratch), source, real, compiler, runtime)
             try:
@@ -66,12 +69,32 @@ def _load(real: str) -> ctypes.CDLL | str:
             except OSError as error:
                 raise NoKernel(f"what {compiler[0]} built does not load ({str(error).split(': ')[-1]})") from None
             if folder is not None:
-                built.replace(folder / name)
+                with contextlib.suppress(OSError):  # a full disk costs the next process a build, nothing else
+                    _keep(folder, name, built.read_bytes())
             return library
     except NoKernel as error:
         return str(error)
     except OSError as error:
         return f"the kernel could not be written ({error.strerror})"
+
+
+def _kept(folder: Path, name: str) -> ctypes.CDLL | None:
+    """Load the build of that name; what lies there and is not what its name says is removed."""
+    for path in sorted(folder.glob(f"{name}-*.so")):
+        with contextlib.suppress(OSError):  # another process has just removed it, or it is for another system
+            if path.name == _name(name, path.read_bytes()):
+                return ctypes.CDLL(str(path))
+            path.unlink()
+    return None
+
+
+def _keep(folder: Path, name: str, content: bytes) -> None:
+    with replacing(folder / _name(name, content)) as stream:
+        stream.write(content)
+
+
+def _name(name: str, content: bytes) -> str:
+    return f"{name}-{hashlib.sha256(content).hexdigest()[:32]}.so"
 
 
 def _compiler() -> list[str]:
@@ -122,7 +145,10 @@ def _folder() -> Path | None:
     """Return the folder for builds, or None if there is none that only this user can write to."""
     named = os.environ.get("LOSSNAV_KERNELS")
     if named:
-        folder = Path(named).expanduser().absolute()
+        try:
+            folder = Path(named).expanduser().absolute()
+        except RuntimeError:  # the home of a user that there is not
+            return None
     else:
         import pooch
 

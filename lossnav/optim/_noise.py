@@ -1,4 +1,8 @@
-"""Random numbers that a checkpoint need not carry: each draw has a name, and the name decides its value."""
+"""Random numbers that a checkpoint need not carry: each draw has a name, and the name decides its value.
+
+A draw for a DTensor is one for the whole tensor, of which each process keeps its part: how a parameter is spread over
+processes does not change what it gets. The whole draw is in memory for a moment, one tensor at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import hashlib
 
 import torch
 from torch import Tensor
+
+from . import _shards
 
 
 def stream(device: torch.device, *name: int) -> torch.Generator:
@@ -19,16 +25,18 @@ def stream(device: torch.device, *name: int) -> torch.Generator:
 
 
 def normal(like: Tensor, dtype: torch.dtype, *name: int) -> Tensor:
-    """Return independent N(0, 1) numbers, shaped like ``like``."""
-    return torch.randn(like.shape, dtype=dtype, device=like.device, generator=stream(like.device, *name))
+    """Return independent N(0, 1) numbers for ``like``, shaped as the part of it that lies here."""
+    draw = torch.randn(like.shape, dtype=dtype, device=like.device, generator=stream(like.device, *name))
+    return _shards.part(draw, like)
 
 
-def uniform(like: Tensor, *name: int) -> Tensor:
-    """Return independent numbers from [0, 1), shaped like ``like``, in its dtype."""
-    return torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=stream(like.device, *name))
+def uniform(like: Tensor, dtype: torch.dtype, *name: int) -> Tensor:
+    """Return independent numbers from [0, 1) for ``like``, shaped as the part of it that lies here."""
+    draw = torch.rand(like.shape, dtype=dtype, device=like.device, generator=stream(like.device, *name))
+    return _shards.part(draw, like)
 
 
 def signs(like: Tensor, *name: int) -> Tensor:
-    """Return independent fair signs ±1 (Rademacher numbers), shaped and typed like ``like``."""
+    """Return independent fair signs ±1 (Rademacher numbers), shaped and typed like ``like``, a plain tensor."""
     bits = torch.randint(0, 2, like.shape, device=like.device, generator=stream(like.device, *name))
     return (2 * bits - 1).to(like.dtype)

@@ -86,7 +86,8 @@ def lowest_curvature(group: Group) -> float:
         return 0.0
     if group["gamma"] == math.inf:
         return -math.inf
-    return max(-(damping(group) ** 2), -torch.finfo(torch.float32).max)  # torch refuses a bound that is no float32
+    epsilon = damping(group)
+    return max(-(epsilon * epsilon), -torch.finfo(torch.float32).max)  # torch refuses a bound that is no float32
 
 
 def damping(group: Group) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from . import _shards
 from ._base import _HALF, Group, Rule
 
 
@@ -13,10 +14,16 @@ def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
     mean = group["prior_mean"]
     if mean is None:
         mean = common if common is not None else 0.0
+    if parameter.is_meta and group["prior_variance"] == "init":
+        raise ValueError(
+            f"prior_variance = 'init', but a parameter of shape {tuple(parameter.shape)} is on the meta device and has "
+            "no values: it must be a number > 0 here"
+        )
     if group["prior_variance"] != "init":
         return float(mean), float(group["prior_variance"])
     if found == 0:  # borrow the spread of the group, as it was when training began
-        others = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in group["params"]]
+        peers = next(g["params"] for g in rule._all_groups() if any(q is parameter for q in g["params"]))
+        others = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in peers]
         others = [(size, variance) for size, variance in others if variance > 0]
         if not others:
             raise ValueError(
@@ -29,7 +36,9 @@ def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
 
 def _spread(parameter: Tensor) -> tuple[float, float | None]:
     """Return the variance of a tensor's values and, if they are all equal, the value."""
-    values = parameter.detach()
+    if parameter.is_meta:
+        return 0.0, None
+    values = _shards.whole(parameter.detach())
     if parameter.dtype in _HALF:
         values = values.float()
     if values.numel() == 0:

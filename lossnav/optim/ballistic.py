@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -32,10 +32,13 @@ class Ballistic(Rule):
         lr: √(ηk) Δt in the units of the theory, >= 0; a float or a 0-dim tensor.
         beta: β, weight of the past in v, in [0, 1); v remembers about 1/(1 − β) steps.
         eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). With ε = 0 a coordinate whose
-            gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST.
+            gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST; so it does where float32
+            rounds ε to 0, below 1e-45.
         weight_decay: decoupled decay rate >= 0.
         bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ.
-        momentum: None, or β₁ in [0, 1): the numerator is then m ← β₁ m + (1 − β₁) g instead of g.
+        momentum: None, or β₁ in [0, 1): the numerator is then m ← β₁ m + (1 − β₁) g instead of g. A scheduler that
+            cycles momentum (``OneCycleLR``, ``CyclicLR``) then moves it as that of SGD; where it is None, there is
+            none to cycle, and the scheduler refuses unless it is told ``cycle_momentum=False``.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
         fused: one pass over the memory in place of one for each operation; needs a C compiler on the CPU
@@ -64,6 +67,9 @@ class Ballistic(Rule):
         clipping belongs to the training loop.
     """
 
+    _flags = ("bias_correction",)
+    _absent: ClassVar[Group] = {"momentum": None}
+
     def __init__(
         self,
         params: Any,
@@ -83,6 +89,7 @@ class Ballistic(Rule):
             "momentum": momentum, "maximize": maximize, "foreach": foreach, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
+        hide_momentum(self)
 
     def _check(self, group: Group) -> None:
         check_options(group)
@@ -145,6 +152,12 @@ def check_options(group: Group) -> None:
     check_rate("weight_decay", group["weight_decay"])
     if group["momentum"] is not None:
         check_decay("momentum", group["momentum"])
+
+
+def hide_momentum(rule: Rule) -> None:
+    """Take momentum=None out of the defaults: a scheduler that finds the name there would give the rule some."""
+    if rule.defaults["momentum"] is None:
+        del rule.defaults["momentum"]
 
 
 def start_state(parameter: Tensor, group: Group, state: State) -> None:

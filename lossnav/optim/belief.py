@@ -29,16 +29,19 @@ class Belief(Rule):
         S(V) = \frac{2\,\mathrm{lr}_s}{1+\sqrt{1+4V(\mathrm{lr}_s/\mathrm{lr}_b)^2}}
         \le \min\bigl(\mathrm{lr}_s,\ \mathrm{lr}_b/\sqrt V\bigr)
 
-    with lr_b = √(ηk/c) Δt (``lr``), the rate of a learner that plans far ahead, lr_s = ηkΔt/γ (``lr_overdamped``), that
-    of one that discounts the future, and V = v̂ + ε_in. At least one of the two rates is finite:
+    with lr_b = √(ηk/c) Δt, the rate of a learner that plans far ahead, lr_s = ηkΔt/γ, that of one that discounts the
+    future, and V = v̂ + ε_in. Both grow with the step's time Δt; their ratio ε = lr_b/(2 lr_s) = γ/(2√(ηkc)) is the
+    discount. ``lr`` is lr_b, and it is what schedulers move. ``discount=ε`` ties lr_s to it,
+    S = lr/(√(V + ε²) + ε), so that a schedule changes Δt and leaves γ alone; ``lr_overdamped`` is an lr_s that stays
+    where it is. ``discount=inf`` is the limit in which the rate does not fall with it: ``lr`` is then lr_s itself.
 
     =========================  ====================================================================================
-    SGD                        ``lr=inf, lr_overdamped=rate, betas=(0, …)``; with β₁ > 0 it follows an average
+    SGD                        ``lr=rate, discount=inf, betas=(0, …)``; with β₁ > 0 it follows an average
     RMSprop                    ``betas=(0, β), bias_correction=False``
     Adam, AdamW                the defaults
     the paper's ballistic      ``betas=(0, β), bias_correction=False, eps=0, eps_inside=ε``
     AdaBelief                  ``variance="centred"``
-    discount γ                 ``lr_overdamped=lr/(2ε)`` with ε = γ/(2√(ηkc)): Adam's ε is a discount rate
+    discount γ                 ``discount=ε`` with ε = γ/(2√(ηkc)): Adam's ε is a discount rate
     Newton, −m/(cV)            ``curvature_scale=c`` with c·lr·√V ≫ 1
     =========================  ====================================================================================
 
@@ -46,18 +49,22 @@ class Belief(Rule):
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
-        lr: lr_b in [0, inf], a length in weight space; a number or a 0-dim tensor (then finite).
-        lr_overdamped: lr_s in [0, inf], the units of a learning rate of SGD. A scheduler moves ``lr`` alone: with both
-            rates finite scale this one too, if γ is to stay.
-        betas: (β₁, β₂), weights of the past in m and v, each in [0, 1).
-        eps: added to √V where ``lr_overdamped`` is inf, as in Adam; elsewhere ε = lr_b/(2 lr_s) has its place, and
-            this one is not used. >= 0, in the units of g.
+        lr: lr_b >= 0, a length in weight space, or, with ``discount=inf``, a learning rate of SGD; a number or a 0-dim
+            tensor. ``lr=inf, lr_overdamped=rate`` is the older spelling of ``lr=rate, discount=inf``, and read as it.
+        lr_overdamped: lr_s in [0, inf], the units of a learning rate of SGD. A scheduler moves ``lr`` alone, so that
+            ε = lr_b/(2 lr_s) moves with it; give ``discount`` instead where γ is to stay.
+        betas: (β₁, β₂), weights of the past in m and v, each in [0, 1). A scheduler that cycles momentum
+            (``OneCycleLR``, ``CyclicLR``) moves β₁ as that of Adam, also where it is 0, unless it is told
+            ``cycle_momentum=False``.
+        eps: added to √V where neither ``discount`` nor a finite ``lr_overdamped`` is given, as in Adam; elsewhere the
+            discount ε has its place, and this one is not used. >= 0, in the units of g.
         eps_inside: ε_in >= 0, in the units of g²: a floor of the curvature, cε_in.
         variance: the datum q. "uncentred": g². "centred": (g − m)² with the new m, which is small by 2β₁²/(1+β₁) for
             steady noise. "innovation": (g − m̂)² with the m̂ of the step before, divided by the factor that makes it
             unbiased; g² in the first step. Without the mean in it, √V does not bound the step: where the gradient
             is steady only ε or lr_s does.
         bias_correction: divide m and v by 1 − βⁿ in the n-th step.
+        discount: ε in [0, inf], in the units of g, or None: then ``lr_overdamped`` says what it is.
         curvature_scale: c >= 0 in h = cV, in the units that make h a curvature. 0 makes the step of first order in Δt;
             otherwise its length is exact for the quadratic model, S → (1 − e^{−ScV})/(cV).
         weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first (lr_s · wd where lr is inf).
@@ -68,13 +75,14 @@ class Belief(Rule):
     State: two tensors a parameter, ``m`` and ``v``, and a step counter.
 
     Raises:
-        ValueError: an option is out of range, both rates are inf, or a parameter is not real.
+        ValueError: an option is out of range, both rates are inf, ``discount`` and a finite ``lr_overdamped`` are
+            given, or a parameter is not real.
         RuntimeError: in ``step``, for sparse gradients.
 
     Example:
         >>> import torch
         >>> w = torch.nn.Parameter(torch.tensor([3.0]))
-        >>> optimizer = Belief([w], lr=0.01, lr_overdamped=1.0)
+        >>> optimizer = Belief([w], lr=0.01, discount=0.005)
         >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
         >>> round(w.item(), 4)
         2.99
@@ -84,6 +92,8 @@ class Belief(Rule):
         variance are ours; so are bias correction and ε as parts of the same family. Kingma, Ba (2015) for the limit.
     """
 
+    _flags = ("bias_correction",)
+
     def __init__(
         self,
         params: Any,
@@ -92,6 +102,7 @@ class Belief(Rule):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         *,
+        discount: float | None = None,
         eps_inside: float = 0.0,
         variance: str = "uncentred",
         bias_correction: bool = True,
@@ -102,14 +113,22 @@ class Belief(Rule):
         fused: bool = False,
     ) -> None:
         options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "eps_inside": eps_inside,
-            "variance": variance, "bias_correction": bias_correction, "curvature_scale": curvature_scale,
-            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach, "fused": fused,
+            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "discount": discount,
+            "eps_inside": eps_inside, "variance": variance, "bias_correction": bias_correction,
+            "curvature_scale": curvature_scale, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
 
     def _check(self, group: Group) -> None:
         check_options(group)
+
+    def _renew(self, group: Group) -> None:
+        respell(group)
+
+    def _complete(self, group: Group) -> None:
+        complete(group)
+        super()._complete(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
@@ -120,7 +139,7 @@ class Belief(Rule):
         torch._foreach_add_(steps, 1.0)
         counts = [count(n) for n in steps]
         if group["weight_decay"] != 0:
-            torch._foreach_mul_(params, 1 - decay_rate(group) * group["weight_decay"])
+            torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
         _believe(m, v, grads, counts, group)
         mean, variance = m, v
         if group["bias_correction"]:
@@ -139,7 +158,7 @@ class Belief(Rule):
             kernel="belief",
             memory=("v", "m"),
             option=(
-                1 - decay_rate(group) * group["weight_decay"], *_plan_options(group), group["curvature_scale"],
+                1 - step_rate(group) * group["weight_decay"], *_plan_options(group), group["curvature_scale"],
                 1.0 if group["maximize"] else -1.0, beta1, 1 - beta1, beta2, 1 - beta2, group["eps_inside"],
                 2 * VARIANCES.index(group["variance"]) + (not is_overdamped(group)),
             ),
@@ -149,12 +168,12 @@ class Belief(Rule):
 
 def _plan_options(group: Group) -> tuple[float, ...]:
     """Return the rate and the four numbers of the root that divides it, for the kernel."""
+    lr, epsilon = float(step_rate(group)), damping(group)
     if is_overdamped(group):
-        return (group["lr_overdamped"], *root_options(0.0))
-    lr, slow = float(group["lr"]), group["lr_overdamped"]
-    if slow == math.inf:
+        return (lr, *root_options(0.0))
+    if epsilon is None:
         return (lr, 1.0, 0.0, group["eps"] + TINY, 1.0)
-    return (lr, *root_options(lr / (2 * slow)))
+    return (lr, *root_options(float(epsilon)))
 
 
 def _numbers(n: float, group: Group) -> tuple[float, float, float, float]:
@@ -188,25 +207,25 @@ def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list
 
 def _move(params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group) -> None:
     """Take the step −S(V) m̂, or its finite-Δt form, in place."""
-    lr, slow, scale = group["lr"], group["lr_overdamped"], group["curvature_scale"]
+    lr, epsilon, scale = step_rate(group), damping(group), group["curvature_scale"]
     sign = 1.0 if group["maximize"] else -1.0
+    plain = scale == 0 and not torch.is_tensor(lr)  # a tensor is never read here: a schedule may live on the device
     if is_overdamped(group):
-        if scale == 0:
-            torch._foreach_add_(params, mean, alpha=sign * slow)
+        if plain:
+            torch._foreach_add_(params, mean, alpha=sign * lr)
             return
-        gain = [torch.full_like(x, slow) for x in variance]
+        gain = [torch.ones_like(x) for x in variance]
     else:
-        if slow == math.inf:
-            root = list(torch._foreach_sqrt(variance))
-            torch._foreach_add_(root, group["eps"] + TINY)
+        if epsilon is None:
+            gain = list(torch._foreach_sqrt(variance))
+            torch._foreach_add_(gain, group["eps"] + TINY)
         else:
-            root = damped_root(variance, lr / (2 * slow))
-        if scale == 0 and not torch.is_tensor(lr):
-            torch._foreach_addcdiv_(params, mean, root, sign * lr)
+            gain = damped_root(variance, epsilon)
+        if plain:
+            torch._foreach_addcdiv_(params, mean, gain, sign * lr)
             return
-        torch._foreach_reciprocal_(root)
-        torch._foreach_mul_(root, lr)  # a tensor is never read on the host: a schedule may live on the device
-        gain = root
+        torch._foreach_reciprocal_(gain)
+    torch._foreach_mul_(gain, lr)
     if scale != 0:
         finite_step_(gain, list(torch._foreach_mul(variance, scale)))
     torch._foreach_addcmul_(params, mean, gain, sign)
@@ -224,24 +243,55 @@ def innovation(n: Any, beta1: float) -> tuple[Any, Any]:
 
 
 def is_overdamped(group: Group) -> bool:
-    """Whether the step is lr_s whatever V is; a tensor rate is finite."""
-    return bool(group["lr_overdamped"] == 0 or (not torch.is_tensor(group["lr"]) and group["lr"] == math.inf))
+    """Whether the step is lr_s whatever V is."""
+    return bool(group["discount"] == math.inf or group["lr_overdamped"] == 0)
 
 
-def decay_rate(group: Group) -> Any:
-    """Return the rate that multiplies the weight decay: lr, or lr_s where lr is inf."""
-    return group["lr_overdamped"] if is_overdamped(group) else group["lr"]
+def step_rate(group: Group) -> Any:
+    """Return what multiplies the step and the weight decay: lr, or lr_s = 0."""
+    return 0.0 if group["lr_overdamped"] == 0 else group["lr"]
+
+
+def damping(group: Group) -> Any:
+    """Return ε, the discount, or None where Adam's has its place."""
+    if group["discount"] is not None:
+        return group["discount"]
+    return None if group["lr_overdamped"] == math.inf else group["lr"] / (2 * (group["lr_overdamped"] or math.inf))
+
+
+def respell(group: Group) -> None:
+    """Turn lr = inf with an lr_overdamped, which no scheduler can move, into lr with discount = inf."""
+    lr, slow = group["lr"], group["lr_overdamped"]
+    older = isinstance(lr, float) and lr == math.inf and group["discount"] in (None, math.inf)
+    if older and isinstance(slow, int | float) and 0 <= slow < math.inf:
+        group.update(lr=slow, lr_overdamped=math.inf, discount=math.inf)
+        if group.get("initial_lr") == math.inf:  # what a scheduler has written down
+            group["initial_lr"] = slow
+
+
+def complete(group: Group) -> None:
+    """Say that there is no discount in a state that is older than the option."""
+    if "lr_overdamped" in group:
+        group.setdefault("discount", None)
 
 
 def check_options(group: Group) -> None:
     """Raise ``ValueError`` unless the options of a belief rule are in range."""
-    if torch.is_tensor(group["lr"]):
-        check_rate("lr", group["lr"])
-    else:
-        duration("lr", group["lr"], zero=True)
     duration("lr_overdamped", group["lr_overdamped"], zero=True)
-    if not torch.is_tensor(group["lr"]) and group["lr"] == group["lr_overdamped"] == math.inf:
-        raise ValueError("lr = inf, but it must be finite where lr_overdamped is inf too: nothing would limit the step")
+    if group["discount"] is not None:
+        duration("discount", group["discount"], zero=True)
+    rate = group["lr"]
+    if isinstance(rate, float) and rate == group["lr_overdamped"] == math.inf:
+        raise ValueError(
+            "lr = inf, but it must be finite where lr_overdamped is inf too: nothing would limit the step. The step of "
+            "SGD with a rate is lr=rate, discount=inf"
+        )
+    check_rate("lr", group["lr"])
+    if group["discount"] is not None and group["lr_overdamped"] < math.inf:
+        raise ValueError(
+            f"discount = {shown(group['discount'])}, but it must be None where lr_overdamped is given "
+            f"({shown(group['lr_overdamped'])}): both would say how the future is discounted"
+        )
     betas = group["betas"]
     if not isinstance(betas, list | tuple) or len(betas) != 2:
         raise ValueError(f"betas = {shown(betas)}, but it must be a pair of numbers in [0, 1)")

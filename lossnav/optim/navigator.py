@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import duration, finite, one_of, positive, shown
-from . import _noise
+from .._checks import duration, one_of, positive, shown, whole
+from . import _naming, _noise, _replicas, _shards
 from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
 from ._fused import Call
 from ._plan import bound_, damping, lowest_curvature, preconditioner, root_options
@@ -45,9 +45,10 @@ class Navigator(Rule):
         gamma: discount rate γ in [0, inf].
         curvature: where h comes from. "second_moment": g², as in ``Ballistic``; needs nothing, and is proportional to
             the curvature at best. "hutchinson": z ⊙ Hz with random signs z, unbiased for the diagonal of H;
-            needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass.
+            needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass (the
+            README has it in the loops of Lightning, Hugging Face's Trainer and accelerate; ``training.train`` does it).
             A function (parameter, gradient) → tensor of the parameter's shape: called without autograd in each due
-            step (a parameter of half precision is shown as it is).
+            step (a parameter of half precision is shown as it is, and of a sharded one the DTensors).
         beta: weight of the past in h, in [0, 1). 0 takes each estimate as it is.
         eta_k: ηk > 0.
         curvature_scale: factor > 0 from the estimate to h. For "second_moment" it is the c of h = cV.
@@ -56,17 +57,31 @@ class Navigator(Rule):
             theory does, but not below −γ²/(4ηk), where a minimiser stops to exist: the step runs away from a saddle.
         every: a due step is one in ``every``, the first included; between them h is kept. Not for "second_moment".
         probes: number of sign vectors that an observation averages. Only for "hutchinson".
-        seed: of the signs. Draws are numbered, so that a checkpoint resumes them; torch's generator is left alone.
+        seed: of the signs. Draws are numbered, so that a checkpoint resumes them; torch's generator is left alone. A
+            parameter's draws belong to its name, if ``params`` has names (``named_parameters()``), else to its place.
         weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         maximize: go uphill; h is then the curvature of −loss.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
         fused: as in ``Ballistic``: one pass over the memory, if there is a C compiler.
+        process_group: the processes that hold replicas of the model, as in DistributedDataParallel, and average what
+            they see of the curvature as they average their gradients. "auto": all, if torch.distributed is
+            initialised, for "hutchinson"; what a function returns is then taken as it is, which is the same on all
+            replicas if it looks at its arguments alone. A ``ProcessGroup``: these, for a function too. None: this
+            process trains alone.
+
+    In several processes "hutchinson" needs ``observe`` (DistributedDataParallel carries no graph through its buckets),
+    in the same steps on all processes of the group: they wait for each other. That they hold replicas is checked in
+    each look, by shapes, seeds, counts and the sum of the weights' bits. Where a process holds parts (FSDP2, other
+    DTensors) or the state of some parameters (ZeroRedundancyOptimizer) "hutchinson" is refused; the other curvatures
+    give what one process would. A process group cannot be pickled or copied, nor can an optimizer that was given one.
 
     State: one tensor a parameter, ``h``, and counters of its steps and observations.
 
     Raises:
-        ValueError: an option is out of range, a parameter is not real, or the function gives a wrong shape.
-        RuntimeError: in ``step``, for sparse gradients, or where "hutchinson" has nothing to look at.
+        ValueError: an option is out of range, a parameter is not real, the function gives a wrong shape, or the
+            parameters are spread over processes where they must not be.
+        RuntimeError: in ``step``, for sparse gradients, or where "hutchinson" has nothing to look at; there or in
+            ``observe``, if the processes of the group hold no replicas or do not answer.
 
     Example:
         >>> import torch
@@ -83,6 +98,8 @@ class Navigator(Rule):
         Vastola, Gershman, Rajan (2025), Eqs. 6, 7; the diagonal and its estimates are heuristics (ibid., App. B), and
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
+
+    process_group: Any = "auto"  # for what was pickled before there was a choice
 
     def __init__(
         self,
@@ -103,8 +120,10 @@ class Navigator(Rule):
         maximize: bool = False,
         foreach: bool | None = None,
         fused: bool = False,
+        process_group: Any = "auto",
     ) -> None:
         self.curvature = check_curvature(curvature)
+        self.process_group = _replicas.check_process_group(process_group)
         options = {
             "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
             "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
@@ -116,13 +135,16 @@ class Navigator(Rule):
         """Look at the curvature of ``loss`` with random signs, before ``loss.backward()``; for "hutchinson".
 
         The next step then uses it, due or not. Costs about one more forward and backward pass a probe. Unlike
-        ``backward(create_graph=True)``, it leaves no gradient with a graph behind.
+        ``backward(create_graph=True)``, it leaves no gradient with a graph behind. What is observed before one step
+        adds up, as gradients do: show it each loss that ``backward`` is called on, divided as it is there. Several
+        processes average what they see (``process_group``): all of them must look.
 
         Args:
             loss: a scalar with its graph, twice differentiable.
 
         Raises:
-            RuntimeError: the rule takes its curvature elsewhere, or the loss does not depend on any parameter.
+            RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the
+                processes of the group hold no replicas or do not answer.
         """
         if self.curvature != "hutchinson":
             raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")
@@ -131,12 +153,10 @@ class Navigator(Rule):
             raise RuntimeError("loss has no graph: call observe(loss) before loss.backward(), with gradients enabled")
         with torch.enable_grad():
             grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
-        seen = [(p, g) for p, g in zip(params, grads, strict=True) if g is not None]
-        if not seen:
+        if all(g is None for g in grads):
             raise RuntimeError("loss depends on none of the parameters, so it has no curvature to observe")
-        self._probe([p for p, _ in seen], [g for _, g in seen])
-        for p, _ in seen:
-            self.state[p]["fresh"] = True
+        for p in self._probe(params, list(grads)):
+            self.state[p]["fresh"] = self.state[p].get("fresh", 0) + 1
 
     def curvature_due(self) -> bool:
         """Whether the next step wants a curvature: ask it before paying for ``create_graph=True`` or ``observe``."""
@@ -144,33 +164,34 @@ class Navigator(Rule):
             return False
         return any(self._is_due(p, group) for group in self.param_groups for p in group["params"] if p.requires_grad)
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Refresh the curvature where it is due, then move every parameter that has a gradient.
-
-        Args:
-            closure: optional; clears the gradients, computes the loss, calls ``backward()`` and returns the loss.
-
-        Returns:
-            What ``closure`` returned, or None.
-
-        Raises:
-            RuntimeError: a gradient is sparse, or "hutchinson" has seen no curvature and no graph.
-        """
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        if self.curvature != "second_moment":
-            self._look()
-        super().step()
-        return loss
-
     def _check(self, group: Group) -> None:
         check_options(group)
+        self._check_whole(group)
+
+    def _check_whole(self, group: Group) -> None:
+        """Raise ``ValueError`` where parameters are spread over processes, and must not be."""
+        if self.process_group not in ("auto", None) and any(map(_shards.is_sharded, group["params"])):
+            raise ValueError(
+                "process_group is a group, but it must be 'auto' or None where parameters are DTensors: their parts "
+                "are no replicas, and a function of them must average by itself what it takes from elsewhere"
+            )
+        if self.curvature != "hutchinson":
+            return
+        holder = ""
+        if self._owner is not None:
+            holder = "ZeroRedundancyOptimizer gives each process the state of some parameters alone"
+        elif any(_shards.is_sharded(p) or _shards.is_flattened(p) for p in group["params"]):
+            holder = "a parameter is sharded over processes (FSDP, a DTensor), and autograd does not see its parts"
+        if holder:
+            raise ValueError(
+                f"curvature = 'hutchinson', but it must be 'second_moment' or a function here: {holder} "
+                "(DistributedDataParallel keeps them whole)"
+            )
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
+            if self.curvature == "hutchinson" and _naming.is_named(parameter, self.param_groups):
+                state["index"] = _naming.number(parameter, self.param_groups)
             state["step"] = torch.zeros((), dtype=torch.float32)
             state["h"] = zeros(parameter)
             if self.curvature != "second_moment":
@@ -223,29 +244,42 @@ class Navigator(Rule):
 
     def _look(self) -> None:
         """Bring the averages up to date for the parameters that move now."""
-        probed = []
+        if self.curvature == "second_moment":
+            return
+        due = []
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is None or p.grad.layout != torch.strided:  # the move refuses a sparse gradient by name
                     continue
-                if self.curvature == "hutchinson":
-                    if self._is_due(p, group) and not self.state.get(p, {}).get("fresh", False):
-                        probed.append(p)
-                elif self._is_due(p, group):
-                    self._average(p, group, self._called(p))
-        if probed:
-            if not any(p.grad.requires_grad for p in probed if p.grad is not None):
-                raise RuntimeError(
-                    f"Navigator(curvature='hutchinson') has no curvature for a parameter of shape "
-                    f"{tuple(probed[0].shape)}: call optimizer.observe(loss) before loss.backward(), or "
-                    "loss.backward(create_graph=True); with every > 1, in the steps where optimizer.curvature_due()"
-                )
-            self._probe(probed, [p.grad for p in probed if p.grad is not None])
+                if self._is_due(p, group) and not self.state.get(p, {}).get("fresh", False):
+                    due.append(p)
+        if self.curvature == "hutchinson":
+            self._look_back(due)
+        else:
+            self._learn(due, [self._called(p) for p in due], shared=self.process_group != "auto")
         for p in self._parameters():
             if p.grad is not None and p.grad.requires_grad:
                 p.grad = p.grad.detach()  # parameter and graph would keep each other in memory
             if p in self.state:
                 self.state[p].pop("fresh", None)
+
+    def _look_back(self, params: list[Tensor]) -> None:
+        """Observe through the graphs that a backward pass has left in the gradients."""
+        if not params:
+            return
+        if not any(p.grad.requires_grad for p in params if p.grad is not None):
+            raise RuntimeError(
+                f"Navigator(curvature='hutchinson') has no curvature for a parameter of shape "
+                f"{tuple(params[0].shape)}: call optimizer.observe(loss) before loss.backward(), or "
+                "loss.backward(create_graph=True); with every > 1, in the steps where optimizer.curvature_due()"
+            )
+        if _replicas.found(self.process_group) is not None:  # DDP's buckets scale the graph by 1/processes, or fail
+            raise RuntimeError(
+                "loss.backward(create_graph=True) shows no curvature that replicas could share (torch does not carry "
+                "the graph through DistributedDataParallel): call optimizer.observe(loss) before loss.backward(), or "
+                "pass process_group=None if this process trains alone"
+            )
+        self._probe(params, [p.grad for p in params])
 
     def _called(self, parameter: Tensor) -> Tensor:
         assert callable(self.curvature) and parameter.grad is not None
@@ -258,40 +292,65 @@ class Navigator(Rule):
             )
         return found
 
-    def _probe(self, params: list[Tensor], grads: list[Tensor]) -> None:
-        """Observe z ⊙ Hz, one Hessian-vector product a probe for all parameters together."""
+    def _probe(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor]:
+        """Observe z ⊙ Hz, one Hessian-vector product a probe for all parameters together; return those that have one.
+
+        A parameter on which the loss does not depend has the gradient None, and is not observed.
+        """
         home = {id(p): (i, group) for i, (p, group) in enumerate(self._members())}
-        with_graph = [i for i, g in enumerate(grads) if g.requires_grad]
-        totals = [torch.zeros_like(p) for p in params]
-        probes = max(home[id(p)][1]["probes"] for p in params)
+        reached = [(p, g) for p, g in zip(params, grads, strict=True) if g is not None]
+        graphs = [i for i, (_, g) in enumerate(reached) if g.requires_grad]
+        totals = {id(p): torch.zeros_like(p) for p, _ in reached}
+        probes = max(home[id(p)][1]["probes"] for p, _ in reached)
         for k in range(probes):
             z = []
-            for p in params:
-                index, group = home[id(p)]
-                state = self._state_of(p, group)
-                z.append(_noise.signs(p, group["seed"], index, state["seen"], k))
+            for p, _ in reached:
+                *name, parts = self._draw_name(p, *home[id(p)])
+                z.append(_noise.signs(p, *name, k + parts * probes))
             with torch.enable_grad():
                 products = torch.autograd.grad(
-                    [grads[i] for i in with_graph], params, [z[i] for i in with_graph], retain_graph=True,
-                    allow_unused=True,
+                    [reached[i][1] for i in graphs], [p for p, _ in reached], [z[i] for i in graphs],
+                    retain_graph=True, allow_unused=True,
                 )  # fmt: skip
-            for total, sign, product in zip(totals, z, products, strict=True):
+            for (p, _), sign, product in zip(reached, z, products, strict=True):
                 if product is not None:  # a loss that is linear in a parameter has no curvature there
-                    total.addcmul_(sign, product.detach(), value=1 / probes)
-        for p, total in zip(params, totals, strict=True):
-            self._average(p, home[id(p)][1], total)
+                    totals[id(p)].addcmul_(sign, product.detach(), value=1 / probes)
+        return self._learn(params, [totals.get(id(p)) for p in params], shared=True)
+
+    def _draw_name(self, parameter: Tensor, place: int, group: Group) -> tuple[int, int, int, int]:
+        """Return seed, parameter, number of the observation, and of how many parts it has been made so far."""
+        state = self.state.get(parameter, {})
+        if "h" not in state:
+            state = self._state_of(parameter, group)
+        parts = state.get("fresh", 0)
+        return group["seed"], state.get("index", place), state["seen"] - bool(parts), parts
+
+    def _learn(self, params: list[Tensor], estimates: list[Tensor | None], *, shared: bool) -> list[Tensor]:
+        """Average the estimates over the replicas, if they are to be shared, and over time; return what has one."""
+        home = {id(p): (i, group) for i, (p, group) in enumerate(self._members())}
+        replicas = _replicas.found(self.process_group) if shared else None
+        if replicas is not None and params:
+            names = [(*self._draw_name(p, *home[id(p)]), home[id(p)][1]["probes"]) for p in params]
+            estimates = _replicas.average(replicas, params, names, estimates)
+        for p, estimate in zip(params, estimates, strict=True):
+            if estimate is not None:
+                self._average(p, home[id(p)][1], estimate)
+        return [p for p, estimate in zip(params, estimates, strict=True) if estimate is not None]
 
     @torch.no_grad()
     def _average(self, parameter: Tensor, group: Group, estimate: Tensor) -> None:
         state, beta = self._state_of(parameter, group), group["beta"]
-        state["h"].mul_(beta).add_(estimate.detach().to(state["h"]), alpha=1 - beta)
-        state["seen"] += 1
+        h, seen = _shards.local(state["h"]), _shards.laid_out_as(parameter, estimate.detach(), "the curvature")
+        if not state.get("fresh", 0):  # else a further part of the loss that this step is about
+            h.mul_(beta)
+            state["seen"] += 1
+        h.add_(_shards.local(seen).to(h), alpha=1 - beta)
 
     def _members(self) -> list[tuple[Tensor, Group]]:
         return [(p, group) for group in self.param_groups for p in group["params"]]
 
     def __getstate__(self) -> State:
-        return {**super().__getstate__(), "curvature": self.curvature}
+        return {**super().__getstate__(), "curvature": self.curvature, "process_group": self.process_group}
 
 
 def check_curvature(curvature: Any) -> str | Curvature:
@@ -315,6 +374,5 @@ def check_options(group: Group) -> None:
     check_rate("eps", group["eps"])
     one_of("negative", group["negative"], NEGATIVE)
     for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
-        if finite(name, group[name], low=low) != int(group[name]):
-            raise ValueError(f"{name} = {shown(group[name])}, but it must be a whole number >= {low}")
+        whole(name, group[name], low=low)
     check_rate("weight_decay", group["weight_decay"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from . import belief, navigator, uncertain
 from ._base import Group, Rule, State, zeros
-from .ballistic import check_options, start_state
+from .ballistic import check_options, hide_momentum, start_state
 
 
 def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, eps: float) -> tuple[Tensor, Tensor]:
@@ -40,6 +40,9 @@ def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, ep
 class BallisticReference(Rule):
     """``Ballistic`` with all its options, spelled out for one tensor at a time; same arguments, same results."""
 
+    _flags = ("bias_correction",)
+    _absent: ClassVar[Group] = {"momentum": None}
+
     def __init__(
         self, params: Any, lr: float = 1e-3, beta: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0, *,
         bias_correction: bool = False, momentum: float | None = None, maximize: bool = False,
@@ -49,6 +52,7 @@ class BallisticReference(Rule):
             "momentum": momentum, "maximize": maximize, "foreach": False,
         }  # fmt: skip
         super().__init__(params, options)
+        hide_momentum(self)
 
     def _check(self, group: Group) -> None:
         check_options(group)
@@ -76,29 +80,39 @@ class BallisticReference(Rule):
 class BeliefReference(Rule):
     """``Belief`` with all its options, spelled out for one tensor at a time; same arguments, same results."""
 
+    _flags = ("bias_correction",)
+    _absent: ClassVar[Group] = {"discount": None}
+
     def __init__(
         self, params: Any, lr: float = 1e-3, lr_overdamped: float = math.inf,
-        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, *, eps_inside: float = 0.0,
-        variance: str = "uncentred", bias_correction: bool = True, curvature_scale: float = 0.0,
-        weight_decay: float = 0.0, maximize: bool = False,
+        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, *, discount: float | None = None,
+        eps_inside: float = 0.0, variance: str = "uncentred", bias_correction: bool = True,
+        curvature_scale: float = 0.0, weight_decay: float = 0.0, maximize: bool = False,
     ) -> None:  # fmt: skip
         options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "eps_inside": eps_inside,
-            "variance": variance, "bias_correction": bias_correction, "curvature_scale": curvature_scale,
-            "weight_decay": weight_decay, "maximize": maximize, "foreach": False,
+            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "discount": discount,
+            "eps_inside": eps_inside, "variance": variance, "bias_correction": bias_correction,
+            "curvature_scale": curvature_scale, "weight_decay": weight_decay, "maximize": maximize, "foreach": False,
         }  # fmt: skip
         super().__init__(params, options)
 
     def _check(self, group: Group) -> None:
         belief.check_options(group)
 
+    def _renew(self, group: Group) -> None:
+        belief.respell(group)
+
+    def _complete(self, group: Group) -> None:
+        belief.complete(group)
+        super()._complete(group)
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         belief.start_state(parameter, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        lr_b, lr_s, c = float(group["lr"]), group["lr_overdamped"], group["curvature_scale"]
+        lr, lr_s, epsilon, c = float(group["lr"]), group["lr_overdamped"], group["discount"], group["curvature_scale"]
         beta1, beta2 = group["betas"]
-        rate = lr_s if math.isinf(lr_b) else lr_b
+        rate = 0.0 if lr_s == 0 else lr
         uphill = -1.0 if group["maximize"] else 1.0
         for theta, g, state in zip(params, grads, states, strict=True):
             state["step"] += 1
@@ -116,12 +130,16 @@ class BeliefReference(Rule):
             if group["bias_correction"]:
                 m, v = m / (1 - beta1**n), v / (1 - beta2**n)
             v = v + group["eps_inside"]
-            if math.isinf(lr_b):
-                s = torch.full_like(v, lr_s)
+            if lr == 0 or lr_s == 0:
+                s = torch.zeros_like(v)
+            elif epsilon == math.inf:
+                s = torch.full_like(v, lr)
+            elif epsilon is not None:
+                s = lr / ((v + epsilon**2).sqrt() + epsilon)
             elif math.isinf(lr_s):
-                s = lr_b / (v.sqrt() + group["eps"])
+                s = lr / (v.sqrt() + group["eps"])
             else:
-                s = 2 * lr_s / (1 + (1 + 4 * v * (lr_s / lr_b) ** 2).sqrt())
+                s = 2 * lr_s / (1 + (1 + 4 * v * (lr_s / lr) ** 2).sqrt())
             x = s * c * v
             s = torch.where(x == 0, s, s * -torch.expm1(-x) / x)
             theta.copy_((1 - rate * group["weight_decay"]) * theta - uphill * s * m)
@@ -167,6 +185,8 @@ class NavigatorReference(Rule):
 class UncertainReference(Rule):
     """``Uncertain`` on its means (no sampling), spelled out for one tensor at a time; same arguments, same results."""
 
+    _divisors = ("temperature", "prior_variance")
+
     def __init__(
         self, params: Any, lr: float = 1e-3, forgetting: float | None = None, temperature: float = 3e-4,
         prior_variance: float | str = "init", clip: float | None = 0.1, *, prior_mean: float | None = None,
@@ -183,6 +203,10 @@ class UncertainReference(Rule):
 
     def _check(self, group: Group) -> None:
         uncertain.check_options(group)
+
+    def _check_rate(self, group: Group) -> None:
+        if group["forgetting"] != 0:
+            uncertain.check_stability(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         uncertain.start_state(self, parameter, group, state)

@@ -10,12 +10,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .._checks import finite, positive, shown
-from . import _noise
+from .._checks import finite, flag, positive, shown, whole
+from . import _naming, _noise, _shards
 from ._base import Group, Rule, State, check_decay, check_rate, zeros
 from ._prior import prior
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
+_ZERO = (
+    "ZeroRedundancyOptimizer gives each process the precisions of some parameters alone (DistributedDataParallel with "
+    "this optimizer itself, or fully_shard, can sample)"
+)
 
 
 class Reset(NamedTuple):
@@ -51,6 +55,7 @@ class Uncertain(Rule):
             loss.backward()
         optimizer.step()
 
+    The README has this in the loops of Lightning, Hugging Face's Trainer and accelerate; ``training.train`` does it.
     p stays in [1/v_p, ∞) for any gradients. It is updated before μ, so that after any jump of the curvature the mean
     cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
 
@@ -73,16 +78,22 @@ class Uncertain(Rule):
         sample: the gradient was taken in ``sampled()``; the curvature is then g z √p, clipped at 0 (Price's theorem).
         reset: None, or a ``Reset`` or its (probability, threshold, age) by place or by name: draw idle weights afresh.
         seed: of the samples and resets. Draws are numbered, so that a checkpoint resumes them; torch's generator
-            is left alone.
+            is left alone. A parameter's draws belong to its name, if ``params`` has names (``named_parameters()``),
+            else to its place in ``params``.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    In several processes the results are those of one: replicas (DistributedDataParallel) draw the same samples; of a
+    DTensor (FSDP2) each process moves its part, and gets its part of the whole tensor's draws and priors; inside a
+    ZeroRedundancyOptimizer draws and priors are those of the whole model, but sampling is refused, since no process
+    knows the precisions of all weights.
 
     State: ``precision`` p; ``age``, steps since the last reset (a number a weight with ``reset``, else a tensor);
     ``drift`` u with ``speed``; the prior's mean and variance; counters.
 
     Raises:
-        ValueError: an option is out of range or leaves the mean unstable, a parameter is not real, or "init" finds
-            nothing to go by.
+        ValueError: an option is out of range or leaves the mean unstable, a parameter is not real, "init" finds
+            nothing to go by, or a process holds too little to sample.
         RuntimeError: in ``step``, for sparse gradients, inside ``sampled()``, or without it where ``sample`` is True.
 
     Example:
@@ -100,6 +111,8 @@ class Uncertain(Rule):
     """
 
     _sampling = False
+    _flags = ("sample",)
+    _divisors = ("temperature", "prior_variance")
 
     def __init__(
         self,
@@ -129,12 +142,20 @@ class Uncertain(Rule):
         super().__init__(params, options)
 
     @contextmanager
-    def sampled(self) -> Iterator[None]:
+    def sampled(self, again: bool = False) -> Iterator[None]:
         """Put draws from N(μ, 1/p) in the place of the means, for a loss and its gradient, or for a prediction.
 
         On leaving, also through an exception, every weight has its old bits back. Call ``backward`` inside. Each
         ``step`` with ``sample=True`` wants a draw of its own: the last one before it.
+
+        Args:
+            again: put the last draw there again, if no step has used it yet, so that a gradient that is accumulated
+                over several batches is taken at one place. Else the gradients would belong to several draws and the
+                curvature, which is that of the last, would come out too small by their number.
         """
+        flag("again", again)
+        if self._owner is not None:
+            raise RuntimeError(f"sampled() has no sample of all weights: {_ZERO}")
         if self._sampling:
             raise RuntimeError("sampled() inside sampled(): a draw of a draw is no sample of the weights")
         kept: list[tuple[Tensor, Tensor]] = []
@@ -144,19 +165,32 @@ class Uncertain(Rule):
                 for group in self.param_groups:
                     for parameter in filter(lambda p: p.requires_grad, group["params"]):
                         state = self._state_of(parameter, group)
-                        state["draws"] += 1
-                        kept.append((parameter, parameter.detach().clone()))
-                        noise = last_draw(parameter, group, state) / state["precision"].sqrt()
-                        parameter.copy_(parameter + noise)
+                        if not (again and group["sample"] and state["draws"] > state["used"]):
+                            state["draws"] += 1
+                        weights = _shards.local(parameter)
+                        kept.append((parameter, weights.detach().clone()))
+                        noise = last_draw(parameter, group, state) / _shards.local(state["precision"]).sqrt()
+                        _put(parameter, weights + noise)
             yield
         finally:
-            with torch.no_grad():
-                for parameter, mean in kept:
-                    parameter.copy_(mean)
+            for parameter, mean in kept:
+                _put(parameter, mean)
             self._sampling = False
 
     def _check(self, group: Group) -> None:
         check_options(group)
+        if group["sample"] and self._owner is not None:
+            raise ValueError(f"sample = True, but it must be False here: {_ZERO}")
+        told = group["prior_mean"] is not None and group["prior_variance"] != "init"
+        if any(map(_shards.is_flattened, group["params"])) and (group["sample"] or group["reset"] or not told):
+            raise ValueError(
+                "params holds flat parts of parameters (FullyShardedDataParallel), but Uncertain needs whole tensors "
+                "or DTensors for its priors and draws: use torch.distributed.fsdp.fully_shard"
+            )
+
+    def _check_rate(self, group: Group) -> None:
+        if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
+            check_stability(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)
@@ -175,6 +209,15 @@ class Uncertain(Rule):
         if group["reset"] is not None:
             for parameter, state in zip(params, states, strict=True):
                 reset_idle(parameter, state, group)
+
+
+@torch.no_grad()
+def _put(parameter: Tensor, weights: Tensor) -> None:
+    """Give the parameter, or the part of it that lies here, other values."""
+    home = _shards.local(parameter)
+    home.copy_(weights)
+    if home is not parameter:  # autograd must know that the values it may have saved are gone
+        torch.autograd.graph.increment_version(parameter)
 
 
 def _sharpen(params: list[Tensor], grads: list[Tensor], states: list[State], group: Group) -> None:
@@ -233,10 +276,10 @@ def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
     """Draw afresh, with some probability, the weights that have learned nothing for long, in place."""
     probability, threshold, age = group["reset"]
     variance, name = state["prior_variance"], (group["seed"], state["index"], int(state["step"].item()))
-    p = state["precision"]
+    p, whole = state["precision"], _shards.layout(parameter, state)
     idle = (p * variance < 1 + threshold) & (state["age"] > age)
-    chosen = idle & (_noise.uniform(p, *name, _UNIFORM) < probability)
-    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(p, p.dtype, *name, _NORMAL)
+    chosen = idle & (_noise.uniform(whole, p.dtype, *name, _UNIFORM) < probability)
+    fresh = state["prior_mean"] + math.sqrt(variance) * _noise.normal(whole, p.dtype, *name, _NORMAL)
     parameter.copy_(torch.where(chosen, fresh, parameter))
     p.masked_fill_(chosen, 1 / variance)
     state["age"].masked_fill_(chosen, 0.0)
@@ -247,7 +290,7 @@ def reset_idle(parameter: Tensor, state: State, group: Group) -> None:
 def last_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
     """Return z of the last draw; made again from its name, so that nobody has to keep it."""
     name = (group["seed"], state["index"], state["draws"], _SAMPLE)
-    return _noise.normal(parameter, state["precision"].dtype, *name)
+    return _noise.normal(_shards.layout(parameter, state), state["precision"].dtype, *name)
 
 
 def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
@@ -277,10 +320,11 @@ def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> No
         state["precision"] = zeros(parameter).fill_(1 / variance)
         state["age"] = torch.zeros((), dtype=state["precision"].dtype, device=parameter.device)
         state["prior_mean"], state["prior_variance"] = mean, variance
-        state["index"] = next(i for i, p in enumerate(rule._parameters()) if p is parameter)
+        state["index"] = _naming.number(parameter, rule._all_groups())
         state["draws"] = state["used"] = 0
     if group["reset"] is not None and state["age"].shape != parameter.shape:
-        state["age"] = zeros(parameter) + state["age"]
+        age, state["age"] = state["age"], zeros(parameter)
+        _shards.local(state["age"]).add_(age)
     if group["speed"] != 0 and "drift" not in state:
         state["drift"] = zeros(parameter)
 
@@ -304,11 +348,10 @@ def check_options(group: Group) -> None:
     check_rate("curvature_scale", group["curvature_scale"])
     check_rate("speed", group["speed"])
     check_decay("speed_beta", group["speed_beta"])
-    if finite("seed", group["seed"], low=0) != int(group["seed"]):
-        raise ValueError(f"seed = {shown(group['seed'])}, but it must be a whole number >= 0")
+    whole("seed", group["seed"], low=0)
     if group["reset"] is not None:
         group["reset"] = checked_reset(group["reset"])
-    _check_stability(group)
+    check_stability(group)
 
 
 def checked_reset(reset: Any) -> tuple[float, float, float]:
@@ -324,7 +367,7 @@ def checked_reset(reset: Any) -> tuple[float, float, float]:
     )
 
 
-def _check_stability(group: Group) -> None:
+def check_stability(group: Group) -> None:
     """Raise if the mean can diverge: after a jump p >= (1 − e^{−ρ})h/T, so that it moves lr/(1 − e^{−ρ}) of its way."""
     lr, fixed = group["lr"], group["forgetting"]
     if torch.is_tensor(lr) or lr == 0 or lr < 2 * forgetting(group)[1]:

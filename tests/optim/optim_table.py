@@ -56,21 +56,29 @@ def steepness(parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
 
 
 _RATES = (("lr", -1.0), ("lr", math.nan), ("lr", "fast"), ("lr", torch.ones(2)))
+_FLAGS = (
+    ("lr", 1e300), ("maximize", "no"), ("maximize", 1), ("maximize", None), ("foreach", "yes"), ("foreach", 0),
+    ("fused", "yes"), ("fused", 1), ("bias_correction", "false"), ("sample", 1),
+)  # fmt: skip
 _DECAYED = {"lr": 0.002, "weight_decay": 0.3}
 
 BALLISTIC = Family(
     state="v",
     groups=({"lr": 0.03, "beta": 0.5}, {**_DECAYED, "beta": 0.9}),
     bad=(
-        *_RATES, ("lr", math.inf), ("beta", 1.0), ("beta", -0.1), ("beta", math.nan), ("eps", -1e-8),
+        *_RATES, *_FLAGS, ("lr", math.inf), ("beta", 1.0), ("beta", -0.1), ("beta", math.nan), ("eps", -1e-8),
         ("weight_decay", -1), ("momentum", 1.0),
     ),
 )  # fmt: skip
 BELIEF = Family(
     state="v",
-    groups=({"lr": 0.03, "betas": (0.5, 0.8), "variance": "innovation"}, {**_DECAYED, "lr_overdamped": 0.3}),
+    groups=(
+        {"lr": 0.03, "betas": (0.5, 0.8), "variance": "innovation"},
+        {**_DECAYED, "lr_overdamped": 0.3, "discount": None},
+    ),
     bad=(
-        *_RATES, ("lr_overdamped", -1.0), ("lr_overdamped", math.nan), ("betas", 0.9), ("betas", (0.9, 0.9, 0.9)),
+        *_RATES, *_FLAGS, ("lr_overdamped", -1.0), ("lr_overdamped", math.nan), ("discount", -0.1),
+        ("discount", math.nan), ("discount", "none"), ("betas", 0.9), ("betas", (0.9, 0.9, 0.9)),
         ("variance", "none"), ("eps", -1e-8), ("eps_inside", -1.0), ("eps_inside", math.inf), ("curvature_scale", -1),
         ("weight_decay", -1),
     ),
@@ -79,7 +87,7 @@ NAVIGATOR = Family(
     state="h",
     groups=({"lr": 0.03, "beta": 0.5}, {**_DECAYED, "gamma": 3.0, "eta_k": 2.0}),
     bad=(
-        *_RATES, ("lr", math.inf), ("gamma", -1.0), ("gamma", math.nan), ("beta", 1.0), ("eta_k", 0.0),
+        *_RATES, *_FLAGS, ("lr", math.inf), ("gamma", -1.0), ("gamma", math.nan), ("beta", 1.0), ("eta_k", 0.0),
         ("eta_k", math.inf), ("curvature_scale", 0.0), ("eps", -1.0), ("negative", "none"), ("every", 0),
         ("every", 1.5), ("probes", 0), ("seed", -1), ("weight_decay", -1),
     ),
@@ -88,7 +96,7 @@ UNCERTAIN = Family(
     state="precision",
     groups=({"lr": 0.03, "forgetting": 0.1}, {"lr": 0.002, "temperature": 0.01, "prior_variance": 2.0, "clip": None}),
     bad=(
-        *_RATES, ("lr", math.inf), ("forgetting", -0.1), ("temperature", 0.0), ("prior_variance", 0.0),
+        *_RATES, *_FLAGS, ("lr", math.inf), ("forgetting", -0.1), ("temperature", 0.0), ("prior_variance", 0.0),
         ("prior_variance", "auto"), ("clip", 0.0), ("prior_mean", math.inf), ("curvature_scale", -1.0),
         ("speed", -1.0), ("speed_beta", 1.0), ("seed", 0.5), ("reset", 0.1), ("reset", (0.1, 0.1, 10, 3)),
     ),
@@ -102,6 +110,8 @@ _BELIEF_ALL = {
     "lr": 0.01, "lr_overdamped": 0.2, "betas": (0.8, 0.95), "eps_inside": 1e-4, "variance": "innovation",
     "bias_correction": False, "curvature_scale": 3.0, "weight_decay": 0.1,
 }  # fmt: skip
+_SGD = {"lr": 0.01, "discount": math.inf, "betas": (0.0, 0.9)}
+_OLDER = {"lr": math.inf, "lr_overdamped": 0.01, "discount": None}
 _NAVIGATOR_ALL = {
     "lr": 0.2, "gamma": 1.5, "beta": 0.9, "eta_k": 2.0, "curvature_scale": 0.5, "eps": 1e-4, "weight_decay": 0.1,
 }  # fmt: skip
@@ -122,6 +132,9 @@ ROWS = [
     Row("ballistic reference, all options", BALLISTIC, optim.BallisticReference, _BALLISTIC_ALL, compiles=False),
     Row("belief", BELIEF, optim.Belief, {"lr": 0.01}),
     Row("belief, centred", BELIEF, optim.Belief, {"lr": 0.01, "variance": "centred"}, compiles=False),
+    Row("belief, SGD", BELIEF, optim.Belief, _SGD),
+    Row("belief, SGD in the older spelling", BELIEF, optim.Belief, {**_SGD, **_OLDER, "fused": True}),
+    Row("belief, discounted", BELIEF, optim.Belief, {"lr": 0.01, "discount": 0.1}),
     Row("belief, all options", BELIEF, optim.Belief, _BELIEF_ALL),
     Row("belief, one at a time", BELIEF, optim.Belief, {**_BELIEF_ALL, "foreach": False}, compiles=False),
     Row("belief, fused", BELIEF, optim.Belief, {"lr": 0.01, "fused": True}),

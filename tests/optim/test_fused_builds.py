@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -134,17 +136,56 @@ def test_processes_that_build_at_once_leave_one_build_for_all(kernel, fresh, tmp
     assert log.read_text() == calls and list(fresh.iterdir()) == [build]
 
 
-def test_a_damaged_build_is_built_anew(kernel, fresh, tmp_path, monkeypatch):
+def truncated(content: bytes) -> bytes:
+    """End within the code: the system maps such a library, and kills who calls into it."""
+    return content[: len(content) // 4]
+
+
+def flipped(content: bytes) -> bytes:
+    """Change one bit of an instruction."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        listed = subprocess.run(["readelf", "-WS", file.name], capture_output=True, text=True, check=True).stdout
+    offset, size = re.search(r" \.text +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", listed).groups()
+    place = int(offset, 16) + int(size, 16) // 2
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def zeroed(content: bytes) -> bytes:
+    """Have the length and none of the bytes: what a crash leaves of a file that was renamed before it was written."""
+    return bytes(len(content))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [truncated, flipped, zeroed])
+def test_a_damaged_build_is_never_loaded_and_built_anew(kernel, fresh, tmp_path, monkeypatch, damage):
+    if damage is flipped and shutil.which("readelf") is None:
+        pytest.skip("readelf finds the instructions")
     log = counting_compiler(tmp_path, monkeypatch)
     _native.load(torch.float32)
     (build,) = fresh.iterdir()
-    calls = log.read_text()
+    calls, content = log.read_text(), build.read_bytes()
     build.unlink()  # this process still uses the file: the damaged one is another
-    build.write_bytes(b"rubbish")
-    _native._load.cache_clear()
-    walk([torch.nn.Parameter(random(8))], fused=True)
+    build.write_bytes(damage(content))
+    weight = torch.nn.Parameter(torch.arange(8.0))
+    weight.grad = torch.ones(8)
+    Ballistic([weight], lr=0.5).step()
+    done = subprocess.run([sys.executable, "-c", PROCESS], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, f"{weight.tolist()}\n"), done
     assert log.read_text() == 2 * calls
-    assert list(fresh.iterdir()) == [build] and build.read_bytes()[:4] != b"rubb"
+    assert list(fresh.iterdir()) == [build] and build.read_bytes() == content
+
+
+def test_a_build_that_cannot_be_kept_is_used_all_the_same(kernel, fresh, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_native, "_keep", full)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        walk([torch.nn.Parameter(random(9))], fused=True)
+    assert not any(fresh.iterdir())
 
 
 def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from drive import drive, gradients
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, loss, network, vector
 
@@ -36,6 +36,9 @@ def test_fast_equals_reference_step_by_step(options):
         advance(fast, one, [step])
         advance(plain, other, [step])
         torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-12)
+        with torch.no_grad():  # from one place again: long steps (lr = .5) multiply what rounding has left
+            for p, q in zip(fast.parameters(), plain.parameters(), strict=True):
+                q.copy_(p)
 
 
 @given(
@@ -47,8 +50,7 @@ def test_each_step_is_equation_6_for_a_known_curvature(h, g, gamma, stiffness, d
     """All discounts, all step lengths, saddles included where there is a minimiser; a new average is unbiased."""
     square = gamma**2 / 4 + stiffness * h
     fastest = gamma / 2 - math.sqrt(max(square, 0.0))  # the rate at which a path runs from a saddle
-    if square <= 1e-3 or fastest * dt * steps > 50:  # no minimiser, or farther than a number can tell
-        return
+    assume(square > 1e-3 and fastest * dt * steps <= 50)  # there is a minimiser, not farther than a number can tell
     path = drive(
         Navigator, np.full((steps, 1), g), start=0.0, lr=dt, gamma=gamma, beta=beta, eta_k=stiffness, eps=0.0,
         negative="signed", curvature=lambda parameter, grad: torch.full_like(parameter, h),

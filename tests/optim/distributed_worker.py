@@ -1,0 +1,440 @@
+"""One of two gloo processes: runs the checks below side by side with the other, and writes down how they went.
+
+    python distributed_worker.py RANK FOLDER [NAME ...]
+
+Both processes do the same checks in the same order. After each one they tell each other how it went through the store;
+if it failed in one of them, the messages of the other may be out of step, and the rest is not run.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from optim_table import ROWS, steepness
+from torch import Tensor, nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from lossnav.optim import Ballistic, Belief, Navigator, Uncertain, _fused
+
+SIZE = 2
+TIMEOUT = datetime.timedelta(seconds=100)
+DTYPES = (torch.float64, torch.float32, torch.bfloat16)
+SAMPLED = {"lr": 0.02, "temperature": 0.1, "sample": True, "reset": (0.3, 50.0, 1.0), "speed": 1.0, "seed": 3}
+MAKERS: dict[str, Any] = {
+    "AdamW": torch.optim.AdamW,
+    **{row.name: row for row in ROWS},
+    "uncertain, sampled": lambda params, **more: Uncertain(params, **{**SAMPLED, **more}),
+    "belief, SGD": lambda params: Belief(params, lr=float("inf"), lr_overdamped=0.05, betas=(0.5, 0.9)),
+    "belief, Newton": lambda params: Belief(params, lr=0.05, curvature_scale=2.0, eps_inside=1e-3),
+}
+
+
+class Net(nn.Module):
+    """Seven, three and one rows over two processes: uneven parts, and parameters of which one process has nothing."""
+
+    def __init__(self, dtype: torch.dtype = torch.float64, unused: bool = False) -> None:
+        super().__init__()
+        self.first, self.second, self.third = nn.Linear(5, 7), nn.Linear(7, 3), nn.Linear(3, 1)
+        self.switched = nn.Linear(5, 1) if unused else None
+        generator = torch.Generator().manual_seed(0)
+        for p in self.parameters():
+            p.data = torch.randn(p.shape, generator=generator, dtype=torch.float64).to(dtype)
+        self.second.bias.data.zero_()  # no spread of its own: it borrows that of the others
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.third(torch.tanh(self.second(torch.tanh(self.first(x)))))
+        return y if self.switched is None or x[0, 0] > 10 else y + self.switched(x)
+
+
+def data(step: int, dtype: torch.dtype = torch.float64, part: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return a batch of twelve, or the half of it that a process has."""
+    generator = torch.Generator().manual_seed(1000 + step)
+    x, y = torch.randn(12, 5, generator=generator), torch.randn(12, 1, generator=generator)
+    rows = slice(None) if part is None else slice(6 * part, 6 * part + 6)
+    return x[rows].to(dtype), y[rows].to(dtype)
+
+
+def loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    return ((model(x) - y) ** 2).mean()
+
+
+def vector(model: nn.Module) -> Tensor:
+    return torch.cat([full(p).flatten() for p in model.parameters()])
+
+
+def full(tensor: Tensor) -> Tensor:
+    tensor = tensor.detach()
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor.clone()
+
+
+def assert_near(found: Tensor, expected: Tensor, what: str, rtol: float = 0.0, atol: float = 0.0) -> None:
+    torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, msg=lambda said: f"{what}: {said}")
+
+
+def same_everywhere(tensor: Tensor) -> bool:
+    rows = [torch.empty_like(tensor) for _ in range(SIZE)]
+    dist.all_gather(rows, tensor.contiguous())
+    return all(torch.equal(row, rows[0]) for row in rows)
+
+
+def train(model: nn.Module, optimizer: Any, steps: range, part: int | None = None, how: str = "plain") -> None:
+    """Take steps; ``how``: plain, sampled, or observed (where a curvature is due)."""
+    dtype = next(model.parameters()).dtype
+    for step in steps:
+        optimizer.zero_grad()
+        x, y = data(step, dtype, part)
+        if how == "sampled":
+            with optimizer.sampled():
+                loss(model, x, y).backward()
+        else:
+            value = loss(model, x, y)
+            if how == "observed" and optimizer.curvature_due():
+                optimizer.observe(value)
+            value.backward()
+        optimizer.step()
+
+
+def how_of(name: str) -> str:
+    return "sampled" if name.endswith("sampled") else "plain"
+
+
+# DistributedDataParallel
+
+
+def check_replicas_stay_one(rank: int, folder: Path) -> None:
+    """DDP on halves of the batches: replicas equal bit for bit, and near one process with whole batches."""
+    data_of_one = True
+    looking = {"curvature": "hutchinson", "lr": 0.05, "gamma": 1.0}
+
+    def own_data(p: Tensor, g: Tensor) -> Tensor:
+        return torch.full_like(p, 1.5 + (rank - 0.5 if data_of_one else 0.0))
+
+    cases = {
+        "observed": (lambda p: Navigator(p, **looking), "observed"),
+        "rarely": (lambda p: Navigator(p, **looking, every=3, probes=2, process_group=dist.group.WORLD), "observed"),
+        "function": (lambda p: Navigator(p, curvature=steepness, every=2, gamma=1.0), "plain"),
+        "sampled": (lambda p: Uncertain(p, **SAMPLED), "sampled"),
+        "belief": (lambda p: Belief(p, lr=0.01, variance="innovation"), "plain"),
+        "its own data": (lambda p: Navigator(p, curvature=own_data, process_group=dist.group.WORLD), "plain"),
+        "named": (lambda p: Uncertain(p, **{**SAMPLED, "sample": False}), "plain"),
+    }
+    for name, (make, how) in cases.items():
+        inner, joint = Net(), Net()
+        replica = DistributedDataParallel(inner)
+        optimizers = [make(m.named_parameters() if name == "named" else m.parameters()) for m in (inner, joint)]
+        if how == "observed":  # the joint run is one of this process alone
+            optimizers[1].process_group = None
+        data_of_one = True
+        train(replica, optimizers[0], range(10), part=rank, how=how)
+        data_of_one = False
+        train(joint, optimizers[1], range(10), how=how)
+        assert same_everywhere(vector(inner)), f"{name}: replicas differ"
+        assert_near(vector(inner), vector(joint), name, 1e-9, 1e-11)
+
+
+def check_a_parameter_that_one_process_uses(rank: int, folder: Path) -> None:
+    """find_unused_parameters: a curvature that one process sees is half a curvature, as its gradient is half of one."""
+    inner = Net(unused=True)
+    replica = DistributedDataParallel(inner, find_unused_parameters=True)
+    optimizer = Navigator(inner.parameters(), curvature="hutchinson", gamma=1.0)
+    for step in range(4):
+        optimizer.zero_grad()
+        x, y = data(step, part=rank)
+        x[0, 0] = 20.0 if rank == 1 else 0.0
+        value = loss(replica, x, y)
+        optimizer.observe(value)
+        value.backward()
+        optimizer.step()
+    assert inner.switched is not None and optimizer.state[inner.switched.weight]["seen"] == 4
+    assert same_everywhere(vector(inner))
+    halves = []
+    for part in (*range(SIZE), None):  # the first look again: each half alone, then both together
+        model, group = Net(unused=True), "auto" if part is None else None
+        looking = Navigator(model.parameters(), curvature="hutchinson", beta=0.0, process_group=group)
+        x, y = data(0, part=rank if part is None else part)
+        x[0, 0] = 20.0 if (rank if part is None else part) == 1 else 0.0
+        looking.observe(loss(model, x, y))
+        halves.append([looking.state.get(p, {"h": torch.zeros_like(p)})["h"] for p in model.parameters()])
+    for one, other, shared in zip(*halves, strict=True):
+        torch.testing.assert_close(shared, (one + other) / 2, rtol=1e-12, atol=1e-14)
+
+
+def refusal(act: Any, *args: Any, **options: Any) -> str:
+    """Return what an act raises, or nothing."""
+    try:
+        act(*args, **options)
+    except (RuntimeError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def check_what_are_no_replicas_is_said(rank: int, folder: Path) -> None:
+    """Runs of different seeds side by side, parts of a model: one mean of their curvatures would be wrong silently."""
+
+    def said(model: nn.Module, **options: Any) -> str:
+        optimizer = Navigator(model.parameters(), curvature="hutchinson", **options)
+        return refusal(optimizer.observe, loss(model, *data(0)))
+
+    other = Net()
+    if rank == 1:
+        other.third.bias.data += 1e-9
+    assert "hold different weights" in said(other) and "process_group" in said(other)
+    assert "hold different parameters" in said(Net(), seed=rank)
+    assert "hold different parameters" in said(Net(unused=rank == 1))
+    if rank == 1:  # one alone, if it says so
+        assert not said(Net(), process_group=None)
+    first = dist.new_group([0])
+    if rank == 0:
+        assert not said(Net(), process_group=first)
+
+
+def check_a_graph_through_ddp_is_refused(rank: int, folder: Path) -> None:
+    """The buckets divide it by the number of processes: with one parameter, where it works, h would be half of h."""
+    inner = nn.Linear(5, 1, bias=False).double()
+    replica = DistributedDataParallel(inner)
+    optimizer = Navigator(inner.parameters(), curvature="hutchinson")
+    loss(replica, *data(0, part=rank)).backward(create_graph=True)
+    assert "call optimizer.observe(loss) before loss.backward()" in refusal(optimizer.step)
+
+
+# Sharded parameters: FSDP2
+
+
+def check_every_rule_on_parts_equals_itself_on_wholes(rank: int, folder: Path) -> None:
+    """The same gradients, by hand: bit for bit, in all precisions, also with a parameter that lies whole everywhere."""
+    mesh = init_device_mesh("cpu", (SIZE,))
+    shapes = ((7, 5), (3, 7), (3,), (1, 3), (1,), (2, 4, 3))
+    for dtype in DTYPES:
+        for name, make in MAKERS.items():
+            generator = torch.Generator().manual_seed(0)
+            wholes = [nn.Parameter(torch.randn(s, generator=generator, dtype=torch.float64).to(dtype)) for s in shapes]
+            wholes[2].data.fill_(1.0)
+            places = [[Shard(0)]] * 4 + [[Replicate()], [Shard(2)]]
+            parts = [
+                nn.Parameter(distribute_tensor(w.detach().clone(), mesh, place))
+                for w, place in zip(wholes, places, strict=True)
+            ]
+            one, other = make(wholes), make(parts)
+            for _ in range(6):
+                if how_of(name) == "sampled":
+                    with one.sampled(), other.sampled():
+                        for w, p in zip(wholes, parts, strict=True):
+                            assert torch.equal(w, full(p)), f"{name}, {dtype}: other samples"
+                for w, p in zip(wholes, parts, strict=True):
+                    w.grad = torch.randn(w.shape, generator=generator, dtype=torch.float64).to(dtype)
+                    p.grad = distribute_tensor(w.grad, mesh, p.placements)
+                one.step()
+                other.step()
+            for w, p in zip(wholes, parts, strict=True):
+                assert_near(full(p), w.detach(), f"{name}, {dtype}")
+                for key, value in one.state[w].items():
+                    found = other.state[p][key]
+                    assert not torch.is_tensor(value) or torch.equal(full(found), value), f"{name}, {dtype}: {key}"
+                    assert torch.is_tensor(value) or found == value, f"{name}, {dtype}: {key}"
+    assert not any("subclass" in text for text in _fused._said), "fused=True ran unfused on parts"
+
+
+def sharded(dtype: torch.dtype = torch.float64, **options: Any) -> Net:
+    model = Net(dtype)
+    for layer in (model.first, model.second, model.third):
+        fully_shard(layer, **options)
+    fully_shard(model, **options)
+    return model
+
+
+def check_fully_shard_trains_as_one_process(rank: int, folder: Path) -> None:
+    tolerance = {torch.float64: (5, 1e-9, 1e-11), torch.float32: (5, 2e-3, 2e-4), torch.bfloat16: (2, 0.03, 0.03)}
+    for dtype, (steps, *near) in tolerance.items():
+        for name, make in MAKERS.items():
+            if "reference" in name or "one at a time" in name:  # as above, and slow
+                continue
+            model, joint = sharded(dtype), Net(dtype)
+            optimizers = make(model.parameters()), make(joint.parameters())
+            train(model, optimizers[0], range(steps), part=rank, how=how_of(name))
+            train(joint, optimizers[1], range(steps), how=how_of(name))
+            assert_near(vector(model), vector(joint), f"{name}, {dtype}", *near)
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    model = sharded(torch.float32, mp_policy=policy)
+    optimizer = MAKERS["uncertain, sampled"](model.parameters())
+    before = vector(model)
+    train(model, optimizer, range(2), part=rank, how="sampled")
+    assert torch.isfinite(vector(model)).all() and not torch.equal(before, vector(model))
+
+
+def check_hutchinson_on_parts_is_refused(rank: int, folder: Path) -> None:
+    said = refusal(Navigator, sharded().parameters(), curvature="hutchinson")
+    assert "curvature = 'hutchinson', but it must be" in said and "sharded" in said
+    said = refusal(Navigator, sharded().parameters(), curvature=steepness, process_group=dist.group.WORLD)
+    assert "process_group is a group, but it must be 'auto' or None" in said
+
+
+def check_autograd_knows_that_a_step_moved_the_weights(rank: int, folder: Path) -> None:
+    mesh = init_device_mesh("cpu", (SIZE,))
+    w = nn.Parameter(distribute_tensor(torch.ones(3), mesh, [Shard(0)]))
+    optimizer = Ballistic([w])
+    value = (w**2).sum()
+    w.grad = distribute_tensor(torch.ones(3), mesh, [Shard(0)])
+    optimizer.step()
+    assert "modified by an inplace operation" in refusal(value.backward)
+
+
+# torch.distributed.checkpoint
+
+SAVED = {
+    "ballistic": "plain", "belief, all options": "plain", "navigator": "plain", "uncertain, sampled": "sampled",
+    "AdamW": "plain",
+}  # fmt: skip
+
+
+def check_checkpoints_continue(rank: int, folder: Path) -> None:
+    """Save, load into fresh objects, go on: bit for bit. The test's own process loads the same files, unsharded."""
+    for name, how in SAVED.items():
+        for dtype in (torch.float64, torch.bfloat16):
+            model = sharded(dtype)
+            optimizer = MAKERS[name](model.parameters())
+            train(model, optimizer, range(4), part=rank, how=how)
+            where = folder / f"{name}-{dtype}".replace(" ", "_")
+            saved = {"model": get_model_state_dict(model), "optim": get_optimizer_state_dict(model, optimizer)}
+            dcp.save(saved, checkpoint_id=where)
+            other = sharded(dtype)
+            with torch.no_grad():
+                for p in other.parameters():
+                    p.mul_(0.5)
+            fresh = MAKERS[name](other.parameters())
+            saved = {"model": get_model_state_dict(other), "optim": get_optimizer_state_dict(other, fresh)}
+            dcp.load(saved, checkpoint_id=where)
+            set_model_state_dict(other, saved["model"])
+            set_optimizer_state_dict(other, fresh, saved["optim"])
+            whole = StateDictOptions(full_state_dict=True)
+            third = sharded(dtype)
+            flat = MAKERS[name](third.parameters())
+            set_model_state_dict(third, get_model_state_dict(model, options=whole), options=whole)
+            set_optimizer_state_dict(
+                third, flat, copy.deepcopy(get_optimizer_state_dict(model, optimizer, options=whole)), options=whole
+            )
+            for m, o in ((model, optimizer), (other, fresh), (third, flat)):
+                train(m, o, range(4, 7), part=rank, how=how)
+            assert torch.equal(vector(model), vector(other)), f"{name}, {dtype}"
+            assert torch.equal(vector(model), vector(third)), f"{name}, {dtype}: from a full state"
+            result = vector(model)
+            if rank == 0:
+                torch.save(result, where.with_name(where.name + ".result"))
+
+
+def check_an_unsharded_state_may_be_loaded(rank: int, folder: Path) -> None:
+    for name in ("uncertain, sampled", "belief", "navigator, a function"):
+        whole, part = Net(), sharded()
+        one, other = MAKERS[name](whole.parameters()), MAKERS[name](part.parameters())
+        train(whole, one, range(3), how=how_of(name))
+        with torch.no_grad():
+            for p, w in zip(part.parameters(), whole.parameters(), strict=True):
+                p.copy_(distribute_tensor(w.detach(), p.device_mesh, p.placements))
+        other.load_state_dict(copy.deepcopy(one.state_dict()))
+        train(whole, one, range(3, 6), how=how_of(name))
+        train(part, other, range(3, 6), part=rank, how=how_of(name))
+        torch.testing.assert_close(vector(part), vector(whole), rtol=1e-9, atol=1e-11)
+
+
+# ZeroRedundancyOptimizer
+
+
+def check_zero_equals_ddp(rank: int, folder: Path) -> None:
+    """Resets, borrowed priors and all: what one process keeps for another changes nothing, named or not."""
+    cases: dict[str, Any] = {
+        "resets": (Uncertain, {**SAMPLED, "sample": False}, lambda m: m.parameters()),
+        "named": (
+            Uncertain, {**SAMPLED, "sample": False},
+            lambda m: [{"params": list(m.parameters()), "param_names": [name for name, _ in m.named_parameters()]}],
+        ),
+        "groups": (
+            Uncertain, {**SAMPLED, "sample": False},
+            lambda m: [{"params": list(x.parameters())} for x in (m.second, nn.ModuleList((m.third, m.first)))],
+        ),
+        "function": (Navigator, {"curvature": steepness, "gamma": 1.0}, lambda m: m.parameters()),
+        "belief": (Belief, {"lr": 0.01}, lambda m: m.parameters()),
+        "AdamW": (torch.optim.AdamW, {}, lambda m: m.parameters()),
+    }  # fmt: skip
+    for name, (rule, options, groups) in cases.items():
+        plain, spread = Net(), Net()
+        ddp, zero = DistributedDataParallel(plain), DistributedDataParallel(spread)
+        optimizers = rule(groups(plain), **options), ZeroRedundancyOptimizer(groups(spread), rule, **options)
+        train(ddp, optimizers[0], range(6), part=rank)
+        train(zero, optimizers[1], range(6), part=rank)
+        assert torch.equal(vector(plain), vector(spread)), name
+        optimizers[1].consolidate_state_dict(to=0)
+        resumed = rule(groups(spread), **options)
+        if rank == 0:  # the consolidated state is that of the plain optimizer
+            resumed.load_state_dict(optimizers[1].state_dict())
+            for p, q in zip(plain.parameters(), spread.parameters(), strict=True):
+                for key, value in optimizers[0].state[p].items():
+                    found = resumed.state[q][key]
+                    assert torch.equal(found, value) if torch.is_tensor(value) else found == value, f"{name}: {key}"
+
+
+def check_zero_refuses_what_it_cannot(rank: int, folder: Path) -> None:
+    for rule, options in ((Uncertain, {"sample": True}), (Navigator, {"curvature": "hutchinson"})):
+        said = refusal(ZeroRedundancyOptimizer, Net().parameters(), rule, **options)
+        assert "ZeroRedundancyOptimizer" in said and "but it must be" in said
+    zero = ZeroRedundancyOptimizer(Net().parameters(), Uncertain)
+    assert "ZeroRedundancyOptimizer" in refusal(zero.optim.sampled().__enter__)
+
+
+def check_one_alone_does_not_hang(rank: int, folder: Path) -> None:
+    """The last: its messages are never answered. The group has a short patience of its own."""
+    group = dist.new_group(timeout=datetime.timedelta(seconds=2))
+    if rank == 0:
+        model = Net()
+        optimizer = Navigator(model.parameters(), curvature="hutchinson", process_group=group)
+        said = refusal(optimizer.observe, loss(model, *data(0)))
+        assert "if this one trains alone, pass process_group=None" in said, said
+
+
+def checks() -> dict[str, Any]:
+    return {name.removeprefix("check_"): do for name, do in globals().items() if name.startswith("check_")}
+
+
+def main(rank: int, folder: Path, *names: str) -> None:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    store = dist.FileStore(str(folder / "store"), SIZE)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=SIZE, timeout=TIMEOUT)
+    report: dict[str, str] = {}
+    for name, check in ((n, c) for n, c in checks().items() if not names or n in names):
+        start = time.process_time()
+        try:
+            check(rank, folder)
+            report[name] = "ok"
+        except Exception:
+            report[name] = traceback.format_exc()
+        (folder / f"report-{rank}.json").write_text(json.dumps(report))
+        print(f"{rank} {name}: {report[name]} ({time.process_time() - start:.1f} s)", flush=True)
+        store.set(f"{name}-{rank}", report[name])
+        if any(store.get(f"{name}-{other}") != b"ok" for other in range(SIZE)):
+            break
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

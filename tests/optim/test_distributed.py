@@ -1,0 +1,192 @@
+"""Our optimizers where several processes train one model: checks of distributed_worker.py, in two gloo processes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed.checkpoint as dcp
+from distributed_worker import MAKERS, SAVED, Net, checks, train, vector
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
+
+from lossnav.optim import Navigator, Uncertain
+
+FRESH = {
+    **MAKERS,
+    "navigator, hutchinson": lambda params, lr=0.05: Navigator(params, lr, gamma=1.0, curvature="hutchinson"),
+}
+del FRESH["AdamW"]  # counts the step of the preparation
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both processes after all checks: the folder with their reports and checkpoints."""
+    folder = tmp_path_factory.mktemp("distributed")
+    script = Path(__file__).with_name("distributed_worker.py")
+    logs = [(folder / f"log-{rank}").open("w") for rank in range(2)]
+    pair = [
+        subprocess.Popen([sys.executable, str(script), str(rank), str(folder)], stdout=log, stderr=subprocess.STDOUT)
+        for rank, log in enumerate(logs)
+    ]
+    try:
+        for process in pair:
+            process.wait(timeout=900)
+    finally:
+        for process, log in zip(pair, logs, strict=True):
+            process.kill()
+            process.wait()
+            log.close()
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", checks())
+def test_in_two_processes(name, done):
+    for rank in range(2):
+        file = done / f"report-{rank}.json"
+        said = json.loads(file.read_text()).get(name) if file.exists() else None
+        assert said is not None, f"process {rank} did not come to it:\n{(done / f'log-{rank}').read_text()[-3000:]}"
+        assert said == "ok", f"process {rank}: {said}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", SAVED)
+def test_a_checkpoint_of_two_processes_continues_in_one(name, dtype, done):
+    """What was saved from halves continues unsharded: the same draws; in bfloat16 the gradients are rounded apart."""
+    model = Net(dtype)
+    optimizer = MAKERS[name](model.parameters())
+    saved = {"model": get_model_state_dict(model), "optim": get_optimizer_state_dict(model, optimizer)}
+    where = done / f"{name}-{dtype}".replace(" ", "_")
+    dcp.load(saved, checkpoint_id=where, no_dist=True)
+    set_model_state_dict(model, saved["model"])
+    set_optimizer_state_dict(model, optimizer, saved["optim"])
+    train(model, optimizer, range(4, 7), how=SAVED[name])
+    near = 0.03 if dtype == torch.bfloat16 else 1e-9
+    result = torch.load(where.with_name(where.name + ".result"), weights_only=True)
+    torch.testing.assert_close(vector(model), result, rtol=near, atol=near)
+
+
+def how(name: str) -> str:
+    return {"uncertain, sampled": "sampled", "navigator, hutchinson": "observed"}.get(name, "plain")
+
+
+@pytest.mark.parametrize("rate", [0.02, torch.tensor(0.02)], ids=["number", "tensor"])
+@pytest.mark.parametrize("name", FRESH)
+def test_asking_a_fresh_optimizer_for_its_state_leaves_no_trace(name, rate):
+    """get_optimizer_state_dict takes a step without rate and gradient, to see what state there is."""
+    asked, left = Net(), Net()
+    try:
+        one, other = (FRESH[name](model.parameters(), lr=rate) for model in (asked, left))
+    except TypeError:  # a form that fixes its own rate
+        one, other = (FRESH[name](model.parameters()) for model in (asked, left))
+    before = vector(asked)
+    state = get_optimizer_state_dict(asked, one)["state"]
+    assert state.keys() == dict(asked.named_parameters()).keys()
+    assert all(float(of_one["step"]) == 0 for of_one in state.values())
+    assert torch.equal(vector(asked), before)
+    for model, optimizer in ((asked, one), (left, other)):
+        train(model, optimizer, range(4), how=how(name))
+    assert torch.equal(vector(asked), vector(left))
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["nested", "flattened"])
+@pytest.mark.parametrize("name", FRESH)
+def test_a_state_set_in_a_fresh_optimizer_continues_bit_for_bit(name, flat):
+    model, twin = Net(), Net()
+    optimizer, fresh = FRESH[name](model.parameters()), FRESH[name](twin.parameters())
+    train(model, optimizer, range(4), how=how(name))
+    options = StateDictOptions(flatten_optimizer_state_dict=flat)
+    state = copy.deepcopy(get_optimizer_state_dict(model, optimizer, options=options))
+    set_optimizer_state_dict(twin, fresh, state, options=options)
+    twin.load_state_dict(model.state_dict())
+    for m, o in ((model, optimizer), (twin, fresh)):
+        train(m, o, range(4, 8), how=how(name))
+    assert torch.equal(vector(model), vector(twin))
+
+
+def test_a_first_step_with_a_gradient_counts_at_any_rate():
+    """Schedules start at zero, too."""
+    model = Net()
+    optimizer = Navigator(model.parameters(), lr=0.0)
+    train(model, optimizer, range(1))
+    assert all(state["step"] == 1 and state["h"].any() for state in optimizer.state.values())
+
+
+# What draws are named by
+
+DRAWING = {
+    "uncertain": (lambda params: Uncertain(params, 0.02, None, 0.1, 0.5, prior_mean=0.0, sample=True), "sampled"),
+    "navigator": (lambda params: Navigator(params, curvature="hutchinson", lr=0.05, gamma=1.0), "observed"),
+}
+
+
+@pytest.mark.parametrize("rule", DRAWING)
+def test_named_parameters_have_the_same_draws_in_any_order_and_company(rule):
+    make, how = DRAWING[rule]
+    one, other = Net(), Net()
+    train(one, optimizer := make(one.named_parameters()), range(4), how=how)
+    named = dict(other.named_parameters())
+    groups = [{"params": [(name, named[name])]} for name in sorted(named, reverse=True)]
+    train(other, make(groups), range(4), how=how)
+    torch.testing.assert_close(vector(one), vector(other), rtol=1e-11, atol=1e-13)
+    assert len({state["index"] for state in optimizer.state.values()}) == len(named)
+    unnamed = Net()
+    train(unnamed, make(unnamed.parameters()), range(4), how=how)
+    assert (vector(unnamed) - vector(one)).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("rule", DRAWING)
+def test_a_name_that_comes_twice_stands_for_two(rule):
+    make, how = DRAWING[rule]
+    model, other = Net(), Net()
+    optimizer = make([{"params": list(m.named_parameters())} for m in (model, other)])
+    both = torch.nn.ModuleList((model, other))
+    if how == "observed":
+        optimizer.observe(sum((p**3).sum() for p in both.parameters()))
+    else:
+        with optimizer.sampled():
+            assert not torch.equal(vector(model), vector(other))
+    assert len({state["index"] for state in optimizer.state.values()}) == len(list(both.parameters()))
+
+
+@pytest.mark.parametrize("rule", DRAWING)
+@pytest.mark.parametrize("named", [False, True])
+def test_a_checkpoint_from_before_there_were_names_keeps_its_draws(rule, named):
+    """They were named by place; a run that goes on in an optimizer with names goes on as it was."""
+    make, how = DRAWING[rule]
+    model, twin = Net(), Net()
+    optimizer = make(model.parameters())
+    train(model, optimizer, range(4), how=how)
+    old = copy.deepcopy(optimizer.state_dict())
+    assert all(("index" in state) == (rule == "uncertain") for state in old["state"].values())
+    resumed = make(twin.named_parameters() if named else twin.parameters())
+    resumed.load_state_dict(old)
+    twin.load_state_dict(model.state_dict())
+    for m, o in ((model, optimizer), (twin, resumed)):
+        train(m, o, range(4, 8), how=how)
+    assert torch.equal(vector(model), vector(twin))
+
+
+@pytest.mark.parametrize("wrong", ["world", 1, "None", object()], ids=["word", "number", "the word None", "object"])
+def test_a_process_group_that_is_none_is_named(wrong):
+    with pytest.raises(ValueError, match=r"process_group = .*, but it must be 'auto', None or a process group"):
+        Navigator(Net().parameters(), process_group=wrong)
+
+
+def test_without_torch_distributed_nothing_is_shared():
+    model, alone = Net(), Net()
+    for m, group in ((model, "auto"), (alone, None)):
+        train(m, Navigator(m.parameters(), curvature="hutchinson", process_group=group), range(3), how="observed")
+    assert torch.equal(vector(model), vector(alone))

@@ -1,0 +1,618 @@
+"""The checks of torch's ``test_optim.py`` that apply to an optimizer on the CPU, on ours and on two of torch's.
+
+Written anew for pytest; the names are torch's, for comparison. ``torch_infos.NOT_PORTED`` lists the rest.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import io
+import pickle
+import warnings
+from itertools import product
+
+import pytest
+
+pytest.importorskip("expecttest", reason="torch's test matrix imports it")
+
+import torch
+from optim_problem import network, vector
+from torch.nn import Parameter
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
+from torch_infos import CONTROLS, NOT_PORTED, OURS
+
+INFOS = [*OURS, *CONTROLS]
+FLAGS = {"foreach", "fused", "differentiable"}
+
+
+def configs(infos, dtype=torch.float32):
+    """Each input of each optimizer with each implementation that it has: (id, class, options)."""
+    for info in infos:
+        impls = [{}, *({flag: True} for flag in info.supported_impls if flag != "differentiable")]
+        if "foreach" in info.supported_impls:
+            impls.append({"foreach": False})
+        for given, impl in product(info.optim_inputs_func("cpu", dtype), impls):
+            named = " ".join(f"{key}={value}" for key, value in impl.items())
+            yield pytest.param(info, {**given.kwargs, **impl}, id=f"{info.name}-{given.desc}-{named}")
+
+
+CONFIGS = list(configs(INFOS))
+every_config = pytest.mark.parametrize(("info", "options"), CONFIGS)
+every_info = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
+
+
+def make(info, params, options=None):
+    return info.optim_cls(params, **copy.deepcopy(options or {}))
+
+
+def pair(contiguous=True, dtype=torch.float32, seed=0):
+    """A weight, a bias and an input of a linear function; not contiguous as slices of something larger."""
+    g = torch.Generator().manual_seed(seed)
+    shapes = [(10, 5), (10,)] if contiguous else [(10, 5, 2), (10, 2)]
+    drawn = [torch.randn(shape, generator=g, dtype=dtype) for shape in shapes]
+    weight, bias = (Parameter(x if contiguous else x[..., 0]) for x in drawn)
+    return weight, bias, torch.randn(5, generator=g, dtype=dtype)
+
+
+def closure_of(optimizer, weight, bias, x):
+    def closure():
+        optimizer.zero_grad()
+        value = (weight.mv(x) + bias).pow(2).sum()
+        value.backward()
+        return value
+
+    return closure
+
+
+def trained(info, options=None, steps=3, dtype=torch.float32, seed=0):
+    """Parameters, their optimizer after some steps, and the closure that takes further ones."""
+    weight, bias, x = pair(dtype=dtype, seed=seed)
+    optimizer = make(info, [weight, bias], options)
+    closure = closure_of(optimizer, weight, bias, x)
+    for _ in range(steps):
+        optimizer.step(closure)
+    return [weight, bias], optimizer, closure
+
+
+def same_state(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+
+
+@every_info
+def test_optim_infos_do_not_specify_global_cliquey_kwargs(info):
+    assert not any(FLAGS & given.kwargs.keys() for given in info.optim_inputs_func("cpu"))
+
+
+def test_the_matrix_is_torchs_and_each_optimizer_of_ours_is_in_it():
+    from lossnav import optim
+
+    public = {name for name in optim.__all__ if issubclass(getattr(optim, name), torch.optim.Optimizer)}
+    assert {info.name for info in OURS} == {name for name in public if not name.endswith("Reference")}
+    assert len(optim_db) >= 14 and all(NOT_PORTED.values())
+
+
+ERRORS = [(info, error) for info in OURS for error in info.optim_error_inputs_func("cpu", torch.float32)]
+
+
+@pytest.mark.parametrize(("info", "error"), ERRORS, ids=[f"{i.name}-{e.optimizer_error_input.desc}" for i, e in ERRORS])
+def test_errors(info, error):
+    given = error.optimizer_error_input
+    params = given.params if given.params is not None else [Parameter(torch.randn(2, 3))]
+    if error.error_on == OptimizerErrorEnum.STEP_ERROR:
+        optimizer = info.optim_cls(params, **given.kwargs)
+        with pytest.raises(error.error_type, match=error.error_regex):
+            optimizer.step()
+    elif issubclass(error.error_type, Warning):
+        with pytest.warns(error.error_type, match=error.error_regex):
+            info.optim_cls(params, **given.kwargs)
+    else:
+        with pytest.raises(error.error_type, match=error.error_regex):
+            info.optim_cls(params, **given.kwargs)
+
+
+@pytest.mark.parametrize("contiguous", [True, False])
+@every_config
+def test_forloop_goes_right_direction(info, options, contiguous):
+    if info in CONTROLS and options.get("fused") and not contiguous:
+        pytest.skip("torch's fused kernels do not take them")
+    weight, bias, x = pair(contiguous)
+    optimizer = make(info, [weight, bias], options)
+    closure = closure_of(optimizer, weight, bias, x)
+    first = closure().item()
+    for _ in range(20):
+        optimizer.step(closure)
+    last = closure().item()
+    assert last > first if options.get("maximize") else last < first
+
+
+@every_info
+def test_forloop_goes_right_direction_with_lrsched(info):
+    for given, plans in product(info.optim_inputs_func("cpu"), info.scheduler_inputs):
+        weight, bias, x = pair()
+        optimizer = make(info, [weight, bias], given.kwargs)
+        made = [plan(optimizer) for plan in plans]
+        closure = closure_of(optimizer, weight, bias, x)
+        first = closure().item()
+        for _ in range(20):
+            value = optimizer.step(closure)
+            for plan in made:
+                plan.step(*([value] if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau) else []))
+        last = closure().item()
+        assert last > first if given.kwargs.get("maximize") else last < first
+
+
+@every_info
+def test_param_group_with_lrscheduler_goes_right_direction(info):
+    weight, bias, x = pair()
+    optimizer = make(info, [{"params": [weight]}, {"params": [bias], "lr": 0.01}], {"lr": 0.001})
+    plan = torch.optim.lr_scheduler.StepLR(optimizer, gamma=0.9, step_size=10)
+    closure = closure_of(optimizer, weight, bias, x)
+    first = closure().item()
+    for _ in range(20):
+        optimizer.step(closure)
+        plan.step()
+    assert closure().item() < first
+    rates = [group["lr"] for group in optimizer.param_groups]
+    assert rates == pytest.approx([0.001 * 0.9**2, 0.01 * 0.9**2])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("info", OURS, ids=lambda info: info.name)
+def test_foreach_and_fused_match_forloop(info, dtype):
+    """Also with parameters of several shapes, of no elements and of none to fill, and with odd gradients."""
+    g = torch.Generator().manual_seed(0)
+    values = [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
+              for shape in ((3, 4), (5,), (), (0, 2), (1,), (4, 3))]  # fmt: skip
+    grads = [[torch.randn(v.shape, generator=g, dtype=torch.float64).to(dtype) for v in values] for _ in range(6)]
+    for given in info.optim_inputs_func("cpu", dtype):
+        found = {}
+        impls = [{"foreach": False}, *({flag: True} for flag in info.supported_impls)]
+        for impl in impls:
+            params = [Parameter(v.clone()) for v in values]
+            params[-1] = Parameter(values[-1].clone().t())  # not contiguous
+            optimizer = make(info, params, {**given.kwargs, **impl})
+            for n, row in enumerate(grads):
+                for k, (p, v) in enumerate(zip(params, row, strict=True)):
+                    p.grad = v.clone().t() if k == 5 else v.clone()
+                params[0].grad = grads[n][0][:1].expand(3, 4)  # one row for all: stride 0
+                params[1].grad = None if n % 3 == 2 else params[1].grad
+                optimizer.step()
+            found[str(impl)] = torch.cat([p.detach().flatten() for p in params])
+        first = found[str(impls[0])]
+        eps = torch.finfo(dtype if dtype == torch.float64 else torch.float32).eps
+        for other in found.values():
+            tolerance = (
+                {"rtol": 64 * eps, "atol": 64 * eps} if dtype != torch.bfloat16 else {"rtol": 1e-2, "atol": 1e-3}
+            )
+            torch.testing.assert_close(other, first, **tolerance)
+
+
+@every_info
+def test_mixed_dtype_in_one_group(info):
+    """Each parameter moves as it would with those of its dtype alone."""
+    dtypes = (torch.float32, torch.float64, torch.bfloat16)
+    together = [Parameter(torch.linspace(-1, 1, 7).to(dtype)) for dtype in dtypes]
+    apart = copy.deepcopy(together)
+    optimizers = [make(info, together), *(make(info, [p]) for p in apart)]
+    for step in range(4):
+        for p in (*together, *apart):
+            p.grad = torch.linspace(1, 2 + step, 7).to(p.dtype)
+        for optimizer in optimizers:
+            optimizer.step()
+    for p, q in zip(together, apart, strict=True):
+        assert torch.equal(p, q)
+
+
+@every_info
+def test_set_default_dtype_works_with_foreach(info):
+    """The counter of steps is float32 whatever the default dtype is, and exact to 2²⁴ steps."""
+    found = []
+    for default in (torch.float32, torch.float64, torch.float16):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(default)
+        try:
+            params, optimizer, _ = trained(info)
+        finally:
+            torch.set_default_dtype(before)
+        found.append(vector(torch.nn.ParameterList(params)))
+        if info in OURS:
+            assert all(state["step"].dtype == torch.float32 for state in optimizer.state.values())
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("info", [i for i in OURS if "fused" in i.supported_impls], ids=lambda info: info.name)
+def test_fused_error_on_params_on_meta(info):
+    """torch raises; ours do without the kernel, as wherever there is none, and say so once."""
+    from lossnav.optim import _fused
+
+    _fused._said.clear()
+    p = Parameter(torch.empty(3, device="meta"))
+    p.grad = torch.empty(3, device="meta")
+    optimizer = info.optim_cls([p], fused=True)
+    with pytest.warns(RuntimeWarning, match="runs unfused, .* because its parameters are on the meta device"):
+        optimizer.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.step()
+    assert all(v.device.type == "meta" for k, v in optimizer.state[p].items() if torch.is_tensor(v) and k != "step")
+    _fused._said.clear()
+
+
+def test_a_prior_cannot_be_read_off_meta_tensors():
+    info = next(i for i in OURS if i.name == "Uncertain")
+    p = Parameter(torch.empty(3, device="meta"))
+    p.grad = torch.empty(3, device="meta")
+    with pytest.raises(ValueError, match=r"prior_variance = 'init', but .* meta device"):
+        info.optim_cls([p]).step()
+    info.optim_cls([p], prior_variance=1.0).step()
+
+
+@every_config
+def test_step_is_noop_when_params_have_no_grad(info, options):
+    params = [Parameter(torch.ones(2, 3)), Parameter(torch.ones(3))]
+    before = [p.detach().clone() for p in params]
+    optimizer = make(info, params, options)
+    optimizer.step()
+    for p, q in zip(params, before, strict=True):
+        assert torch.equal(p, q)
+    assert not any(optimizer.state.get(p) for p in params)
+
+
+@every_config
+def test_step_is_noop_for_zero_grads(info, options):
+    if info.name == "Uncertain":
+        pytest.skip("a prior pulls without a gradient")
+    p = Parameter(torch.randn(5, 2))
+    before = p.detach().clone()
+    optimizer = make(info, [p], options)
+    if optimizer.param_groups[0]["weight_decay"]:
+        pytest.skip("so does weight decay")
+    for _ in range(2):
+        p.grad = torch.zeros_like(p)
+        optimizer.step()
+    assert torch.equal(p, before)
+
+
+@every_config
+def test_optimizer_can_be_printed(info, options):
+    text = repr(make(info, pair()[:2], options))
+    assert text.startswith(info.name) and "lr: " in text
+
+
+@pytest.mark.parametrize("named", ["neither", "first", "second", "both"])
+@every_info
+def test_state_dict_deterministic_and_named(info, named):
+    """A state goes on in other parameters bit for bit, whether they have names or not; it is left alone."""
+    for given in info.optim_inputs_func("cpu"):
+        params, other = pair(), pair(seed=1)
+        x = params[2]
+        labels = ("weight", "bias")
+        with_names = [list(zip(labels, three[:2], strict=True)) for three in (params, other)]
+        first = make(info, with_names[0] if named in ("first", "both") else params[:2], given.kwargs)
+        second = make(info, with_names[1] if named in ("second", "both") else other[:2], given.kwargs)
+        closures = [closure_of(o, *three[:2], x) for o, three in ((first, params), (second, other))]
+        for _ in range(4):
+            first.step(closures[0])
+        with torch.no_grad():
+            for p, q in zip(params[:2], other[:2], strict=True):
+                q.copy_(p)
+        saved = copy.deepcopy(first.state_dict())
+        kept = copy.deepcopy(saved)
+        second.load_state_dict(saved if info in OURS else copy.deepcopy(saved))  # torch's share the tensors
+        assert second.param_groups[0].get("param_names") == (list(labels) if named in ("second", "both") else
+                                                             list(labels) if named == "first" else None)  # fmt: skip
+        for _ in range(4):
+            first.step(closures[0])
+            second.step(closures[1])
+        for p, q in zip(params[:2], other[:2], strict=True):
+            assert torch.equal(p, q)
+        assert saved.keys() == kept.keys()
+        same_state(saved["state"], kept["state"])
+        same_state(first.state_dict()["state"], second.state_dict()["state"])
+
+
+@every_info
+def test_can_load_older_state_dict(info):
+    for given in info.optim_inputs_func("cpu"):
+        _, optimizer, closure = trained(info, given.kwargs)
+        old = copy.deepcopy(optimizer.state_dict())
+        for flag in info.not_og_supported_flags:
+            for group in old["param_groups"]:
+                group.pop(flag, None)
+        optimizer.load_state_dict(old)
+        optimizer.step(closure)
+
+
+@every_info
+def test_save_load_equality_with_weights_only(info):
+    for given in info.optim_inputs_func("cpu"):
+        params, optimizer, closure = trained(info, given.kwargs)
+        file = io.BytesIO()
+        torch.save(optimizer.state_dict(), file)
+        file.seek(0)
+        loaded = torch.load(file, weights_only=True)
+        assert loaded["param_groups"] == optimizer.state_dict()["param_groups"]
+        same_state(loaded["state"], optimizer.state_dict()["state"])
+        optimizer.load_state_dict(loaded)
+        optimizer.step(closure)
+        assert all(torch.isfinite(p).all() for p in params)
+
+
+NUMBERS = {
+    "float": lambda step: step.item(), "int": lambda step: int(step.item()), "float64": lambda step: step.double(),
+    "int64": lambda step: step.long(), "(1,)": lambda step: step.reshape(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@every_config
+def test_load_nontensor_step(info, options, kind):
+    """A state from JSON, or from another program: the counter may be a number. It goes on as if it had not been."""
+    if info in CONTROLS and (kind not in ("float", "int") or options.get("fused")):
+        pytest.skip("more than torch promises")
+    params, optimizer, closure = trained(info, options)
+    twins, twin, other = trained(info, options, steps=0)
+    with torch.no_grad():
+        for p, q in zip(params, twins, strict=True):
+            q.copy_(p)
+    saved = copy.deepcopy(optimizer.state_dict())
+    for state in saved["state"].values():
+        if torch.is_tensor(state.get("step")):
+            state["step"] = NUMBERS[kind](state["step"])
+    twin.load_state_dict(saved)
+    for _ in range(2):
+        optimizer.step(closure)
+        twin.step(other)
+    for p, q in zip(params, twins, strict=True):
+        assert torch.equal(p, q)
+    if info in OURS:
+        same_state(twin.state_dict()["state"], optimizer.state_dict()["state"])
+
+
+@pytest.mark.parametrize("step", [-1, float("nan"), "three", torch.ones(2), None], ids=str)
+@pytest.mark.parametrize("info", OURS, ids=lambda info: info.name)
+def test_a_step_that_is_no_number_is_refused_and_nothing_is_loaded(info, step):
+    params, optimizer, closure = trained(info)
+    before = copy.deepcopy(optimizer.state_dict())
+    saved = copy.deepcopy(before)
+    saved["state"][1]["step"] = step
+    saved["param_groups"][0]["lr"] = 0.5
+    with pytest.raises(ValueError, match=r"^step (=|has) .*but it must be"):
+        optimizer.load_state_dict(saved)
+    assert optimizer.state_dict()["param_groups"] == before["param_groups"]
+    same_state(optimizer.state_dict()["state"], before["state"])
+    saved = copy.deepcopy(before)
+    saved["param_groups"][0]["lr"] = float("nan")
+    with pytest.raises(ValueError, match="lr = nan, but"):
+        optimizer.load_state_dict(saved)
+    optimizer.step(closure)
+    assert all(torch.isfinite(p).all() for p in params)
+
+
+@pytest.mark.parametrize(("saved", "loaded"), [(torch.float32, torch.float64), (torch.float64, torch.float32)], ids=str)
+@every_info
+def test_state_is_cast_to_the_parameter_on_load(info, saved, loaded):
+    _, optimizer, _ = trained(info, dtype=saved)
+    params, other, closure = trained(info, steps=0, dtype=loaded)
+    other.load_state_dict(optimizer.state_dict())
+    for p in params:
+        tensors = [v for k, v in other.state[p].items() if torch.is_tensor(v) and k != "step"]
+        assert all(v.dtype == loaded for v in tensors)
+    other.step(closure)
+
+
+@every_info
+def test_deepcopy_and_pickle_copy_all_public_attrs(info):
+    params, optimizer, _ = trained(info)
+    for twin in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert {k for k in vars(twin) if k[0] != "_"} == {k for k in vars(optimizer) if k[0] != "_"}
+        same_state(twin.state_dict()["state"], optimizer.state_dict()["state"])
+        assert not {id(p) for g in twin.param_groups for p in g["params"]} & {id(p) for p in params}
+
+
+@every_info
+def test_step_hooks(info):
+    """Global and own hooks, before and after, in this order, once a step; one before may replace the closure."""
+    _, optimizer, closure = trained(info)
+    said = []
+    handles = [
+        register_optimizer_step_pre_hook(lambda *_: said.append("global before")),
+        register_optimizer_step_post_hook(lambda *_: said.append("global after")),
+        optimizer.register_step_pre_hook(lambda *_: said.append("before")),
+        optimizer.register_step_post_hook(lambda *_: said.append("after")),
+    ]
+    optimizer.step(closure)
+    for handle in handles:
+        handle.remove()
+    optimizer.step(closure)
+    assert said == ["global before", "before", "after", "global after"]
+    calls = []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o, lambda: calls.append(1) or closure()), {}))
+    optimizer.step(closure)
+    assert calls == [1]
+
+
+@every_info
+def test_state_dict_hooks(info):
+    _, optimizer, _ = trained(info)
+    said = []
+    optimizer.register_state_dict_pre_hook(lambda o: said.append("before"))
+    optimizer.register_state_dict_post_hook(lambda o, found: {**found, "extra": len(said)})
+    assert optimizer.state_dict()["extra"] == 1 and said == ["before"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@every_info
+def test_load_state_dict_hooks(info, dtype):
+    """A hook before may replace the state, one after sees the loaded one: also where bits are kept (bfloat16)."""
+    _, optimizer, _ = trained(info, dtype=dtype)
+    params, other, _ = trained(info, steps=0, dtype=dtype)
+    saved, said = optimizer.state_dict(), []
+
+    def before(_, given):
+        given = copy.deepcopy(given)
+        given["param_groups"][0]["lr"] = 0.123
+        for state in given["state"].values():
+            for key, value in state.items():
+                if torch.is_tensor(value) and key != "step":
+                    value.fill_(0.5)
+        return given
+
+    other.register_load_state_dict_pre_hook(before)
+    other.register_load_state_dict_post_hook(lambda o: said.append(o.param_groups[0]["lr"]))
+    other.load_state_dict(saved)
+    assert said == [0.123]
+    for p in params:
+        tensors = [v for k, v in other.state[p].items() if torch.is_tensor(v) and k != "step"]
+        assert all((v == 0.5).all() for v in tensors) and (tensors or info.name == "SGD")
+    if info in OURS:
+        assert len(other._optimizer_load_state_dict_pre_hooks) == len(other._optimizer_load_state_dict_post_hooks) == 1
+
+
+@every_config
+def test_non_empty_state(info, options):
+    """What a step has made is in the state, and so in a checkpoint."""
+    params, optimizer, _ = trained(info, options)
+    for p in params:
+        if info.name == "SGD" and not options.get("momentum"):
+            continue
+        state = optimizer.state[p]
+        assert state and (info.name == "SGD" or state["step"] == 3)
+
+
+@every_info
+def test_param_groups_lr(info):
+    """A group of rate 0 stands still, beside one that moves."""
+    weight, bias, x = pair()
+    before = weight.detach().clone(), bias.detach().clone()
+    optimizer = make(info, [{"params": [weight], "lr": 0.0}, {"params": [bias], "lr": 0.01}])
+    for _ in range(5):
+        optimizer.step(closure_of(optimizer, weight, bias, x))
+    assert torch.equal(weight, before[0]) and not torch.equal(bias, before[1])
+
+
+@every_info
+def test_param_groups_weight_decay(info):
+    if "weight_decay" not in inspect.signature(info.optim_cls).parameters:
+        pytest.skip("its prior takes the place")
+    torch.manual_seed(0)
+    decayed, plain = Parameter(torch.ones(4)), Parameter(torch.ones(4))
+    optimizer = make(info, [{"params": [decayed], "weight_decay": 0.5}, {"params": [plain]}],
+                     {"lr": 0.1, "weight_decay": 0.0})  # fmt: skip
+    for _ in range(3):
+        decayed.grad, plain.grad = torch.zeros(4), torch.zeros(4)
+        optimizer.step()
+    assert (decayed < 1).all() and (plain == 1).all()
+
+
+@pytest.mark.parametrize("info", OURS, ids=lambda info: info.name)
+def test_defaults_changed_to_foreach(info, monkeypatch):
+    """foreach=None takes all parameters of a dtype in one call, foreach=False each by itself."""
+    lengths = []
+    update = info.optim_cls._update
+    monkeypatch.setattr(
+        info.optim_cls, "_update", lambda self, group, params, *rest: (
+            lengths.append(len(params)), update(self, group, params, *rest)
+        )[1]
+    )  # fmt: skip
+    for foreach, expected in ((None, [2]), (True, [2]), (False, [1, 1])):
+        lengths.clear()
+        trained(info, {"foreach": foreach}, steps=1)
+        assert lengths == expected
+
+
+@every_config
+def test_grad_scaling_and_fused_does_not_step_if_foundinf(info, options):
+    """With torch's GradScaler: scaled gradients give the same steps, and one with an inf in it gives none."""
+    if options.get("fused") and info in CONTROLS:
+        pytest.skip("torch's kernels unscale by themselves")
+    g = torch.Generator().manual_seed(2)
+    grads = torch.randn(4, 6, generator=g)
+    plain, scaled = Parameter(torch.linspace(-1, 1, 6)), Parameter(torch.linspace(-1, 1, 6))
+    optimizers = make(info, [plain], options), make(info, [scaled], options)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=1000)
+    for n, row in enumerate(grads):
+        scaler.scale(torch.zeros(()))  # makes the scale
+        scaled.grad = row * scaler.get_scale()
+        broken = n == 2
+        if broken:
+            scaled.grad[3] = float("inf")
+        else:
+            plain.grad = row.clone()
+            optimizers[0].step()
+        scaler.step(optimizers[1])
+        scaler.update()
+    torch.testing.assert_close(scaled, plain, rtol=1e-6, atol=1e-7)
+
+
+@every_info
+def test_profile_names_the_step(info):
+    _, optimizer, closure = trained(info)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+        optimizer.step(closure)
+    assert any(event.key == f"Optimizer.step#{info.name}.step" for event in seen.key_averages())
+
+
+@pytest.mark.parametrize("set_to_none", [True, False])
+@every_info
+def test_zero_grad(info, set_to_none):
+    params, optimizer, closure = trained(info)
+    closure()
+    optimizer.zero_grad(set_to_none=set_to_none)
+    assert all(p.grad is None if set_to_none else (p.grad == 0).all() for p in params)
+
+
+@every_info
+def test_add_param_group_takes_what_torch_takes(info):
+    first, second, third = (Parameter(torch.tensor([1.0, 2.0])) for _ in range(3))
+    optimizer = make(info, iter([first]))
+    optimizer.add_param_group({"params": second, "name": "one tensor"})
+    optimizer.add_param_group({"params": (p for p in [third])})
+    with pytest.raises(TypeError):
+        optimizer.add_param_group([first])
+    with pytest.raises(TypeError, match="set"):
+        optimizer.add_param_group({"params": {Parameter(torch.ones(2))}})
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optimizer.add_param_group({"params": [first]})
+    with pytest.raises(ValueError, match="non-leaf"):
+        optimizer.add_param_group({"params": [first * 2]})
+    assert len(optimizer.param_groups) == 3 and optimizer.param_groups[1]["name"] == "one tensor"
+    for p in (first, second, third):
+        p.grad = torch.ones(2)
+    optimizer.step()
+    assert torch.equal(first, second) and torch.equal(first, third) and (first < torch.tensor([1.0, 2.0])).all()
+
+
+@pytest.mark.parametrize("info", OURS, ids=lambda info: info.name)
+def test_a_gradient_of_another_dtype(info):
+    """torch lets a parameter say what dtype its gradient has (``grad_dtype``); the state keeps the parameter's."""
+    if not hasattr(torch.Tensor, "grad_dtype"):
+        pytest.skip("an older torch")
+    for impl in ({"foreach": False}, *({flag: True} for flag in info.supported_impls)):
+        odd, plain = Parameter(torch.linspace(-1, 1, 6)), Parameter(torch.linspace(-1, 1, 6))
+        odd.grad_dtype = torch.bfloat16
+        optimizers = make(info, [odd], impl), make(info, [plain], impl)
+        for _ in range(3):
+            odd.grad = torch.linspace(1, 3, 6).bfloat16()
+            plain.grad = odd.grad.float()
+            for optimizer in optimizers:
+                optimizer.step()
+        assert torch.equal(odd, plain)
+        assert all(v.dtype == torch.float32 for v in optimizers[0].state[odd].values() if torch.is_tensor(v))
+
+
+def test_a_network_trains_with_each_in_the_loop_that_torch_documents():
+    for info in INFOS:
+        model = network(dtype=torch.float32)
+        optimizer = make(info, model.named_parameters())
+        x = torch.randn(16, 5, generator=torch.Generator().manual_seed(0))
+        losses = []
+        for _ in range(30):
+            optimizer.zero_grad()
+            value = (model(x) ** 2).mean()
+            value.backward()
+            optimizer.step()
+            losses.append(value.item())
+        assert losses[-1] < losses[0]
