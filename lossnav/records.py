@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from ._checks import shown
+from ._checks import finite, instance, sequence, shown, whole
+from ._checks import path as check_path
 from ._writing import replacing
 
 _FORMAT = 1
@@ -68,6 +70,14 @@ def new(
     device: str,
 ) -> Record:
     """Return a record of an experiment that has just run, with the revision and the versions it ran with."""
+    for name, text in (("command", command), ("device", device)):
+        if not instance(name, text, str, "a string"):
+            raise ValueError(f"{name} = '', but it must say something")
+    for name, entries in (("config", config), ("data", data)):
+        instance(name, entries, dict, "a dictionary")
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
+        whole(f"seeds[{index}]", seed, low=-(2**63))
+    finite("duration", duration, low=0.0)
     return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
 
 
@@ -77,6 +87,8 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot hold.
     """
+    check_path("path", path)
+    instance("record", record, Record, "a records.Record")
     target = Path(path)
     text = json.dumps({"format": _FORMAT, **asdict(record)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with replacing(target) as stream:
@@ -88,15 +100,23 @@ def load(path: str | os.PathLike[str]) -> Record:
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: the file is not a record, or was written in a format that this version does not know.
+        ValueError: the file is not a record, or was written in a format that this version does not know; names the
+            file and the entry.
     """
+    check_path("path", path)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        content = json.loads(
+            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, parse_float=_number,
+            object_pairs_hook=_object,
+        )  # fmt: skip
         if not isinstance(content, dict):
             raise ValueError(f"it holds a {type(content).__name__} and no object")
-        found = content.pop("format")
-        if found != _FORMAT:
+        found = content.pop("format", None)
+        if type(found) is not int or found != _FORMAT:
             raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
+        names = {entry.name for entry in fields(Record)}
+        if wrong := sorted(names ^ content.keys()):
+            raise ValueError(f"it has no {wrong[0]}" if wrong[0] in names else f"its {shown(wrong[0])} is unknown")
         record = Record(**content)
         _check_kinds(record)
         return record
@@ -108,17 +128,48 @@ def _refuse(word: str) -> float:
     raise ValueError(f"it has {word}, which is no number of JSON")
 
 
+def _number(digits: str) -> float:
+    """Return a float; what is too large for one would become infinite."""
+    if not math.isfinite(value := float(digits)):
+        raise ValueError(f"it has {shown(digits)}, which is too large for a number")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a dictionary, of names that differ: else the last of two values would be taken."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has {shown(next(name for name in names if names.count(name) > 1))} twice in one object")
+    return found
+
+
 def _check_kinds(record: Record) -> None:
-    """Raise unless each entry is of the kind that the class says."""
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "command": str, "config": dict, "seeds": list, "data": dict, "duration": (int, float), "device": str,
-        "revision": str, "versions": dict,
-    }  # fmt: skip
-    for name, kind in kinds.items():
-        if not isinstance(getattr(record, name), kind):
-            raise ValueError(f"its {name} is {shown(getattr(record, name))}")
-    if not isinstance(record.data.get("label"), str):
+    """Raise unless each entry is of the kind that the class says; true and false are no numbers."""
+    for name in ("command", "device", "revision"):
+        _check_kind(name, getattr(record, name), str, "a string")
+    for name in ("config", "data", "versions"):
+        _check_kind(name, getattr(record, name), dict, "an object")
+    _check_kind("seeds", record.seeds, list, "a list")
+    for place, seed in enumerate(record.seeds):
+        _check_kind(f"seeds[{place}]", seed, int, "a whole number")
+    for name, number in record.versions.items():
+        _check_kind(f"versions.{name}", number, str, "a string")
+    if type(record.duration) not in (int, float) or record.duration < 0:
+        raise ValueError(f"its duration is {shown(record.duration)}, but it must be a number >= 0")
+    if "label" not in record.data:
         raise ValueError("its data have no label")
+    _check_kind("data.label", record.data["label"], str, "a string")
+    _check_kind("data.licence", record.data.get("licence", ""), str, "a string")
+    digests = record.data.get("sha256", {})
+    _check_kind("data.sha256", digests, dict, "an object")
+    for name, digest in digests.items():
+        _check_kind(f"data.sha256.{name}", digest, str, "a string")
+
+
+def _check_kind(name: str, value: Any, kind: type, words: str) -> None:
+    if type(value) is not kind:
+        raise ValueError(f"its {name} is {shown(value)}, but it must be {words}")
 
 
 def revision() -> str:

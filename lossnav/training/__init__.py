@@ -1,5 +1,6 @@
 """One training loop for all experiments: explicit seeds, honest stops, resumable, on one device or several."""
 
+from .. import _torch  # noqa: F401  says how to get torch
 from .arithmetic import bfloat16_units
 from .checkpoint import CheckpointError
 from .devices import cores, in_parallel, pick_device

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import one_of
+from .._checks import instance, one_of
 
-_PRECISIONS = ("auto", "float32", "bfloat16", "tf32")
-_FORMATS = ("auto", "contiguous", "channels_last")
+PRECISIONS = ("auto", "float32", "bfloat16", "tf32")
+FORMATS = ("auto", "contiguous", "channels_last")
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def choose(
     Raises:
         ValueError: a word is unknown, or the device cannot do what was asked.
     """
-    one_of("precision", precision, _PRECISIONS)
-    one_of("memory_format", memory_format, _FORMATS)
+    one_of("precision", precision, PRECISIONS)
+    one_of("memory_format", memory_format, FORMATS)
     if place.type != "cuda" and (precision == "tf32" or cuda_graphs):
         what = "precision = 'tf32'" if precision == "tf32" else "cuda_graphs = True"
         raise ValueError(f"{what}, but the device is {place.type!r}, and only CUDA has that")
@@ -117,6 +117,7 @@ def choose(
 
 def bfloat16_units(place: torch.device) -> str | None:
     """Return the name of what multiplies bfloat16 directly on this device, or None if it would be emulated."""
+    instance("place", place, torch.device, "a torch.device")
     if place.type == "cuda":
         return "tensor cores" if torch.cuda.get_device_capability(place) >= (8, 0) else None
     if place.type != "cpu":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .._checks import shown
-from .._writing import replacing
+from . import archive
 
 _FORMAT = 1
 _MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
@@ -19,10 +20,21 @@ _PARTS = {
     "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
     "global_generator": Tensor,
 }  # fmt: skip
+_CURVES = ("train_loss", "test_loss", "test_accuracy", "seconds", "step_loss")
 
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be read, or belongs to another run; it is left as it is."""
+
+
+class DamagedCheckpoint(CheckpointError):
+    """A checkpoint is not as it was written; ``reason`` says how that was found."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"checkpoint = {str(path)!r} is damaged or is no checkpoint ({reason}): delete it to begin again"
+        )
+        self.reason = reason
 
 
 def is_there(path: Path) -> bool:
@@ -39,17 +51,15 @@ def is_there(path: Path) -> bool:
 def write(path: Path, content: dict[str, Any]) -> None:
     """Write a checkpoint, whole or not at all: to a temporary file that reaches the disk before it gets the name.
 
+    The checkpoint before it is kept as ``archive.previous(path)``.
+
     Raises:
         TypeError: the state holds objects that could not be loaded again without executing code.
     """
-    with replacing(path) as stream:
-        try:
-            torch.save({"format": _FORMAT, **content, "optimizer": _plain(content["optimizer"])}, stream)
-        except RuntimeError as error:  # torch's writer of archives hides that the disk is full
-            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
-        if not path.exists():  # once a run: find out now, not after a crash, that this state cannot be read back
-            stream.flush()
-            _probe(Path(stream.name))
+    try:
+        archive.save(path, {"format": _FORMAT, **content, "optimizer": _plain(content["optimizer"])})
+    except pickle.UnpicklingError as error:
+        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors: {error}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -61,11 +71,30 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _probe(part: Path) -> None:
+def newest(path: Path) -> tuple[Path, dict[str, Any]]:
+    """Read a checkpoint or, with a warning, the one before it if it is damaged; return which file it was, too.
+
+    Raises:
+        CheckpointError: as ``read`` does.
+    """
     try:
-        torch.load(part, map_location="meta", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors: {error}") from None
+        return path, read(path)
+    except DamagedCheckpoint as error:
+        before = archive.previous(path)
+        if not before.is_file():
+            raise
+        try:
+            content = read(before)
+        except CheckpointError as second:
+            raise CheckpointError(f"{error}. The one before it is of no use, either: {second}") from None
+        history = content["history"]
+        epochs, steps = len(history["train_loss"]), len(history["step_loss"])
+        warnings.warn(
+            f"checkpoint = {str(path)!r} is damaged ({error.reason}): the run goes on from the one before it, "
+            f"{str(before)!r}, which has {epochs} whole epochs and {steps} steps",
+            RuntimeWarning, stacklevel=2,
+        )  # fmt: skip
+        return before, content
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -75,12 +104,11 @@ def read(path: Path) -> dict[str, Any]:
         CheckpointError: the file is damaged, is no checkpoint, or has a format that this version does not know.
     """
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch, zipfile and pickle raise a dozen kinds
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(
-            f"checkpoint = {str(path)!r} is damaged or is no checkpoint ({reason}): delete it to begin again"
-        ) from None
+        content = archive.load(path)
+    except archive.Damaged as error:
+        raise DamagedCheckpoint(path, str(error)) from None
+    except OSError as error:
+        raise CheckpointError(f"checkpoint = {str(path)!r} cannot be read ({error.strerror})") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         found = shown(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(
@@ -88,10 +116,19 @@ def read(path: Path) -> dict[str, Any]:
             "continue it with the version that wrote it, or delete it to begin again"
         )
     wrong = [name for name, kind in _PARTS.items() if not isinstance(content.get(name), kind)]
-    if wrong or not isinstance(content["history"].get("settings"), dict):
-        what = ", ".join(wrong or ["history"])
+    if not wrong:
+        history = content["history"]
+        wrong += [f"history.{name}" for name in _CURVES if not _numbers(history.get(name))]
+        wrong += [] if isinstance(history.get("settings"), dict) else ["history.settings"]
+        wrong += [] if isinstance(content["optimizer"].get("param_groups"), list) else ["optimizer.param_groups"]
+    if wrong:
+        what = ", ".join(wrong)
         raise CheckpointError(f"checkpoint = {str(path)!r} is no checkpoint of a run (what it lacks: {what})")
     return content
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(type(entry) is float for entry in value)
 
 
 def check_same_run(

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from .._checks import shown, whole
+from .._checks import instance, shown, whole
+from .._tensors import device as check_device
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -22,14 +23,7 @@ def pick_device(device: Any = "auto") -> torch.device:
         ValueError: torch knows no such device, or this machine has none.
     """
     if not isinstance(device, str) or device != "auto":
-        try:
-            torch.empty(0, device=device)
-            return torch.device(device)
-        except (AssertionError, RuntimeError, TypeError) as error:  # what torch raises depends on how it was built
-            reason = str(error).strip().partition("\n")[0]
-            raise ValueError(
-                f"device = {shown(device)}, but it must be 'auto' or a device that torch finds here: {reason}"
-            ) from None
+        return check_device("device", device, "'auto' or a device")
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -51,6 +45,9 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], worke
     Returns:
         The results in the order of the items. The first exception, if any, is raised, and no new run is begun.
     """
+    if not callable(function):
+        raise ValueError(f"function = {shown(function)}, but it must be callable")
+    instance("items", items, Iterable, "what can be passed through")
     if workers is None:
         workers = cores() if pick_device().type == "cpu" else 1
     whole("workers", workers, low=1)

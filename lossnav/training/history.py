@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._checks import NotConverged
+from .._checks import NotConverged, flag
 
 
 @dataclass
@@ -29,6 +29,7 @@ class History:
 
     def record(self, *, steps: bool = False) -> dict[str, Any]:
         """Return the history as plain numbers for a record; ``steps`` keeps the loss of every step."""
+        flag("steps", steps)
         kept = {"train_loss": self.train_loss, "test_loss": self.test_loss, "test_accuracy": self.test_accuracy}
         entries: dict[str, Any] = {key: [round(x, 6) for x in values] for key, values in kept.items()}
         entries["seconds"] = round(sum(self.seconds), 2)

@@ -16,15 +16,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
-from .._checks import positive, whole
+from .._checks import flag, function, instance, one_of, path, positive, whole
+from .._tensors import module
+from .._tensors import optimizer as check_optimizer
 from .._writing import check_place
 from ..data import Augmentation, Dataset
+from ..data.augment import check_augmentation
 from . import checkpoint as checkpoints
-from .arithmetic import choose
+from .arithmetic import FORMATS, PRECISIONS, choose
 from .devices import pick_device
 from .history import Diverged, History
 from .memory import keep_freed_memory
-from .steps import Loss, Step, evaluate_as_trained
+from .steps import Loss, Step, evaluate_as_trained, observes
 from .team import Team, team
 
 _CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
@@ -75,7 +78,8 @@ def train(
         memory_format: "contiguous", "channels_last", or "auto": channels_last for a model with convolutions.
         compile: send forward and backward pass through ``torch.compile``.
         cuda_graphs: compile, and replay the passes as CUDA graphs.
-        checkpoint: file that keeps the state of the run, written at the end of each epoch.
+        checkpoint: file that keeps the state of the run, written at the end of each epoch. The one before it stays
+            beside it as ``<name>.previous``; should the newest be damaged, the run goes on from there with a warning.
         checkpoint_every: write it also every so many steps of an epoch.
         resume: continue from ``checkpoint`` if it is there (else begin); on a CPU the curve is, bit for bit, that of a
             run without interruption. ``epochs`` may be larger than before.
@@ -85,8 +89,10 @@ def train(
         The history of the run. Its ``settings`` tell what "auto" chose, and why.
 
     Raises:
+        ValueError: an argument is out of range, or the rule looks at the curvature of a compiled model.
         Diverged: a loss or weight is not finite; carries the history, and the model holds its last good weights.
         OSError: no checkpoint can be written; said before the first step, if it can be known then.
+        ValueError: naming the argument; also if the optimizer holds no parameter of the model.
         CheckpointError: ``checkpoint`` exists and is not to be resumed, is damaged, or belongs to another run. The file
             is left as it is.
 
@@ -98,14 +104,31 @@ def train(
         >>> train(model, digits, rule, epochs=5, seed=0, progress=False).test_accuracy[-1] > 0.9
         True
     """
+    module("model", model)
+    instance("dataset", dataset, Dataset, "a data.Dataset")
+    check_optimizer("optimizer", optimizer, model.parameters(), "model")
     epochs, batch_size = whole("epochs", epochs, low=1), whole("batch_size", batch_size, low=1)
     seed = whole("seed", seed, low=-(2**63), high=2**63 - 1)
     clip = None if clip is None else positive("clip", clip)
     if checkpoint_every is not None:
         checkpoint_every = whole("checkpoint_every", checkpoint_every, low=1)
+    if checkpoint is not None:
+        path("checkpoint", checkpoint)
+    function("loss", loss)
+    check_augmentation("augment", augment)
+    flags = {"progress": progress, "compile": compile, "cuda_graphs": cuda_graphs, "resume": resume}
+    for name, value in {**flags, "distributed": distributed}.items():
+        flag(name, value)
+    one_of("precision", precision, PRECISIONS)
+    one_of("memory_format", memory_format, FORMATS)
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if not len(split):
             raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
+    if observes(optimizer) and (compile or cuda_graphs):
+        raise ValueError(
+            "compile = True, but it must be False for a rule with curvature = 'hutchinson': the compiled backward pass "
+            "cannot be differentiated"
+        )
     group = team(distributed)
     place = pick_device(device)
     model.to(place)
@@ -277,10 +300,10 @@ class _Run:
             raise checkpoints.CheckpointError(
                 f"checkpoint = {str(self.checkpoint)!r} exists: resume=True continues its run; delete it to begin again"
             )
-        content = checkpoints.read(self.checkpoint)
+        found, content = checkpoints.newest(self.checkpoint)
         model, optimizer = self.model, self.step.optimizer
         now = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        checkpoints.check_same_run(self.checkpoint, content, self.history.settings, self._data(), now)
+        checkpoints.check_same_run(found, content, self.history.settings, self._data(), now)
         model.load_state_dict(content["model"])
         optimizer.load_state_dict(content["optimizer"])
         for key, values in content["history"].items():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from .._checks import whole
+from .._checks import function, instance, whole
 from ..data import Split
 from .arithmetic import Arithmetic
 from .team import Team
@@ -20,6 +22,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 @dataclass
 class Step:
     """Forward pass, backward pass, clipping and update.
+
+    A rule that looks at the curvature of the loss (``observe``) is shown it where it is due, and one that learns from
+    draws of the weights (``sampled``) gets its gradient at a draw.
 
     Args:
         model: as it is called: perhaps compiled, perhaps averaging its gradients over processes.
@@ -46,17 +51,36 @@ class Step:
         if self.arithmetic.cuda_graphs:
             torch.compiler.cudagraph_mark_step_begin()
         self.optimizer.zero_grad(set_to_none=True)  # before the activations need memory
-        with self.arithmetic.autocast(x.device):
-            value = self.loss(self.model(self.arithmetic.images(x)), y)
-        (value if self.team.size == 1 else value * (share * self.team.size)).backward()
+        with self._weights():
+            with self.arithmetic.autocast(x.device):
+                value = self.loss(self.model(self.arithmetic.images(x)), y)
+            weighed = value if self.team.size == 1 else value * (share * self.team.size)
+            if observes(self.optimizer) and self.rule.curvature_due():
+                self.rule.observe(weighed)
+            weighed.backward()
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters(), self.clip)
         self.optimizer.step()
         return value.detach() if self.team.size == 1 else value.detach() * share
 
+    @property
+    def rule(self) -> Any:
+        """The optimizer, for what only some have."""
+        return self.optimizer
+
+    def _weights(self) -> AbstractContextManager[None]:
+        """Return the block in which the model has the weights that the gradient is taken at."""
+        sampled = any(group.get("sample") for group in self.optimizer.param_groups)
+        return self.rule.sampled() if sampled and hasattr(self.optimizer, "sampled") else nullcontext()
+
     def parameters(self) -> list[Tensor]:
         """Return all parameters of the optimizer."""
         return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+
+def observes(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the rule needs to differentiate a gradient: Hutchinson's estimate of the curvature."""
+    return getattr(optimizer, "curvature", None) == "hutchinson"
 
 
 def evaluate(
@@ -67,6 +91,9 @@ def evaluate(
     Raises:
         ValueError: ``batch_size`` is no whole number >= 1, or the split is empty.
     """
+    instance("model", model, nn.Module, "a torch.nn.Module")
+    instance("split", split, Split, "a data.Split")
+    function("loss", loss)
     whole("batch_size", batch_size, low=1)
     if not len(split):
         raise ValueError("split has no examples, but it must have one at least")
