@@ -13,7 +13,7 @@ import torch
 from scipy.stats import qmc, t
 
 from .. import optim
-from .._checks import counts, finite
+from .._checks import array, counts, finite, function, instance, shown, whole
 from ..ensemble import Ensemble
 from .online import Stepper
 from .perturb import ShrinkAndPerturb
@@ -36,6 +36,17 @@ class Contender:
     build: Callable[[Ensemble, Setting, int], Stepper]
     space: Mapping[str, tuple[float, float]]
 
+    def __post_init__(self) -> None:
+        instance("label", self.label, str, "a string")
+        function("build", self.build)
+        if not instance("space", self.space, Mapping, "a mapping from names to (lowest, highest)"):
+            raise ValueError("space is empty, but there must be one hyperparameter at least")
+        for name, ends in self.space.items():
+            instance("a name in space", name, str, "a string")
+            low, high = array(f"space[{name!r}]", ends, shape=(2,))
+            if not 0 < low <= high:
+                raise ValueError(f"space[{name!r}] = {shown(ends)}, but it must be (lowest, highest), both > 0")
+
     def settings(self, count: int, *, seed: int) -> list[dict[str, float]]:
         """Return ``count`` settings from the space: a Latin hypercube, so that each one-dimensional range is covered.
 
@@ -44,6 +55,7 @@ class Contender:
             seed: of the search.
         """
         counts(count=count)
+        whole("seed", seed, low=0)
         points = qmc.LatinHypercube(len(self.space), rng=np.random.default_rng(seed)).random(count)
         low, high = np.log([*self.space.values()]).T
         values = np.exp(low + points * (high - low))
@@ -101,10 +113,10 @@ def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float
         >>> [round(x, 3) for x in interval([0.01, 0.02, 0.03])]
         [0.02, -0.005, 0.045]
     """
-    values = np.asarray(differences, dtype=np.float64)
+    values = array("differences", differences)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"differences has shape {values.shape}, but it must be (S,) with S >= 2")
-    finite("level", level, low=0.0, high=1.0, open_low=True)
+    finite("level", level, low=0.0, high=math.nextafter(1.0, 0.0), open_low=True)
     mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
     reach = float(t.ppf((1 + level) / 2, len(values) - 1)) * error
     return float(mean), float(mean - reach), float(mean + reach)

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from .. import models
+from .._checks import seed as check_seed
+from .._checks import sequence
 from ..ensemble import Ensemble
 
 
@@ -28,6 +30,11 @@ def perceptrons(inputs: int, hidden: Sequence[int], outputs: int, *, seeds: Sequ
         >>> perceptrons(64, (32, 32), 10, seeds=range(5)).size
         5
     """
+    seeds = sequence("seeds", seeds, "whole numbers, one for each member")
+    if not len(seeds):
+        raise ValueError("seeds is empty, but there must be one for each member")
+    for index, seed in enumerate(seeds):
+        check_seed(f"seeds[{index}]", seed)
     members = [models.mlp(inputs, hidden, outputs, seed=seed) for seed in seeds]  # weights and biases in ±1/√n
     with torch.no_grad():
         for member in members:

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from .._checks import finite
+from .._checks import seed as check_seed
+from .._tensors import parameters as check_parameters
 
 
 class ShrinkAndPerturb(torch.optim.SGD):
@@ -38,9 +40,11 @@ class ShrinkAndPerturb(torch.optim.SGD):
     """
 
     def __init__(self, params: Any, lr: float, weight_decay: float = 0.0, noise: float = 1e-4, *, seed: int) -> None:
-        finite("noise", noise, low=0.0)
-        super().__init__(params, lr=lr, weight_decay=weight_decay)
-        self.noise = noise
+        for name, value in (("lr", lr), ("weight_decay", weight_decay)):
+            finite(name, value, low=0.0)
+        self.noise = finite("noise", noise, low=0.0)
+        seed = check_seed("seed", seed)
+        super().__init__(check_parameters("params", params), lr=lr, weight_decay=weight_decay)
         self._generator = torch.Generator(self.param_groups[0]["params"][0].device).manual_seed(seed)
 
     @torch.no_grad()

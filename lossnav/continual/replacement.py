@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._checks import finite
+from .._checks import finite, instance, whole
+from .._checks import seed as check_seed
+from .._tensors import optimizer as check_optimizer
 from ..ensemble import Ensemble, StackedLinear
 
 _TINY = 1e-12  # keeps quotients of what may both be zero finite
@@ -64,10 +66,13 @@ class ContinualBackprop:
         self, ensemble: Ensemble, optimizer: torch.optim.Optimizer, *, rate: float, maturity: int = 100,
         decay: float = 0.99, seed: int,
     ) -> None:  # fmt: skip
+        instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
+        check_optimizer("optimizer", optimizer, ensemble.parameters(), "ensemble")
         self.optimizer = optimizer
         self.rate = finite("rate", rate, low=0.0, high=1.0)
-        self.maturity = int(finite("maturity", maturity, low=0))
+        self.maturity = whole("maturity", maturity, low=0)
         self.decay = finite("decay", decay, low=0.0, high=math.nextafter(1.0, 0.0))
+        seed = check_seed("seed", seed)
         self._linear = _linear_layers(ensemble)
         widths = [layer.weight.shape[1] for layer in self._linear[:-1]]
         self._edges = list(accumulate(widths, initial=0))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from .._checks import finite
+from .._checks import Array, array, counts, flag, function, instance, path, sequence, whole
+from .._writing import replacing
 from ..ensemble import Ensemble, Loss
 from .contenders import Contender, Setting
-from .online import Score, accuracy, run
+from .identity import differences
+from .online import Score, accuracy, identify, run
 from .tasks import Stream
 
 
@@ -50,10 +53,20 @@ class Plan:
     score: Score = accuracy
 
     def __post_init__(self) -> None:
+        for name in ("seeds", "tuning_seeds"):
+            if not len(sequence(name, getattr(self, name), "whole numbers")):
+                raise ValueError(f"{name} is empty, but there must be one at least")
+            for index, seed in enumerate(getattr(self, name)):
+                whole(f"{name}[{index}]", seed, low=0)
         if shared := set(self.seeds) & set(self.tuning_seeds):
             raise ValueError(f"seeds and tuning_seeds share {sorted(shared)}, but a rule must be judged on fresh seeds")
+        for name in ("stream", "network", "loss", "score"):
+            function(name, getattr(self, name))
+        counts(settings=self.settings, block=self.block)
+        flag("lower_is_better", self.lower_is_better)
+        whole("search", self.search, low=0)
         for name, tasks in (("tuning_tasks", self.tuning_tasks), ("tasks", self.tasks)):
-            finite(name, tasks, low=1)
+            whole(name, tasks, low=1)
             if tasks % self.block:
                 raise ValueError(f"{name} = {tasks}, but it must be a multiple of block = {self.block}")
 
@@ -70,6 +83,7 @@ def compare(
         plan: what to do.
         contenders: name → rule.
         store: file of finished runs, one a line. Runs that are in it are not repeated, so an interrupted study goes on.
+            Each line says what it is of: network, rule, stream, loss, score and block.
         progress: show a bar for each run.
 
     Returns:
@@ -79,8 +93,18 @@ def compare(
 
     Raises:
         RuntimeError: every setting of a rule diverged.
+        ValueError: the store has a run of this rule, setting, seeds and tasks whose network, stream … were others; or
+            cannot be read. Says what differs; name another store for another study.
     """
-    results = {}
+    instance("plan", plan, Plan, "a Plan")
+    if not instance("contenders", contenders, Mapping, "a mapping from names to contenders"):
+        raise ValueError("contenders is empty, but there must be one at least")
+    for name, contender in contenders.items():
+        instance(f"contenders[{name!r}]", contender, Contender, "a Contender")
+    path("store", store)
+    flag("progress", progress)
+    store, results = Path(store), {}
+    plan = replace(plan, stream=lru_cache(maxsize=2)(plan.stream))  # to be made once for many runs, and described
     for name, contender in contenders.items():
         tuning = []
         for setting in contender.settings(plan.settings, seed=plan.search):
@@ -101,27 +125,71 @@ def compare(
 
 def first_tenth(scores: Any) -> np.ndarray:
     """Return the mean over the first tenth of the last axis, at least one entry."""
-    values = np.asarray(scores)
+    values = _scores(scores)
     return np.asarray(values[..., : max(1, round(values.shape[-1] / 10))].mean(-1))
+
+
+def _scores(scores: Any) -> Array:
+    found = array("scores", scores)
+    if found.ndim == 0 or found.shape[-1] == 0:
+        raise ValueError(f"scores has shape {found.shape}, but it must have shape (…, tasks) with one task at least")
+    return found
 
 
 def last_tenth(scores: Any) -> np.ndarray:
     """Return the mean over the last tenth of the last axis, at least one entry."""
-    values = np.asarray(scores)
+    values = _scores(scores)
     return np.asarray(values[..., -max(1, round(values.shape[-1] / 10)) :].mean(-1))
 
 
 def finished(store: Path) -> list[dict[str, Any]]:
     """Return the runs in a store; a last line that a killed process left unfinished is removed from it."""
+    path("store", store)
+    store = Path(store)
     if not store.is_file():
         return []
     text = store.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
-        part = store.with_name(store.name + ".part")
-        part.write_text(whole, encoding="utf-8")
-        part.replace(store)
-    return [json.loads(line) for line in whole.splitlines()]
+        with replacing(store) as stream:
+            stream.write(whole.encode())
+    return [_entry(store, number, line) for number, line in enumerate(whole.splitlines(), start=1)]
+
+
+def _entry(store: Path, number: int, line: str) -> dict[str, Any]:
+    """Return the run of a line, or raise an error that names the file, the line and the entry."""
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{store}, line {number}: it is no JSON ({error}); remove the line to run it again") from None
+    wrong = ["line"]
+    if isinstance(entry, dict):
+        scores, flags = entry.get("scores"), entry.get("finite")
+        rows = scores if isinstance(scores, list) and scores else [None]
+        right = {
+            "key": isinstance(entry.get("key"), dict) and "rule" in entry["key"],
+            "identity": isinstance(entry.get("identity", {}), dict),
+            "scores": all(isinstance(row, list) and all(type(x) in (int, float) for x in row) for row in rows),
+            "finite": isinstance(flags, list) and [type(flag) for flag in flags] == [bool] * len(rows),
+            "seconds": type(entry.get("seconds")) in (int, float),
+        }
+        wrong = [name for name, good in right.items() if not good]
+        if not wrong:
+            return entry
+    raise ValueError(f"{store}, line {number}: its {wrong[0]} is not that of a run; remove the line to run it again")
+
+
+def _check_same_run(store: Path, entry: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    if "identity" not in entry:
+        raise ValueError(
+            f"store = {str(store)!r} has this run of {entry['key']['rule']!r} by a version that did not keep what it "
+            "was of: name another file to run it again"
+        )
+    if others := differences(entry["identity"], identity):
+        raise ValueError(
+            f"store = {str(store)!r} has this run of {entry['key']['rule']!r} from another study: "
+            f"{'; '.join(others[:6])}. Name another file"
+        )
 
 
 def _best(name: str, tuning: Sequence[Mapping[str, Any]], lower_is_better: bool) -> dict[str, float]:
@@ -138,23 +206,26 @@ def _once(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the run's result from the store, or run it and append it."""
     key = {"rule": name, "setting": dict(setting), "seeds": list(seeds), "tasks": tasks}
-    for entry in finished(store):
-        if entry["key"] == key:
-            return entry
     ensemble = plan.network(seeds)
     rule = contender.build(ensemble, setting, seeds[0])
+    stream = plan.stream(tuple(seeds))
+    identity = {"block": plan.block, **identify(ensemble, rule, stream, plan.loss, plan.score, None)}
+    for entry in finished(store):
+        if entry["key"] == key:
+            _check_same_run(store, entry, identity)
+            return entry
     if progress:
         print(f"{name} {dict(setting)} on {len(seeds)} seeds", flush=True)
-    found = run(ensemble, rule, plan.stream(seeds), tasks=tasks, loss=plan.loss, score=plan.score, progress=progress)
+    found = run(ensemble, rule, stream, tasks=tasks, loss=plan.loss, score=plan.score, progress=progress)
     blocks = found.scores.double().view(len(seeds), -1, plan.block).mean(-1)
     blocks = torch.nan_to_num(blocks, nan=1e9, posinf=1e9).clamp_(max=1e9)  # an error that overflowed; JSON has no inf
     entry = {
-        "key": key, "scores": [[round(x, 5) for x in row] for row in blocks.tolist()],
+        "key": key, "identity": identity, "scores": [[round(x, 5) for x in row] for row in blocks.tolist()],
         "finite": found.finite.tolist(), "seconds": round(found.seconds, 1),
     }  # fmt: skip
     store.parent.mkdir(parents=True, exist_ok=True)
-    with store.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(entry) + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    with store.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(entry) + "\n")
+        lines.flush()
+        os.fsync(lines.fileno())
     return entry

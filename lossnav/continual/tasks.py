@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._checks import finite, one_of
+from .._checks import finite, flag, instance, one_of, sequence, whole
 from ..data import Dataset
 
 
@@ -68,19 +68,21 @@ class Permuted:
         self, dataset: Dataset, seeds: Sequence[int], *, batch_size: int = 16, examples: int | None = None,
         relabel: bool = True,
     ) -> None:  # fmt: skip
+        instance("dataset", dataset, Dataset, "a data.Dataset")
         self.seeds = _seeds(seeds)
         parts = [split.batch(slice(None)) for split in (dataset.train, dataset.test)]
         self._x = torch.cat([x.flatten(1) for x, _ in parts])
         self._y = torch.cat([y for _, y in parts])
         available = len(self._y)
-        wanted = available if examples is None else int(finite("examples", examples, low=1, high=available))
-        self.batch_size = int(finite("batch_size", batch_size, low=1, high=wanted))
+        wanted = available if examples is None else whole("examples", examples, low=1, high=available)
+        self.batch_size = whole("batch_size", batch_size, low=1, high=wanted)
         self.inputs, self.classes = self._x.shape[1], dataset.classes
         self.steps = wanted // self.batch_size
-        self.relabel = relabel
+        self.relabel = flag("relabel", relabel)
 
     def task(self, number: int) -> tuple[Tensor, Tensor]:
         """Return images (steps, S, B, pixels) and labels (steps, S, B) of a task."""
+        whole("number", number, low=0)
         shape = (self.steps, len(self.seeds), self.batch_size)
         x = self._x.new_empty(*shape, self.inputs)
         y = self._y.new_empty(shape)
@@ -131,10 +133,10 @@ class BitFlipping:
         beta: float = 0.7, change: str = "redraw",
     ) -> None:  # fmt: skip
         self.seeds = _seeds(seeds)
-        self.inputs = int(finite("inputs", inputs, low=1))
-        self.slow = int(finite("slow", slow, low=0, high=self.inputs))
-        self.steps = int(finite("period", period, low=1))
-        self.hidden = int(finite("hidden", hidden, low=1))
+        self.inputs = whole("inputs", inputs, low=1)
+        self.slow = whole("slow", slow, low=0, high=self.inputs)
+        self.steps = whole("period", period, low=1)
+        self.hidden = whole("hidden", hidden, low=1)
         self.beta = finite("beta", beta, low=0.0, high=1.0)
         self.change = one_of("change", change, ("redraw", "flip"))
         targets = [self._target(seed) for seed in self.seeds]
@@ -142,6 +144,7 @@ class BitFlipping:
 
     def task(self, number: int) -> tuple[Tensor, Tensor]:
         """Return bits (period, S, 1, inputs) and targets (period, S, 1, 1) of a task."""
+        whole("number", number, low=0)
         x = torch.empty(len(self.seeds), self.steps, self.inputs)
         for member, seed in enumerate(self.seeds):
             generator = _generator(seed, number + 1)
@@ -173,7 +176,8 @@ class BitFlipping:
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    found = tuple(int(finite("seeds", seed, low=0)) for seed in seeds)
+    listed = sequence("seeds", seeds, "whole numbers, one for each member")
+    found = tuple(whole(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
     if not found:
         raise ValueError("seeds is empty, but there must be one for each member")
     return found

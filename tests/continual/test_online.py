@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -95,6 +97,117 @@ def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path):
     stream, ensemble = setup(digits, (0, 2))
     with pytest.raises(ValueError, match=r"the seeds \[0, 2\]"):
         run(ensemble, RULES["sgd"](ensemble), stream, tasks=3, progress=False, checkpoint=tmp_path / "run.pt")
+
+
+def trained(stream, ensemble, rule, path, tasks=2, **options):
+    return run(ensemble, rule, stream, tasks=tasks, progress=False, checkpoint=path, **options)
+
+
+def shifted(outputs, y):
+    return online.accuracy(outputs, y) + 1
+
+
+class Tempered:
+    """A loss that is an object with a setting."""
+
+    def __init__(self, temperature):
+        self.temperature = temperature
+
+    def __call__(self, outputs, y):
+        return cross_entropy(outputs / self.temperature, y)
+
+
+def closing_over(factor):
+    return lambda outputs, y: factor * cross_entropy(outputs, y)
+
+
+CHANGES = {
+    "rule.param_groups.0.lr = 0.1 there, 0.2": {"rule": lambda e: torch.optim.SGD(e.parameters(), lr=0.2)},
+    "rule.param_groups.0.momentum = 0 there, 0.9": {
+        "rule": lambda e: torch.optim.SGD(e.parameters(), lr=0.1, momentum=0.9)
+    },
+    "rule.class = 'torch.optim.sgd.SGD' there, 'torch.optim.adam.Adam'": {
+        "rule": lambda e: torch.optim.Adam(e.parameters(), lr=0.1)
+    },
+    "rule.noise = nothing there, 0.001": {"rule": RULES["shrink and perturb"]},
+    "network.modules = ": {"hidden": (16, 16, 16)},
+    "network.tensors.stacked.1.weight = 'float32 (2, 16, 64) ": {"scale": 2.0},
+    "stream.batch_size = 16 there, 8": {"stream": {"batch_size": 8}},
+    "stream.steps = 20 there, 10": {"stream": {"examples": 160}},
+    "stream.relabel = True there, False": {"stream": {"relabel": False}},
+    "stream._x = 'float32 (1797, 64) ": {"pixels": 3},
+    "loss = 'torch.nn.functional.cross_entropy' there, {'class'": {"options": {"loss": Tempered(2.0)}},
+    "loss = 'torch.nn.functional.cross_entropy' there, {'function'": {"options": {"loss": closing_over(2.0)}},
+    "score = 'lossnav.continual.online.accuracy' there, {'function'": {"options": {"score": shifted}},
+    "clip = None there, 1.0": {"options": {"clip": 1.0}},
+}
+
+
+@pytest.mark.parametrize("named", CHANGES)
+def test_a_run_that_would_give_other_numbers_is_not_continued(digits, tmp_path, named):
+    """Each of them was resumed with the other run's scores before."""
+    path, change = tmp_path / "run.pt", CHANGES[named]
+    stream, ensemble = setup(digits)
+    first = trained(stream, ensemble, RULES["sgd"](ensemble), path)
+    before = path.read_bytes()
+    images = digits
+    if "pixels" in change:
+        images = replace(digits, train=replace(digits.train, x=digits.train.x + change["pixels"]))
+    stream = Permuted(images, (0, 1), **{"examples": 320, **change.get("stream", {})})
+    other = networks.perceptrons(64, change.get("hidden", (16, 16)), 10, seeds=(0, 1))
+    with torch.no_grad():
+        other.stacked[1].weight *= change.get("scale", 1.0)
+    rule = change.get("rule", RULES["sgd"])(other)
+    with pytest.raises(ValueError, match=r"run\.pt' belongs to another run: .*" + re.escape(named)):
+        trained(stream, other, rule, path, tasks=3, **change.get("options", {}))
+    assert path.read_bytes() == before
+    stream, same = setup(digits)
+    assert torch.equal(trained(stream, same, RULES["sgd"](same), path).scores, first.scores)
+
+
+@pytest.mark.parametrize("loss", [Tempered, closing_over])
+def test_settings_within_a_loss_are_compared_too(digits, tmp_path, loss):
+    stream, ensemble = setup(digits)
+    trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / "run.pt", loss=loss(2.0))
+    stream, ensemble = setup(digits)
+    with pytest.raises(ValueError, match=r"another run: loss\..* = 2\.0 there, 3\.0 here"):
+        trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / "run.pt", loss=loss(3.0))
+    stream, ensemble = setup(digits)
+    trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / "run.pt", loss=loss(2.0))
+
+
+def test_a_checkpoint_of_an_earlier_version_or_of_something_else_is_refused_by_name(digits, tmp_path):
+    path = tmp_path / "run.pt"
+    stream, ensemble = setup(digits)
+    trained(stream, ensemble, RULES["sgd"](ensemble), path)
+    content = torch.load(path, weights_only=True)
+    del content["identity"]
+    torch.save(content, path)
+    stream, ensemble = setup(digits)
+    with pytest.raises(ValueError, match=r"run\.pt' was written by a version .* delete it to begin again"):
+        trained(stream, ensemble, RULES["sgd"](ensemble), path)
+    torch.save({"a": 1}, path)
+    with pytest.raises(ValueError, match=r"run\.pt' is no checkpoint of an online run"):
+        trained(stream, ensemble, RULES["sgd"](ensemble), path)
+    with pytest.raises(ValueError, match="is a folder"):
+        trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path)
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(digits, tmp_path):
+    path = tmp_path / "run.pt"
+    stream, ensemble = setup(digits)
+    whole = trained(stream, ensemble, RULES["adam"](ensemble), path, tasks=4, every=0.0)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    _, other = setup(digits)
+    with pytest.warns(RuntimeWarning, match=r"run\.pt' is damaged .* goes on from the one before it"):
+        again = trained(stream, other, RULES["adam"](other), path, tasks=4)
+    assert torch.equal(again.scores, whole.scores)
+    path.write_bytes(content)
+    path.with_name("run.pt.previous").write_bytes(content)
+    with pytest.raises(ValueError, match=r"run\.pt' is damaged .* and so is .*run\.pt\.previous'"):
+        trained(stream, other, RULES["adam"](other), path, tasks=4)
 
 
 def test_a_member_that_diverges_is_reported_and_hurts_no_other(digits):

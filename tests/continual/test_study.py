@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -97,6 +98,72 @@ def test_other_settings_are_other_runs(plan, tmp_path):
     study.compare(replace(plan, seeds=(5, 6)), rules, store, progress=False)
     keys = [json.loads(line)["key"] for line in store.read_text().splitlines()]
     assert len(keys) == 6 and keys[-1]["seeds"] == [5, 6]
+
+
+def another_loss(outputs, y):
+    return 2 * torch.nn.functional.cross_entropy(outputs, y)
+
+
+def another_score(outputs, y):
+    return 1 - (outputs.argmax(-1) == y).float().mean(-1)
+
+
+def momentum(ensemble, setting, seed):
+    return torch.optim.SGD(ensemble.parameters(), momentum=0.5, **setting)
+
+
+CHANGES = {
+    "block = 2 there, 1 here": {"block": 1},
+    "network.modules": {"network": lambda seeds: networks.perceptrons(64, (16, 16), 10, seeds=seeds)},
+    "network.tensors.stacked.1.weight": {"network": lambda seeds: networks.perceptrons(64, (8,), 10, seeds=seeds)},
+    "stream.steps = 10 there, 5 here": {"stream": lambda seeds: Permuted(data.load("digits"), seeds, examples=80)},
+    "loss = 'torch.nn.functional.cross_entropy' there": {"loss": another_loss},
+    "score = 'lossnav.continual.online.accuracy' there": {"score": another_score},
+    "rule.param_groups.0.momentum = 0 there, 0.5 here": {"build": momentum},
+}
+
+
+@pytest.mark.parametrize("named", CHANGES)
+def test_the_runs_of_another_study_are_not_taken_for_those_of_this_one(plan, tmp_path, named):
+    """The store's key had rule, setting, seeds and tasks alone: 0.218 was reported where 0.135 is right."""
+    plan, store, change = replace(plan, settings=1), tmp_path / "runs.jsonl", dict(CHANGES[named])
+    rules = {"sgd": CONTENDERS["sgd"]}
+    results = study.compare(plan, rules, store, progress=False)
+    before = store.read_bytes()
+    others = {"sgd": replace(rules["sgd"], build=change.pop("build"))} if "build" in change else rules
+    with pytest.raises(
+        ValueError, match=rf"runs\.jsonl' has this run of 'sgd' from another study: .*{re.escape(named)}"
+    ):
+        study.compare(replace(plan, **change), others, store, progress=False)
+    assert store.read_bytes() == before
+    assert study.compare(plan, rules, store, progress=False) == results
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"scores": [["a"]]}, "line 2: its scores"), ({"scores": None}, "line 2: its scores"),
+        ({"finite": [1, 1]}, "line 2: its finite"), ({"seconds": "1"}, "line 2: its seconds"),
+        ({"key": 3}, "line 2: its key"), ({"identity": []}, "line 2: its identity"), (None, "line 2: it is no JSON"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_run_is_named(plan, tmp_path, change, named):
+    store = tmp_path / "runs.jsonl"
+    study.compare(replace(plan, settings=1), {"sgd": CONTENDERS["sgd"]}, store, progress=False)
+    lines = store.read_text().splitlines()
+    lines[1] = lines[1][5:] if change is None else json.dumps({**json.loads(lines[1]), **change})
+    store.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=rf"runs\.jsonl, {named}"):
+        study.finished(store)
+
+
+def test_a_store_of_an_earlier_version_is_refused(plan, tmp_path):
+    store, rules = tmp_path / "runs.jsonl", {"sgd": CONTENDERS["sgd"]}
+    study.compare(replace(plan, settings=1), rules, store, progress=False)
+    entries = [json.loads(line) for line in store.read_text().splitlines()]
+    store.write_text("".join(json.dumps({k: v for k, v in e.items() if k != "identity"}) + "\n" for e in entries))
+    with pytest.raises(ValueError, match=r"runs\.jsonl' has this run of 'sgd' by a version that did not keep"):
+        study.compare(replace(plan, settings=1), rules, store, progress=False)
 
 
 def test_a_setting_that_diverges_is_not_the_best(plan, tmp_path):
