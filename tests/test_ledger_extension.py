@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import json
 import re
@@ -93,6 +94,7 @@ def ledger(**statuses: str) -> dict:
             row |= {"stated": "first", "check": "symbolic" if status == "checked" else "definition"}
             if status == "checked":
                 row["tests"] = ["tests/equations/test_x.py::test_y", "tests/other/test_z.py::test_w"]
+                row["proves"] = "paper" if label == "V7" else "code"
             else:
                 row["why"] = "It *names* things."
         rows.append(row)
@@ -191,8 +193,11 @@ def test_index_table(built: Project) -> None:
     page = built.page("equations")
     assert '<a class="reference internal" href="first.html#eq-V6" title="Equation 6 in its chapter">6</a>' in page
     assert 'href="sub/second.html#eq-K15"' in page
-    assert "5 equations: 4 checked, 1 definitions, 0 open." in page
-    assert "2 equations: 1 checked, 0 definitions, 1 open." in page
+    said = "Of the checks {} go through the library's code, {} do not."
+    plain = html.unescape(page).replace("\u2019", "'")
+    assert f"5 equations: 4 checked, 1 definitions, 0 open. {said.format(3, 1)}" in plain
+    assert f"2 equations: 1 checked, 0 definitions, 1 open. {said.format(1, 0)}" in plain
+    assert "symbolic, code" in page and "symbolic, paper" in page
     assert "&amp; <em>markup</em>" in page and r"\(x_1\)" in page
     assert "<em>names</em>" in page  # why nothing checks V43
     names = re.findall(r'<code class="ln-test notranslate">(.*?)</code>', page)

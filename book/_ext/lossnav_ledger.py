@@ -167,6 +167,8 @@ class EquationIndex(SphinxDirective):
         count = Counter(row["status"] for row in rows)
         text = (f"{len(rows)} equations: {count['checked']} checked, {count['definition']} definitions, "
                 f"{count['open']} open.")
+        if proved := Counter(row["proves"] for row in rows if "proves" in row):
+            text += f" Of the checks {proved['code']} go through the library's code, {proved['paper']} do not."
         return nodes.paragraph("", text, classes=["ln-ledger-summary"])
 
     def _table(self, rows: list[dict[str, Any]]) -> nodes.Node:
@@ -189,7 +191,8 @@ class EquationIndex(SphinxDirective):
         if not proof and row.get("why"):
             proof, _ = self.parse_inline(row["why"])
         cells = [_entry(number), _entry(*meaning), _entry(nodes.inline("", state, classes=[f"ln-status-{status}"])),
-                 _entry(nodes.Text(row.get("check", "–"))), _entry(*proof)]
+                 _entry(nodes.Text(", ".join(row[key] for key in ("check", "proves") if key in row) or "–")),
+                 _entry(*proof)]
         return nodes.row("", *cells, ids=[label])
 
 

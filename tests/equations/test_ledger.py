@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from proofs import proves
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -18,7 +19,7 @@ from lossnav_tags import all_labels, parse_tag, tags_in_markdown, tags_in_math  
 
 LEDGER = ROOT / "tests" / "equations" / "ledger.yml"
 STATUSES, KINDS = ("open", "checked", "definition"), ("symbolic", "numeric", "definition")
-FIELDS = {"label", "meaning", "status", "stated", "check", "tests", "why"}
+FIELDS = {"label", "meaning", "status", "stated", "check", "proves", "tests", "why"}
 
 
 @functools.cache
@@ -82,6 +83,7 @@ def test_row_is_well_formed(row: dict) -> None:
     assert row["stated"] in stated(), f"there is no page {row['stated']}"
     assert row["check"] in KINDS
     assert (row["check"] == "definition") == (row["status"] == "definition")
+    assert ("proves" in row) == (row["status"] == "checked"), "a checked equation says what its tests prove"
     if row["status"] == "checked":
         assert row["tests"], "a checked equation names its tests"
     else:
@@ -89,6 +91,53 @@ def test_row_is_well_formed(row: dict) -> None:
     tests = row.get("tests", [])
     assert len(set(tests)) == len(tests)
     assert [test for test in tests if missing_test(test)] == [], "tests that do not exist"
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if row["status"] == "checked"], ids=lambda row: row["label"])
+def test_row_says_truly_whether_its_tests_prove_the_paper_or_the_code(row: dict) -> None:
+    kinds = {proves(test, ROOT) for test in row["tests"]}
+    assert row["proves"] == ("code" if "code" in kinds else "paper")
+
+
+MODULE = """
+import numpy as np
+import lossnav as ln
+from lossnav.losses import Quadratic as Bowl
+
+TABLE = {"a": 1}
+RULES = [ln.update]
+
+@pytest.fixture
+def solved():
+    return ln.solve
+
+def helper(x):
+    return Bowl([[x]])
+
+def plain(x):
+    return plain(x) if x else TABLE
+
+def test_direct(): assert ln.update
+def test_by_name(): assert Bowl
+def test_by_helper(): assert helper(1)
+def test_by_table(): assert RULES[0]
+def test_by_fixture(solved): assert solved
+@pytest.mark.parametrize("rule", RULES)
+def test_by_parameter(rule): assert rule
+def test_by_inner_import():
+    from lossnav import drifts
+    assert drifts
+def test_plain(): assert plain(0) and np
+def test_attribute(): assert TABLE.ln
+"""
+
+
+def test_what_a_test_proves_is_read_from_what_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(MODULE)
+    names = [node.name for node in ast.parse(MODULE).body if isinstance(node, ast.FunctionDef)]
+    found = {name: proves(f"test_x.py::{name}", tmp_path) for name in names if name.startswith("test")}
+    assert {name for name, kind in found.items() if kind == "paper"} == {"test_plain", "test_attribute"}
+    assert len(found) == 9
 
 
 @pytest.mark.parametrize("row", [row for row in rows() if row["status"] != "open"], ids=lambda row: row["label"])
