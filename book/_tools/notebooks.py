@@ -15,6 +15,7 @@ import base64
 import hashlib
 import io
 import json
+import os
 import re
 import sys
 import uuid
@@ -37,6 +38,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SIZE_LIMIT = int(1.5 * 2**20)  # bytes; what a reviewer's browser and git still handle with ease
 CELL_TIMEOUT = 900  # seconds
+os.environ.setdefault("TQDM_DISABLE", "1")  # kernels inherit it: a progress display would end in the outputs
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 

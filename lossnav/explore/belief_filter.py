@@ -84,10 +84,12 @@ class BeliefFilter(Explorable):
 
     def stream(self, count: int) -> tuple[Array, Array]:
         """Return the hidden means and the gradients of steps 1 … count, each of shape (count,)."""
+        _checks.whole("count", count, low=1)
         return gradient_stream(self.seed, self.jumps, count)
 
     def beliefs(self, count: int) -> dict[str, Array]:
         """Return the moving average and the smoother after steps 1 … count; a gradient holds for one step."""
+        _checks.whole("count", count, low=1)
         weights = self.memory()
         fast = weights.gamma + weights.rate
         beyond = min(4000, math.ceil(12 / fast))
@@ -188,16 +190,16 @@ def _stairs(steps: NDArray[np.int64], values: Array) -> list[tuple[float, float]
 
 
 def _whole(name: str, value: int, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    if not _checks.is_whole(value) or not low <= value <= high:
         raise ValueError(f"{name} = {_checks.shown(value)}, but it must be an integer in {low} … {high}")
-    return value
+    return int(value)
 
 
 def _jumps(jumps: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     found = []
-    for pair in jumps:
-        if len(pair) != 2:
-            raise ValueError(f"jumps has an entry {pair!r}, but each must be (step, size)")
+    for pair in _checks.sequence("jumps", jumps, "pairs (step, size)"):
+        if len(_checks.sequence("an entry of jumps", pair, "two numbers")) != 2:
+            raise ValueError(f"jumps has an entry {_checks.shown(pair)}, but each must be (step, size)")
         step, size = pair
         found.append((_whole("jumps[i][0]", step, 1, LAST), _checks.finite("jumps[i][1]", size, low=-5.0, high=5.0)))
     if len(found) > MOST_JUMPS:

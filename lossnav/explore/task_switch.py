@@ -213,9 +213,10 @@ def _samples(part: Stretch, low: float, high: float) -> Array:
 
 def _switches(switches: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
     found: list[tuple[float, float, float]] = []
-    for entry in switches:
-        if len(entry) != 3:
-            raise ValueError(f"switches has an entry {entry!r}, but each must be (time, curvature, minimum)")
+    for entry in _checks.sequence("switches", switches, "triples (time, curvature, minimum)"):
+        if len(_checks.sequence("an entry of switches", entry, "three numbers")) != 3:
+            text = f"switches has an entry {_checks.shown(entry)}, but each must be (time, curvature, minimum)"
+            raise ValueError(text)
         last = found[-1][0] if found else 0.0
         time = _checks.finite("switches[i][0]", entry[0], low=last, high=last + LONGEST)
         low, high = RANGES["curvature"]

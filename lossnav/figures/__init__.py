@@ -25,8 +25,8 @@ from lossnav.figures.style import (
 )
 
 _CHAPTERS = (
-    "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "phase", "quadratic",
-    "speed", "tables", "training", "uncertainty",
+    "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "orbits", "phase",
+    "quadratic", "speed", "tables", "training", "uncertainty",
 )
 
 __all__ = [

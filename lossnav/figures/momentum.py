@@ -192,6 +192,34 @@ def _ends(ax: Axes, start: np.ndarray, loss: Loss) -> None:
         ax.plot(*points[0], "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
 
 
+def rivals(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], least: float) -> Figure:
+    """Draw the cost J of rules that all stay finite against their step.
+
+    Args:
+        steps: Δt, shape (N,), ascending.
+        costs: rule → (label, J of shape (N,)), finite.
+        least: J of the optimal path.
+
+    Returns:
+        The figure, log–log.
+    """
+    dt = np.asarray(steps, dtype=np.float64)
+    figure, ax = plt.subplots(figsize=(5.8, 4.0))
+    curves = {rule: (text, np.asarray(values, dtype=np.float64)) for rule, (text, values) in costs.items()}
+    highest = max(float(values.max()) for _, values in curves.values())
+    ax.set(xscale="log", yscale="log", xlim=(0.85 * dt[0], 1.18 * dt[-1]), ylim=(0.9 * least, 1.15 * highest))
+    ax.set(xlabel=r"step  $\Delta t$", ylabel="cost  $J$")
+    ticks = [tick for tick in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50) if 0.9 * least <= tick <= 1.15 * highest]
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    for rule, (text, values) in curves.items():
+        ax.plot(dt, values, label=text, **line(rule, marker=True, ms=5))
+    ax.legend(loc="upper left", handlelength=3.2)  # the lines cross: no place beside one is its own
+    ax.axhline(least, color=COLOURS["ink"], lw=1.0)
+    label(ax, dt[-1], least * 0.98, "least possible", "ink", va="top", ha="right")
+    return figure
+
+
 def cost_of_steps(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], least: float) -> Figure:
     """Draw the cost J of each rule against its step, with the least cost possible.
 

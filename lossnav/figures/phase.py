@@ -164,6 +164,98 @@ def horizons(
     return fig
 
 
+def travelling_front(
+    place: Array, snapshots: Mapping[float, Array], path: tuple[Array, Array], profile: tuple[Array, Array],
+    points: Mapping[str, float],
+) -> Figure:
+    """Draw a front on its way, and its profile read backwards on the optimal path.
+
+    Args:
+        place: x, shape (X,).
+        snapshots: time → u(x), shape (X,), ascending.
+        path: t and θ of an optimal path, each (T,).
+        profile: −(x − st) and u of the front at some time, each (M,).
+        points: label → resting value to mark.
+
+    Returns:
+        The figure.
+    """
+    fig, (above, below) = plt.subplots(2, 1, figsize=(5.8, 4.9))
+    for i, (time, values) in enumerate(snapshots.items()):
+        shade = 0.35 + 0.65 * (i + 1) / len(snapshots)
+        above.plot(place, values, color=COLOURS["kinetic"], lw=2, alpha=shade)
+        middle = (np.max(values) + np.min(values)) / 2
+        at = float(place[np.argmin(np.abs(values - middle))])
+        label(above, at + 0.35, float(middle) + 0.28, f"$t={time:g}$", "kinetic", ha="left", va="center", fontsize=10)
+    above.set(xlabel="place $x$", ylabel="$u(x, t)$", xlim=(float(place[0]), float(place[-1])))
+    below.plot(*path, **line("optimal", lw=3))
+    below.plot(*profile, color=COLOURS["kinetic"], linestyle="none", marker="o", ms=5.5, mfc="none", mew=1.4)
+    label(below, path[0][len(path[0]) // 2] + 0.5, float(np.mean(path[1])), "optimal path", "optimal", weight="bold",
+          ha="left", va="center")
+    label(below, path[0][len(path[0]) // 2] - 0.5, float(np.mean(path[1])), "front", "kinetic", weight="bold",
+          ha="right", va="center")
+    below.set(xlabel="time $t$ of the path, or $-x$ of the front", ylabel=r"$\theta$, $u$",
+              xlim=(float(path[0][0]), float(path[0][-1])))
+    for ax in (above, below):
+        for point in points.values():
+            ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
+        right = ax.get_xlim()[1]
+        for text, point in points.items():  # inside the band of the values, away from the axes
+            top = point == max(points.values())
+            label(ax, right, point + (-0.06 if top else 0.06), text + " ", ha="right", va="top" if top else "bottom",
+                  fontsize=10)
+    letter([above, below], ["a front on its way", "the same, read backwards"])
+    return fig
+
+
+def thresholds(
+    tilts: Array, leaving: Array, dividing: Array, pulled: Array, onset: float,
+    computed: Sequence[tuple[float, float, float]],
+) -> Figure:
+    """Draw both thresholds of the tilted double well against its tilt.
+
+    Args:
+        tilts: −d, ascending, shape (M,).
+        leaving: γ_het, shape (M,).
+        dividing: γ_bar, shape (M,).
+        pulled: 2√(κ|h_b|), shape (M,).
+        onset: the tilt from which γ_bar exceeds ``pulled``.
+        computed: (−d, γ_het, γ_bar) from phase planes.
+
+    Returns:
+        The figure.
+    """
+    fig, ax = plt.subplots(figsize=(5.8, 3.8))
+    last = float(tilts[-1])
+    ax.fill_between(tilts, 0, leaving, color=COLOURS["optimal"], alpha=0.16, lw=0)
+    ax.fill_between(tilts, leaving, dividing, color=COLOURS["loss"], alpha=0.14, lw=0)
+    ax.plot(tilts, pulled, color=COLOURS["ink"], lw=1.4, ls=(0, (3, 2)))
+    pushed = tilts >= onset
+    ax.plot(tilts[tilts <= onset], dividing[tilts <= onset], color=COLOURS["ink"], lw=2.2)
+    ax.plot(tilts[pushed], dividing[pushed], color=COLOURS["ballistic"], lw=3)
+    ax.plot(tilts, leaving, **line("optimal", lw=2.4))
+    ax.plot([onset, onset], [0, np.interp(onset, tilts, dividing)], color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)))
+    for tilt, low, high in computed:
+        ax.plot([tilt, tilt], [low, high], linestyle="none", marker="o", ms=5.5, mfc="white", mec=COLOURS["ink"],
+                zorder=5)
+    def height(values: Array, part: float) -> float:
+        return float(np.interp(part * last, tilts, values))
+
+    label(ax, 0.06 * last, height(dividing, 0.06) - 0.1, r"$\gamma_\mathrm{bar}$, pulled", va="top")
+    label(ax, 0.78 * last, height(dividing, 0.78) + 0.1, r"$\gamma_\mathrm{bar}$, pushed", "ballistic",
+          weight="bold", ha="left", va="bottom")
+    label(ax, 0.62 * last, 1.09 * float(dividing[0]), "divide at the barrier, as gradient descent", ha="center",
+          va="center", fontsize=10)
+    label(ax, 0.93 * last, height(pulled, 0.93) - 0.12, "pulled bound ", ha="right", va="top")
+    label(ax, 0.5 * last, height(leaving, 0.5) + 0.12, r"$\gamma_\mathrm{het}$ ", "optimal", weight="bold", ha="right",
+          va="bottom")
+    label(ax, 0.8 * last, 0.35, "cross from everywhere", "optimal", ha="center", va="bottom", fontsize=10)
+    label(ax, 0.22 * last, 2.2, "left of $\\theta_s$ stay,\nright of it cross", ha="center", va="center", fontsize=10)
+    label(ax, onset, 0.08, "pushed from here ", ha="right", va="bottom", fontsize=9)
+    ax.set(xlabel="tilt $-d$", ylabel=r"discount rate $\gamma$", xlim=(0, last), ylim=(0, 1.15 * float(dividing[0])))
+    return fig
+
+
 def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None:
     low, high = np.clip(branch.reach, *span)
     theta = np.linspace(low, high, 600)

@@ -29,6 +29,7 @@ COLOURS: Mapping[str, str] = MappingProxyType({
     "optimal": "#CC79A7",
     "momentum": "#CC79A7",
     "newton": "#009E73",
+    "levenberg-marquardt": "#5B3A29",
     "adam": "#E69F00",
     "natural gradient": "#56B4E9",
     "rmsprop": "#8C6D31",
@@ -55,6 +56,7 @@ LINES: Mapping[str, tuple[str, str]] = MappingProxyType({
     "optimal": ("-", "s"),
     "momentum": ("-", "s"),
     "newton": ("-.", "D"),
+    "levenberg-marquardt": (":", "d"),
     "adam": ((0, (6.0, 1.4)), "v"),  # type: ignore[dict-item]  # matplotlib takes (offset, pattern) too
     "natural gradient": ((0, (4.0, 1.4, 1.2, 1.4)), "P"),  # type: ignore[dict-item]
     "rmsprop": (":", "X"),
@@ -97,6 +99,7 @@ def line(rule: str, marker: bool = False, **overrides: Any) -> dict[str, Any]:
         {'color': '#009E73', 'linestyle': '-.', 'lw': 1}
     """
     _checks.one_of("rule", rule, tuple(LINES))
+    _checks.flag("marker", marker)
     style, symbol = LINES[rule]
     return {"color": COLOURS[rule], "linestyle": style, **({"marker": symbol} if marker else {}), **overrides}
 
@@ -112,6 +115,7 @@ def mark(rule: str, **overrides: Any) -> dict[str, Any]:
 
 def halo(width: float = 2.5) -> list[patheffects.AbstractPathEffect]:
     """Return path effects that draw a white rim, so that text and lines stay readable on a landscape."""
+    _checks.finite("width", width, low=0.0)
     return [patheffects.withStroke(linewidth=width, foreground=COLOURS["paper"])]
 
 
@@ -133,6 +137,10 @@ def label(ax: Axes, x: float, y: float, text: str, rule: str = "ink", **override
         ValueError: for an unknown colour name.
     """
     _checks.one_of("rule", rule, tuple(COLOURS))
+    _checks.instance("ax", ax, Axes, "a matplotlib Axes")
+    _checks.instance("text", text, str, "a string")
+    for name, value in (("x", x), ("y", y)):
+        _checks.finite(name, value)
     colour = readable(COLOURS[rule])
     style: dict[str, Any] = {"color": colour, "fontsize": 10, "path_effects": halo(), "zorder": 6}
     return ax.text(x, y, text, **(style | overrides))
@@ -151,6 +159,10 @@ def label_end(
         dx: shift to the right, in axes widths.
         dy: shift upwards, in axes heights.
     """
+    _checks.instance("ax", ax, Axes, "a matplotlib Axes")
+    _checks.instance("curve", curve, Line2D, "a matplotlib line")
+    for name, value in (("dx", dx), ("dy", dy)):
+        _checks.finite(name, value)
     x, y = np.asarray(curve.get_xdata())[-1], np.asarray(curve.get_ydata())[-1]
     ax_x, ax_y = ax.transAxes.inverted().transform(ax.transData.transform((float(x), float(y))))
     return label(ax, ax_x + dx, ax_y + dy, text, rule, transform=ax.transAxes, va="center", clip_on=False)
@@ -159,6 +171,10 @@ def label_end(
 def letter(axes: Any, titles: Sequence[str] = ()) -> None:
     """Give panels (one Axes, or an array or sequence of them) letters a, b, c … and titles, at the upper left."""
     panels = [axes] if isinstance(axes, Axes) else list(np.ravel(np.asarray(axes, dtype=object)))
+    for index, ax in enumerate(panels):
+        _checks.instance(f"axes[{index}]", ax, Axes, "a matplotlib Axes")
+    for index, title in enumerate(_checks.sequence("titles", titles, "titles, one a panel")):
+        _checks.instance(f"titles[{index}]", title, str, "a string")
     if titles and len(titles) != len(panels):
         raise ValueError(f"titles has {len(titles)} entries, but there are {len(panels)} panels")
     for index, ax in enumerate(panels):

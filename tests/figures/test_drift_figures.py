@@ -129,3 +129,38 @@ def test_shares_shows_both_shapes():
     figure = pictures.shares((ratio, [0.84, 0.55, 0.04]), (smooth, np.linspace(1, 0.04, 40)), (1.0, "disc"))
     np.testing.assert_allclose(drawn(figure.axes[0], "optimal").get_ydata(), [0.84, 0.55, 0.04])
     assert_readable(figure)
+
+
+def ring(tilt):
+    return ln.losses.Function(lambda x: (np.sum(x**2, axis=-1) - 1) ** 2 + tilt * x[..., 0], dim=2)
+
+
+def test_plane_draws_the_optimal_path_in_its_colour_whether_it_rests_or_not():
+    angle = np.linspace(0, 9, 300)
+    going = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (1 + np.exp(-angle))[:, None]
+    resting = going[:120]
+    current = ln.drifts.rotation(0.3)
+    figure = figures.orbits.plane(
+        [figures.orbits.Orbit("weak", ring(0.05), current, going, resting),
+         figures.orbits.Orbit("strong", ring(0.1), current, None, resting)], (-1.6, 2.2, -1.6, 1.6))
+    left, right = figure.axes
+    np.testing.assert_allclose(drawn(left, "optimal").get_xydata(), going)
+    np.testing.assert_allclose(drawn(left, "newton").get_xydata(), resting)
+    np.testing.assert_allclose(drawn(right, "optimal").get_xydata(), resting)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["a   weak", "b   strong"]
+    assert_readable(figure)
+
+
+def test_locking_draws_theory_and_plane():
+    tilt = np.linspace(0.002, 0.08, 30)
+    going = np.where(tilt < 0.055, -3 * tilt**2, np.nan)
+    fine = np.linspace(1e-3, 0.6, 40)
+    curves = {r"$\gamma=0$": ("optimal", fine, 1.27 * np.sqrt(fine), [0.1, 0.4], [0.4, 0.81]),
+              r"$\gamma=0.5$": ("momentum", fine, np.minimum(2 * fine, 1.2 * np.sqrt(fine) - 0.03), [0.1], [0.2])}
+    figure = figures.orbits.locking((tilt, 0.045 - tilt, going, going, 0.055), curves, (fine, 2 * fine))
+    above, below = figure.axes
+    np.testing.assert_allclose(drawn(above, "newton").get_ydata(), 1e3 * (0.045 - tilt))
+    np.testing.assert_allclose(drawn(below, "optimal").get_ydata(), 1.27 * np.sqrt(fine))
+    open_circles = [a.get_xydata() for a in below.lines if a.get_marker() == "o"]
+    np.testing.assert_allclose(open_circles[0], [[0.1, 0.4], [0.4, 0.81]])
+    assert_readable(figure)

@@ -156,3 +156,42 @@ def test_figures_fill_the_column_width(figure):
     else:
         fig = phase.stay_or_cross(np.array([0.6, 2.0]), np.array([-0.7, -0.2]), 0.54, POINTS)
     assert 5.0 < png(fig)[0] < 6.3
+
+
+def front():
+    x = np.linspace(-10, 10, 201)
+    snapshots = {t: np.tanh(t - x) for t in (0.0, 2.0, 4.0)}
+    t = np.linspace(-3, 3, 50)
+    return phase.travelling_front(x, snapshots, (t, np.tanh(t)), (t[::5], np.tanh(t[::5])), {"low": -1.0, "high": 1.0})
+
+
+def test_travelling_front_draws_every_snapshot_and_the_profile_on_the_path():
+    fig = front()
+    above, below = fig.axes
+    waves = [line for line in above.get_lines() if len(line.get_xdata()) == 201]
+    assert [np.interp(0.0, -wave.get_ydata(), wave.get_xdata()) for wave in waves] == pytest.approx([0, 2, 4], abs=0.01)
+    (drawn,) = curves(below, PINK)
+    marks = next(line for line in below.get_lines() if line.get_marker() == "o")
+    assert np.allclose(np.interp(marks.get_xdata(), *drawn.get_data()), marks.get_ydata(), atol=0.01)
+    assert {"$t=0$", "$t=4$", "low", "high"} <= texts(above) and {"optimal path", "front"} <= texts(below)
+
+
+def tilts():
+    x = np.linspace(0.1, 1.5, 29)
+    return phase.thresholds(x, x, 4 - x / 2, 4 - x, float(x[14]), [(0.5, 0.5, 3.75), (1.0, 1.0, 3.5)])
+
+
+def test_thresholds_change_their_line_where_the_front_becomes_pushed():
+    (ax,) = tilts().axes
+    orange = to_rgba(figures.COLOURS["ballistic"])
+    (pushed,) = curves(ax, orange)
+    assert pushed.get_xdata()[0] == pytest.approx(0.8) and np.allclose(pushed.get_ydata(), 4 - pushed.get_xdata() / 2)
+    (leaving,) = curves(ax, PINK)
+    assert np.allclose(leaving.get_xdata(), leaving.get_ydata())
+    marks = sorted(tuple(point) for line in ax.get_lines() if line.get_marker() == "o" for point in line.get_xydata())
+    assert marks == [(0.5, 0.5), (0.5, 3.75), (1.0, 1.0), (1.0, 3.5)]
+
+
+@pytest.mark.parametrize("figure", [front, tilts])
+def test_figures_of_fronts_fill_the_column_width(figure):
+    assert 5.0 < png(figure())[0] < 6.3

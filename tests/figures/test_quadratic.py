@@ -232,6 +232,22 @@ def test_cost_lines_end_where_the_walk_diverged():
     assert_readable(figure)
 
 
+def test_rivals_are_drawn_as_given_and_named_in_the_legend():
+    steps = np.array([0.01, 0.1, 1.0])
+    costs = {
+        "optimal": ("Eq. 6", [4.0, 4.5, 12.0]),
+        "levenberg-marquardt": ("damped", [6.0, 5.0, 11.5]),
+        "gradient descent": ("tuned", [6.1, 6.2, 9.0]),
+    }
+    figure = momentum.rivals(steps, costs, 3.5)
+    ax = figure.axes[0]
+    for rule, (_, values) in costs.items():
+        np.testing.assert_array_equal(drawn(ax, rule).get_ydata(), values)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["Eq. 6", "damped", "tuned"]
+    np.testing.assert_array_equal(drawn(ax, "ink").get_ydata(), 3.5)
+    assert_readable(figure)
+
+
 @pytest.mark.parametrize("bad", ["steepest", ""])
 def test_an_unknown_rule_is_named(bad):
     with pytest.raises(ValueError, match="rule"):

@@ -51,7 +51,7 @@ def test_what_is_not_there_is_named(table, row, column):
 
 def test_another_record_is_no_table(tmp_path):
     record = records.new(command="python other.py", config={}, seeds=[0], data={"label": "d"}, results=[1.0],
-                         duration=1.0, device="")  # fmt: skip
+                         duration=1.0, device="cpu")  # fmt: skip
     records.save(tmp_path / "other.json", record)
     with pytest.raises(ValueError, match=r"python other\.py.*must hold a benchmark's table"):
         tables.load(tmp_path / "other.json")

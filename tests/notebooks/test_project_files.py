@@ -82,3 +82,13 @@ def test_the_papers_are_credited(page: str) -> None:
     for author in ("Vastola", "Gershman", "Rajan", "Kunin", "Tanaka"):
         assert author in text
     assert "independent implementation" in text
+
+
+def test_the_landing_page_names_the_pages_that_load_records() -> None:
+    text = (ROOT / "book/index.md").read_text(encoding="utf-8")
+    told = re.search(r"(\w+) pages load such records(.*?)say so there", text, re.DOTALL)
+    assert told is not None
+    named = set(re.findall(r"\]\(([\w-]+)\.ipynb\)", told[2]))
+    loading = re.compile(r"\b(records|tables)\.load\(")
+    assert named == {page.stem for page in (ROOT / "book/myst").glob("*.md") if loading.search(page.read_text("utf-8"))}
+    assert told[1] == {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}[len(named)]
