@@ -1,13 +1,20 @@
-"""Fig. 1's path: the package's Newton solver against the paper's way, 60,000 gradient steps on the same sum.
+"""Fig. 1's path: ``ln.solve`` as users call it, CasADi with IPOPT on the same sum, and the paper's gradient steps.
 
-Both minimise Eq. 29 (left rule, T = 4, 50 points, both ends fixed) from the straight line, in float64; the gradient
-steps go through torch's autograd, as in Strang et al. and the paper. They minimise the mean S = J/T, the paper's form.
+All minimise J over paths with both ends fixed (T = 4, γ = 0.1), from scratch, in float64 and on one thread. CasADi gets
+the package's own midpoint sum and the straight line as its start; ``ln.solve`` also tries a start through each
+stationary point, certifies the minimum, and makes a path that can be called; where the number of intervals is even it
+solves on half of them, too, and extrapolates. The gradient steps go through torch's autograd on the paper's own sum
+(Eq. 29, the left rule on 50 points), as in Strang et al. and the paper; the inner Newton method runs on that sum, too.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
 
+import casadi
 import numpy as np
 import torch
 from tqdm import tqdm
@@ -15,17 +22,18 @@ from tqdm import tqdm
 import lossnav as ln
 from benchmarks.machine import threads
 from benchmarks.report import Report, Settings
-from benchmarks.timing import spread
+from benchmarks.timing import spread, take_turns
 from lossnav.trajectory import discrete, newton
 
 START, STOP = np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
 HORIZON, INTERVALS, GAMMA = 4.0, 49, 0.1
+GRIDS = (49, 400, 3200)
 STEPS, RATE = 60_000, 0.01
-REPEATS = 50
+ROUNDS = {49: 50, 400: 20, 3200: 10}
 
 
-def straight() -> np.ndarray:
-    return START + np.linspace(0.0, 1.0, INTERVALS + 1)[:, None] * (STOP - START)
+def straight(intervals: int = INTERVALS) -> np.ndarray:
+    return START + np.linspace(0.0, 1.0, intervals + 1)[:, None] * (STOP - START)
 
 
 def by_newton() -> newton.Minimum:
@@ -33,6 +41,31 @@ def by_newton() -> newton.Minimum:
         ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, INTERVALS, endpoint=STOP, rule="left"
     )
     return newton.minimise(problem, straight())
+
+
+def by_solve(**options: float) -> ln.Trajectory:
+    """Return what a user gets, problem construction and all."""
+    objective, loss = ln.Objective(gamma=GAMMA), ln.losses.DoubleWell()
+    return ln.solve(objective, loss, START, horizon=HORIZON, endpoint=STOP, **options)
+
+
+def casadi_solver(intervals: int) -> Callable[[], float]:
+    """Return a call that minimises the midpoint sum with IPOPT and returns J; construction and derivatives are here."""
+    times, dt = np.linspace(0.0, HORIZON, intervals + 1), HORIZON / intervals
+    inner = casadi.MX.sym("inner", 2, intervals - 1)
+    path = casadi.horzcat(casadi.DM(START), inner, casadi.DM(STOP))
+    velocity = (path[:, 1:] - path[:, :-1]) / dt
+    loss = (path[0, :] ** 2 - 1) ** 2 + path[1, :] ** 2 - path[0, :] / 2
+    ends = np.ones(intervals + 1)
+    ends[[0, -1]] = 0.5
+    middle, nodes = np.exp(-GAMMA * (times[:-1] + dt / 2)), ends * np.exp(-GAMMA * times)
+    kinetic = casadi.sum2(casadi.DM(middle).T * casadi.sum1(velocity**2)) / 2
+    total = dt * (kinetic + casadi.sum2(casadi.DM(nodes).T * loss))
+    problem: Any = {"x": casadi.vec(inner), "f": total}
+    options: Any = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-10}}
+    solver = casadi.nlpsol("path", "ipopt", problem, options)
+    first = straight(intervals)[1:-1].ravel()
+    return lambda: float(solver(x0=first)["f"])
 
 
 def by_gradient_steps(steps: int) -> tuple[np.ndarray, float]:
@@ -53,34 +86,62 @@ def by_gradient_steps(steps: int) -> tuple[np.ndarray, float]:
     return torch.cat([first, inner.detach(), last]).numpy(), HORIZON * float(gradient.abs().max())
 
 
+def compare(intervals: int, rounds: int) -> tuple[list[list[float | str | None]], dict[str, float], float]:
+    """Return the rows of one grid, the medians in ms, and how far the two J are apart."""
+    ready = casadi_solver(intervals)
+    ways: dict[str, Callable[[], object]] = {
+        f"ln.solve, steps={intervals:,}": lambda: by_solve(steps=intervals),
+        f"CasADi + IPOPT, {intervals:,}": ready,
+        f"CasADi + IPOPT, {intervals:,}, with construction": lambda: casadi_solver(intervals)(),
+    }
+    if intervals == INTERVALS:
+        ways = {"ln.solve, rtol=1e-8": lambda: by_solve(rtol=1e-8), **ways, "inner Newton, 49, Eq. 29": by_newton}
+    measured = {name: spread(times) for name, times in take_turns(ways, rounds).items()}
+    theirs = ready()
+    grid = discrete.Problem(
+        ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP
+    )
+    ours = newton.minimise(grid, straight(intervals)).action  # the same sum, before extrapolation
+    values = {name: theirs if "CasADi" in name else None for name in ways}
+    values[f"ln.solve, steps={intervals:,}"] = by_solve(steps=intervals).action
+    if intervals == INTERVALS:
+        values["ln.solve, rtol=1e-8"], values["inner Newton, 49, Eq. 29"] = by_solve().action, by_newton().action
+    rows = [[name, 1e3 * t.median, 1e3 * t.low, 1e3 * t.high, values[name]] for name, t in measured.items()]
+    return rows, {name: 1e3 * t.median for name, t in measured.items()}, abs(ours - theirs)
+
+
 def run(settings: Settings) -> Report:
-    steps, repeats = (60, 3) if settings.quick else (STEPS, REPEATS)
-    with threads(settings.threads or 1) as count:  # fifty points are no work for two
-        by_newton()
-        times = []
-        for _ in range(repeats):
-            begin = time.perf_counter()
-            ours = by_newton()
-            times.append(time.perf_counter() - begin)
+    steps = 60 if settings.quick else STEPS
+    rows: list[list[float | str | None]] = []
+    medians: dict[str, float] = {}
+    gaps = {}
+    with threads(settings.threads or 1) as count:
+        for intervals in GRIDS[:1] if settings.quick else GRIDS:
+            part, times, gaps[intervals] = compare(intervals, 3 if settings.quick else ROUNDS[intervals])
+            rows, medians = rows + part, {**medians, **times}
         begin = time.perf_counter()
         theirs, slope = by_gradient_steps(steps)
-        slow = time.perf_counter() - begin
-    fast = spread(times)
-    gap = float(np.max(np.abs(ours.path - theirs)))
+        slow = 1e3 * (time.perf_counter() - begin)
+        exact = by_newton()
+    rows.insert(0, [f"{steps:,} gradient steps", slow, None, None, None])
+    gap = float(np.max(np.abs(exact.path - theirs)))
+    public = medians[f"ln.solve, steps={INTERVALS:,}"]
+    checks = {f"ln.solve on 49 intervals at least 5,000 times faster than the gradient steps: {slow / public:,.0f}":
+              slow / public >= 5000}  # fmt: skip
+    for intervals in gaps:
+        ours, peer = medians[f"ln.solve, steps={intervals:,}"], medians[f"CasADi + IPOPT, {intervals:,}"]
+        checks[f"at least as fast as CasADi at {intervals:,}, its construction not counted: {ours / peer:.2f}"] = (
+            ours <= peer
+        )
+        checks[f"the same J as CasADi's at {intervals:,}: {gaps[intervals]:.1e} apart"] = gaps[intervals] <= 1e-13
+    checks[f"gradient at most 1e-10: {exact.gradient:.1e}"] = exact.gradient <= 1e-10
+    checks[f"same minimiser to 1e-6: the paths are {gap:.1e} apart"] = gap <= 1e-6
     return Report(
-        columns=["way", "ms", "1st quartile", "3rd", "max |∂J/∂θ|", "J", "times Newton's"],
-        formats=[".2f", ".2f", ".2f", ".1e", ".9f", ",.0f"],
-        rows=[
-            [f"{steps:,} gradient steps", 1e3 * slow, None, None, slope, None, slow / fast.median],
-            [f"Newton ({ours.iterations} steps)", 1e3 * fast.median, 1e3 * fast.low, 1e3 * fast.high, ours.gradient,
-             ours.action, 1.0],
-        ],
-        checks={
-            f"at least 5,000 times faster: {slow / fast.median:,.0f}": slow / fast.median >= 5000,
-            f"gradient at most 1e-10: {ours.gradient:.1e}": ours.gradient <= 1e-10,
-            f"same minimiser to 1e-6: the paths are {gap:.1e} apart": gap <= 1e-6,
-        },
-        config={"horizon": HORIZON, "intervals": INTERVALS, "gamma": GAMMA, "steps": steps, "rate": RATE,
-                "repeats": repeats, "threads": count},
-        notes=[f"Newton: {repeats} runs; the gradient steps once"],
+        columns=["way", "ms", "1st quartile", "3rd", "J", "of ln.solve, 49"],
+        formats=[".2f", ".2f", ".2f", ".13f", ",.2f"],
+        rows=[[*row, float(row[1] or 0.0) / public] for row in rows],
+        checks=checks,
+        config={"horizon": HORIZON, "intervals": GRIDS, "gamma": GAMMA, "steps": steps, "rate": RATE,
+                "rounds": ROUNDS, "threads": count, "casadi": version("casadi"), "slope": slope},
+        notes=["the gradient steps once; of an even number of intervals ln.solve's J is extrapolated"],
     )  # fmt: skip
