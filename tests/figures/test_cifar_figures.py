@@ -17,8 +17,8 @@ RATES = {"sgd": 0.1, "ballistic": 1e-3}
 
 def record(results, seeds=(0, 1)):
     return records.new(
-        command="", config={}, seeds=list(seeds), data={"label": "some pictures"}, results=results, duration=1.0,
-        device="",
+        command="python made_up.py", config={}, seeds=list(seeds), data={"label": "some pictures"}, results=results,
+        duration=1.0, device="cpu",
     )  # fmt: skip
 
 

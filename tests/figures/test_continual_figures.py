@@ -27,8 +27,8 @@ def record(lower_is_better=False, rules=tuple(CONTENDERS)):
         results[name] = {"label": label, "tuning": tuning, "best": best, "scores": scores.tolist(), "finite": [True]}
     config = {"score": "squared error" if lower_is_better else "online accuracy", "lower_is_better": lower_is_better,
               "tasks": 200, "settings": 5, "tuning_tasks": 50}  # fmt: skip
-    return records.new(command="", config=config, seeds=[1, 2, 3, 4, 5], data={"label": "made up"}, results=results,
-                       duration=1.0, device="")  # fmt: skip
+    return records.new(command="python made_up.py", config=config, seeds=[1, 2, 3, 4, 5], data={"label": "made up"},
+                       results=results, duration=1.0, device="cpu")  # fmt: skip
 
 
 def test_scores_are_means_with_bands_from_worst_to_best():

@@ -80,8 +80,8 @@ def test_sensitivity_leaves_gaps_where_every_run_diverged():
         for f in (-0.5, 0.0) for s in (0, 1)
     ]  # fmt: skip
     results += [{"rule": "sgd", "factor": 0.5, "seed": s, "diverged": 7} for s in (0, 1)]
-    record = records.new(command="", config={"rates": {"sgd": 0.1}, "epochs": 2}, seeds=[0, 1], data={"label": "d"},
-                         results=results, duration=1.0, device="")  # fmt: skip
+    record = records.new(command="python made_up.py", config={"rates": {"sgd": 0.1}, "epochs": 2}, seeds=[0, 1],
+                         data={"label": "d"}, results=results, duration=1.0, device="cpu")  # fmt: skip
     above, below = figures.sensitivity(record).axes
     np.testing.assert_allclose(lines(above)["SGD"], [9.5, 9.5, np.nan])
     np.testing.assert_allclose(lines(below)["SGD"], [0.15, 0.15, np.nan])

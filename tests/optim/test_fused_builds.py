@@ -235,7 +235,7 @@ def by_compiler(optimizer, rates):
 FAMILY = [
     (Ballistic, {"beta": 0.9, "momentum": 0.8, "bias_correction": True, "weight_decay": 0.1}, 0.01),
     (Belief, {"variance": "innovation", "curvature_scale": 2.0, "weight_decay": 0.1}, 0.01),
-    (Belief, {"lr_overdamped": 0.1}, math.inf),
+    (Belief, {"discount": math.inf}, 0.1),
     (Navigator, {"gamma": 1.0, "weight_decay": 0.1}, 0.01),
 ]
 

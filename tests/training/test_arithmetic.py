@@ -128,6 +128,8 @@ def test_bad_choices_are_named(digits, option, value):
 
 @pytest.mark.parametrize(("precision", "inside"), [("tf32", ("high", True)), ("float32", ("highest", False))])
 def test_torch_s_switches_are_restored(precision, inside):
+    """Also where torch's switches are frozen, as torch.testing leaves them for all that follows in the process."""
+
     def switches():
         return torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
 
