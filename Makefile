@@ -91,4 +91,4 @@ shots: $(INSTALLED)
 
 clean:
 	@rm -rf _build book/_vendor .pytest_cache .mypy_cache .ruff_cache
-	@find lossnav book tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find lossnav studies book tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,10 +24,10 @@ from benchmarks import machine
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
 from lossnav import models, optim, training
-from lossnav.training.arithmetic import Arithmetic, choose
-from lossnav.training.memory import keep_freed_memory
-from lossnav.training.steps import Step
-from lossnav.training.team import Team
+from lossnav.lab.training.arithmetic import Arithmetic, choose
+from lossnav.lab.training.memory import keep_freed_memory
+from lossnav.lab.training.steps import Step
+from lossnav.lab.training.team import Team
 
 NETWORKS: dict[str, Callable[..., nn.Module]] = {"cnn": models.cnn, "resnet": models.resnet, "vit": models.vit}
 BATCH, CLIP, RATE = 128, 5.0, 5e-4

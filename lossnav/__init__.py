@@ -11,51 +11,58 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+from lossnav import _moved
 
-_MODULES = (  # euler_lagrange is a module that can be called
-    "belief",
-    "classifiers",
-    "continual",
-    "curvature",
-    "data",
-    "drifts",
-    "ensemble",
-    "euler_lagrange",
-    "experiment",
-    "explore",
-    "figures",
-    "helmholtz",
-    "losses",
-    "models",
-    "optim",
-    "records",
-    "rules",
-    "sweep",
-    "training",
-    "trajectory",
-    "uncertainty",
-)
+__version__ = "0.2.0"
+
+_ROOMS = {  # public name: where it lives, along the arrow
+    "losses": "problem.losses",
+    "drifts": "problem.drifts",
+    "classifiers": "problem.classifiers",
+    "euler_lagrange": "euler_lagrange",  # a module that can be called
+    "trajectory": "trajectory",
+    "belief": "belief",
+    "uncertainty": "uncertainty",
+    "rules": "rules",
+    "curvature": "analysis.curvature",
+    "helmholtz": "analysis.helmholtz",
+    "optim": "optim",
+    "data": "lab.data",
+    "models": "lab.models",
+    "training": "lab.training",
+    "ensemble": "lab.members",
+    "continual": "lab.continual",
+    "experiment": "lab.experiment",
+    "records": "lab.records",
+    "sweep": "lab.sweep",
+    "figures": "figures",
+    "explore": "explore",
+}
 _NAMES = {
-    "Objective": "lossnav.objective",
-    "update": "lossnav.rules",
-    "value": "lossnav.trajectory.solve",
-    "optimal_velocity": "lossnav.trajectory.solve",
-    "solve": "lossnav.trajectory.solve",
-    "Trajectory": "lossnav.trajectory.result",
-    "NotConverged": "lossnav._checks",
-    "NoMinimiser": "lossnav._checks",
-    "EulerLagrange": "lossnav.euler_lagrange",
+    "Objective": "problem.objective",
+    "update": "rules",
+    "value": "trajectory.solve",
+    "optimal_velocity": "trajectory.solve",
+    "solve": "trajectory.solve",
+    "Trajectory": "trajectory.result",
+    "NotConverged": "_checks",
+    "NoMinimiser": "_checks",
+    "EulerLagrange": "euler_lagrange",
 }
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
+__all__ = ["__version__", *_ROOMS, *_NAMES]
+
+_moved.install(
+    {f"lossnav.{name}": f"lossnav.{room}" for name, room in _ROOMS.items() if name != room}
+    | {"lossnav.objective": "lossnav.problem.objective"}
+)
 
 
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        found = getattr(importlib.import_module(_NAMES[name]), name)
-    elif name in _MODULES:
-        found = importlib.import_module(f"lossnav.{name}")
+        found = getattr(importlib.import_module(f"lossnav.{_NAMES[name]}"), name)
+    elif name in _ROOMS:
+        found = importlib.import_module(f"lossnav.{_ROOMS[name]}")
     else:
         raise AttributeError(f"module 'lossnav' has no attribute {name!r}")
     globals()[name] = found

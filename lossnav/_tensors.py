@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._checks import instance, sequence, shown
+from lossnav._checks import instance, sequence, shown
 
 
 def tensor(name: str, value: Any, allowed: str, *, ndim: int | None = None, floating: bool | None = None) -> Tensor:

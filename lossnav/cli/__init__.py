@@ -1,5 +1,5 @@
 """The command ``lossnav``: thin commands over the package, results on stdout, everything else on stderr."""
 
-from .entry import main
+from lossnav.cli.entry import main
 
 __all__ = ["main"]

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..experiment import DATA
-from .train import add_places
+from lossnav.cli.train import add_places
+from lossnav.lab.experiment import DATA
 
 NAME = "data"
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Load the data set and print what it is."""
-    from .. import data
+    from lossnav.lab import data
 
     found = data.load(parsed.name, parsed.root, not parsed.no_download)
     print(found.provenance)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .. import __version__
-from .._checks import NoMinimiser, NotConverged
-from . import data, records, solve, sweep, train
+from lossnav import __version__
+from lossnav._checks import NoMinimiser, NotConverged
+from lossnav.cli import data, records, solve, sweep, train
 
 _COMMANDS = (train, sweep, data, solve, records)
 _EPILOG = """\

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .values import printable, table
+from lossnav.cli.values import printable, table
 
 NAME = "records"
 _COLUMNS = ("file", "data", "model", "optimizer", "lr", "seed", "epochs", "accuracy", "seconds")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Print the records; 1 if one of them cannot be read."""
-    from .. import records
+    from lossnav.lab import records
 
     found, bad = [], 0
     for path in _files(parsed.paths):
@@ -62,7 +62,7 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _single(record: Any) -> str:
-    from .train import summary
+    from lossnav.cli.train import summary
 
     curves = _curves(record)
     settings = {} if curves is None else curves.get("settings")

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import finite
-from .._writing import check_place, replacing
-from .values import pair, table, value, vector
+from lossnav._checks import finite
+from lossnav._writing import check_place, replacing
+from lossnav.cli.values import pair, table, value, vector
 
 NAME = "solve"
 
@@ -74,7 +74,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _loss(parsed: argparse.Namespace) -> Any:
-    from ..losses import DoubleWell, Quadratic, Rosenbrock
+    from lossnav.problem.losses import DoubleWell, Quadratic, Rosenbrock
 
     options = dict(parsed.loss_option)
     if parsed.loss == "quadratic":

@@ -25,9 +25,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Experiment
-from .train import add_places, add_settings, settings
-from .values import table, value
+from lossnav.cli.train import add_places, add_settings, settings
+from lossnav.cli.values import table, value
+from lossnav.lab.experiment import Experiment
 
 NAME = "sweep"
 
@@ -62,7 +62,7 @@ def run(parsed: argparse.Namespace) -> int:
     wanted = _wanted(parsed)
     from tqdm import tqdm
 
-    from .. import sweep
+    from lossnav.lab import sweep
 
     warnings.filterwarnings("ignore", "A worker stopped")  # loky renews a worker whose memory has grown: no news
     results = sweep.run(
@@ -87,7 +87,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Experiment]:
-    from .. import sweep
+    from lossnav.lab import sweep
 
     if parsed.config is None:
         return sweep.grid(dict(parsed.grid), parsed.seeds or [parsed.seed], settings(parsed))

@@ -22,9 +22,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from .._writing import check_place
-from ..experiment import DATA, MODELS, OPTIMIZERS, Experiment
-from .values import number_or_none, pair
+from lossnav._writing import check_place
+from lossnav.cli.values import number_or_none, pair
+from lossnav.lab.experiment import DATA, MODELS, OPTIMIZERS, Experiment
 
 NAME = "train"
 _CHOICES = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
@@ -97,8 +97,8 @@ def run(parsed: argparse.Namespace) -> int:
         raise ValueError("--resume needs --checkpoint FILE")
     if parsed.output is not None:
         check_place(parsed.output)
-    from .. import experiment as experiments
-    from .. import records, training
+    from lossnav.lab import experiment as experiments
+    from lossnav.lab import records, training
 
     together = "LOCAL_RANK" in os.environ
     with training.process_group(experiment.device) if together else nullcontext(None) as device:

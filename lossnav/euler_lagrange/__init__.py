@@ -15,8 +15,8 @@ import types
 
 from lossnav.euler_lagrange.derivation import Derivation, derive
 from lossnav.euler_lagrange.equations import EulerLagrange
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 
 __all__ = ["Derivation", "EulerLagrange", "derive", "euler_lagrange"]
 

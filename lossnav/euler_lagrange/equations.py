@@ -14,8 +14,8 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.euler_lagrange.derivation import GENERAL, Derivation, derive, matrix_of, symbols
 from lossnav.euler_lagrange.numeric import NumericTerms, path_derivatives, sample_times
-from lossnav.losses import Loss
-from lossnav.objective import Objective, check_problem
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective, check_problem
 
 _READABLE = 12  # with more parameters nobody reads the formula of L, and to compile ∇L from it takes seconds
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 
 _STENCIL = np.arange(-3, 4)
 # Central differences over seven points, orders six and four, for the first and second derivative.

@@ -12,9 +12,9 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore.base import Explorable, bundle
-from lossnav.losses import DoubleWell as Landscape
-from lossnav.losses import Section
-from lossnav.objective import Objective
+from lossnav.problem.losses import DoubleWell as Landscape
+from lossnav.problem.losses import Section
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
 STARTS = (-1.5, 1.5)

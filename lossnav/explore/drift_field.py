@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import traitlets
 
-from lossnav import _checks, helmholtz
+from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.drifts import Linear
+from lossnav.analysis import helmholtz
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
-from lossnav.losses import Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 

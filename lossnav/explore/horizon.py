@@ -13,7 +13,7 @@ from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
-from lossnav.objective import Objective
+from lossnav.problem.objective import Objective
 
 CURVATURES = (1 / 9, 1.0)
 EDGE = 3.8

@@ -12,8 +12,8 @@ from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
-from lossnav.losses import Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.losses import Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 

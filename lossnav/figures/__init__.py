@@ -11,18 +11,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from lossnav.figures.style import (
-    COLOURS,
-    LANDSCAPE,
-    LINES,
-    halo,
-    label,
-    label_end,
-    letter,
-    line,
-    mark,
-    use_style,
-)
+from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, label_end, letter, line, mark, use_style
 
 _CHAPTERS = (
     "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "orbits", "phase",

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
-from lossnav.records import Record
-from lossnav.training import History
+from lossnav.lab.records import Record
+from lossnav.lab.training import History
 
 _VARIANCES = {  # rule that lends its look, line style
     "uncentred": ("adam", "-"),
@@ -26,7 +26,7 @@ def discounts(record: Record) -> Figure:
     """Draw test error against the discount, and held-out loss against the rate for each discount.
 
     Args:
-        record: of ``book/results/beliefs_mnist.py``.
+        record: of ``studies/beliefs_mnist.py``.
 
     Returns:
         The figure: on the left, at each rule's tuned rate, Belief with three variances (one small mark a seed, a large

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
-from lossnav.records import Record
-from lossnav.training import History
+from lossnav.lab.records import Record
+from lossnav.lab.training import History
 
 _NAMES = {
     "sgd": "SGD", "adam": "Adam", "ballistic": "ballistic", "navigator": "Navigator",
@@ -61,7 +61,7 @@ def curves(record: Record) -> Figure:
     """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best seed.
 
     Args:
-        record: of the study ``paper`` of ``book/results/cifar10.py``.
+        record: of the study ``paper`` of ``studies/cifar10.py``.
 
     Returns:
         The figure: two panels.
@@ -116,7 +116,7 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
     """Draw test accuracy against the learning rate, a panel for each network.
 
     Args:
-        record: of the study ``rates`` of ``book/results/cifar10.py``.
+        record: of the study ``rates`` of ``studies/cifar10.py``.
         rates: rule → the rate that counts as 1 on the horizontal axis.
 
     Returns:
@@ -240,7 +240,7 @@ def discounts(record: Record) -> Figure:
     """Draw test accuracy and training loss against the discount, from the ballistic rule's to SGD's.
 
     Args:
-        record: of the study ``gammas`` of ``book/results/cifar10.py``.
+        record: of the study ``gammas`` of ``studies/cifar10.py``.
 
     Returns:
         The figure: two panels; a dot for each seed, a marker for their mean, a thin line through the runs of one seed.

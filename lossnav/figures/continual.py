@@ -1,6 +1,6 @@
 """Figures of continual learning: scores over tasks with their spread, rules compared on the same seeds, tuning.
 
-Every function takes scores or a record of ``book/results/continual.py`` and returns a figure; nothing is trained here.
+Every function takes scores or a record of ``studies/continual.py`` and returns a figure; nothing is trained here.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from lossnav.continual.contenders import CONTENDERS, interval
-from lossnav.continual.study import first_tenth, last_tenth
 from lossnav.figures.style import COLOURS, LINES, letter, readable
 from lossnav.figures.style import line as style
-from lossnav.records import Record
+from lossnav.lab.continual.contenders import CONTENDERS, interval
+from lossnav.lab.continual.study import first_tenth, last_tenth
+from lossnav.lab.records import Record
 
 _BASE = {"adam + l2": "adam", "adamw": "adam"}  # relatives of a rule of the book have its colour
 _DASHES: Mapping[str, Any] = {"adam + l2": (0, (2.0, 1.0)), "adamw": (0, (6.0, 1.2, 1.2, 1.2))}
@@ -69,7 +69,7 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
     confidence interval (Student's t); to the right of zero ``rule`` is better.
 
     Args:
-        record: of ``book/results/continual.py``.
+        record: of ``studies/continual.py``.
         rule: the rule to compare with the others.
 
     Returns:
@@ -111,7 +111,7 @@ def tuning(record: Record) -> Figure:
     """Draw the score of every setting that was tried: how much each rule hangs on its tuning.
 
     Args:
-        record: of ``book/results/continual.py``.
+        record: of ``studies/continual.py``.
 
     Returns:
         The figure: one row a rule, a dot for each setting, the chosen one filled; a cross at the edge of the axis for a

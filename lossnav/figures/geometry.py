@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 from lossnav.figures.landscape import ground, known_minimum
 from lossnav.figures.style import COLOURS, halo, label, letter, line, mark, readable
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
 Curves = Mapping[str, tuple[str, Trajectory]]

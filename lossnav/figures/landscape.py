@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line, mark
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 
 Span = tuple[float, float]
 Box = tuple[float, float, float, float]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, label_end, letter, line, mark
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
 

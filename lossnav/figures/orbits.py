@@ -17,7 +17,7 @@ from lossnav._checks import Array
 from lossnav.figures.drift import END, Field, Span, arrows
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, halo, label, letter, line
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 
 
 class Orbit(NamedTuple):

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.figures.style import COLOURS, label, letter, line, mark
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 
 Span = tuple[float, float]
 

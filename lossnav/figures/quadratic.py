@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, label_end, letter, line, mark
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
 Curves = Mapping[str, tuple[str, Trajectory]]

@@ -13,8 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lossnav import _checks, records
-from lossnav.records import Record
+from lossnav import _checks
+from lossnav.lab import records
+from lossnav.lab.records import Record
 
 _QUARTILES = ["1st quartile", "3rd"]
 

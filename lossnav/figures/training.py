@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
 from lossnav.figures.style import line as style
-from lossnav.records import Record
-from lossnav.training import History
+from lossnav.lab.records import Record
+from lossnav.lab.training import History
 
 _NAMES = {
     "sgd": "SGD",
@@ -136,7 +136,7 @@ def sensitivity(record: Record) -> Figure:
     """Draw test accuracy and training loss after the last epoch against the rate, each rule's in units of its own.
 
     Args:
-        record: of ``book/results/learning_rates.py``.
+        record: of ``studies/learning_rates.py``.
 
     Returns:
         The figure: two panels over a common axis, lr / the paper's lr.

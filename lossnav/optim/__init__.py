@@ -1,11 +1,11 @@
 """Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``."""
 
-from .. import _torch  # noqa: F401  says how to get torch
-from .ballistic import Ballistic
-from .belief import Belief
-from .navigator import Navigator
-from .reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
-from .uncertain import Reset, Uncertain
+from lossnav import _torch  # noqa: F401  says how to get torch
+from lossnav.optim.ballistic import Ballistic
+from lossnav.optim.belief import Belief
+from lossnav.optim.navigator import Navigator
+from lossnav.optim.reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
+from lossnav.optim.uncertain import Reset, Uncertain
 
 __all__ = [
     "Ballistic",

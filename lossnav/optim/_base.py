@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .._checks import finite, shown
-from .._tensors import parameters
-from . import _fused, _naming, _shards
+from lossnav._checks import finite, shown
+from lossnav._tensors import parameters
+from lossnav.optim import _fused, _naming, _shards
 
 Group = dict[str, Any]
 State = dict[str, Any]

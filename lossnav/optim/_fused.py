@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import _native
-from ._native import NoKernel
+from lossnav.optim import _native
+from lossnav.optim._native import NoKernel
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 _said: set[str] = set()

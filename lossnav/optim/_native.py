@@ -20,7 +20,7 @@ from threading import Lock
 
 import torch
 
-from .._writing import replacing
+from lossnav._writing import replacing
 
 _REALS = {torch.float32: "float", torch.float64: "double"}
 _FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC"]

@@ -1,4 +1,4 @@
-"""Random numbers that a checkpoint need not carry: each draw has a name, and the name decides its value.
+"""Named draws for parameters that may be spread over processes.
 
 A draw for a DTensor is one for the whole tensor, of which each process keeps its part: how a parameter is spread over
 processes does not change what it gets. The whole draw is in memory for a moment, one tensor at a time.
@@ -6,37 +6,18 @@ processes does not change what it gets. The whole draw is in memory for a moment
 
 from __future__ import annotations
 
-import hashlib
-
 import torch
 from torch import Tensor
 
-from . import _shards
-
-
-def stream(device: torch.device, *name: int) -> torch.Generator:
-    """Return a generator whose numbers depend on the integers of ``name`` (and the kind of device) alone.
-
-    A rule names its draws (seed, parameter, step). Runs that resume, repeat or skip steps then agree without a
-    generator's state in the checkpoint, and torch's global generator is neither read nor moved.
-    """
-    digest = hashlib.blake2b(repr(name).encode(), digest_size=8).digest()
-    return torch.Generator(device).manual_seed(int.from_bytes(digest, "little") >> 1)
+from lossnav import _random
+from lossnav.optim import _shards
 
 
 def normal(like: Tensor, dtype: torch.dtype, *name: int) -> Tensor:
     """Return independent N(0, 1) numbers for ``like``, shaped as the part of it that lies here."""
-    draw = torch.randn(like.shape, dtype=dtype, device=like.device, generator=stream(like.device, *name))
-    return _shards.part(draw, like)
+    return _shards.part(_random.normal(like, dtype, *name), like)
 
 
 def uniform(like: Tensor, dtype: torch.dtype, *name: int) -> Tensor:
     """Return independent numbers from [0, 1) for ``like``, shaped as the part of it that lies here."""
-    draw = torch.rand(like.shape, dtype=dtype, device=like.device, generator=stream(like.device, *name))
-    return _shards.part(draw, like)
-
-
-def signs(like: Tensor, *name: int) -> Tensor:
-    """Return independent fair signs ±1 (Rademacher numbers), shaped and typed like ``like``, a plain tensor."""
-    bits = torch.randint(0, 2, like.shape, device=like.device, generator=stream(like.device, *name))
-    return (2 * bits - 1).to(like.dtype)
+    return _shards.part(_random.uniform(like, dtype, *name), like)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._base import Group
+from lossnav.optim._base import Group
 
 TINY = 1e-30  # a normal number in float32: 0/TINY = 0, where 0/0 would be NaN, and nothing else changes
 _LARGE = 1e9  # above it ε² might leave float32

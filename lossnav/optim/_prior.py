@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from . import _shards
-from ._base import _HALF, Group, Rule
+from lossnav.optim import _shards
+from lossnav.optim._base import _HALF, Group, Rule
 
 
 def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:

@@ -10,8 +10,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from .._checks import shown
-from ._base import _state_dtype
+from lossnav._checks import shown
+from lossnav.optim._base import _state_dtype
 
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # an integer of each size in bytes
 

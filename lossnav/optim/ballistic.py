@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from ._fused import Call
+from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._fused import Call
 
 
 class Ballistic(Rule):

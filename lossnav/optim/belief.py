@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import duration, one_of, shown
-from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from ._fused import Call
-from ._plan import TINY, damped_root, finite_step_, root_options
+from lossnav._checks import duration, one_of, shown
+from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._fused import Call
+from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
 
 VARIANCES = ("uncentred", "centred", "innovation")
 

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import duration, one_of, positive, shown, whole
-from . import _naming, _noise, _replicas, _shards
-from ._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from ._fused import Call
-from ._plan import bound_, damping, lowest_curvature, preconditioner, root_options
+from lossnav import _random
+from lossnav._checks import duration, one_of, positive, shown, whole
+from lossnav.optim import _naming, _replicas, _shards
+from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._fused import Call
+from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
 
 Curvature = Callable[[Tensor, Tensor], Tensor]
 ESTIMATES = ("second_moment", "hutchinson")
@@ -306,7 +307,7 @@ class Navigator(Rule):
             z = []
             for p, _ in reached:
                 *name, parts = self._draw_name(p, *home[id(p)])
-                z.append(_noise.signs(p, *name, k + parts * probes))
+                z.append(_random.signs(p, *name, k + parts * probes))
             with torch.enable_grad():
                 products = torch.autograd.grad(
                     [reached[i][1] for i in graphs], [p for p, _ in reached], [z[i] for i in graphs],

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from . import belief, navigator, uncertain
-from ._base import Group, Rule, State, zeros
-from .ballistic import check_options, hide_momentum, start_state
+from lossnav.optim import belief, navigator, uncertain
+from lossnav.optim._base import Group, Rule, State, zeros
+from lossnav.optim.ballistic import check_options, hide_momentum, start_state
 
 
 def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, eps: float) -> tuple[Tensor, Tensor]:

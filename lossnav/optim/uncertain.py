@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .._checks import finite, flag, positive, shown, whole
-from . import _naming, _noise, _shards
-from ._base import Group, Rule, State, check_decay, check_rate, zeros
-from ._prior import prior
+from lossnav._checks import finite, flag, positive, shown, whole
+from lossnav.optim import _naming, _noise, _shards
+from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, zeros
+from lossnav.optim._prior import prior
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
 _ZERO = (

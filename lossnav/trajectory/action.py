@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.losses import Loss, budget
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss, budget
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import coming_to_rest, deadline
 from lossnav.trajectory.coming_to_rest import NO_EXTREMAL
 from lossnav.trajectory.discrete import Problem

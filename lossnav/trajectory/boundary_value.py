@@ -13,8 +13,8 @@ import numpy as np
 import scipy.integrate
 
 from lossnav._checks import Array
-from lossnav.losses import Loss, budget
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss, budget
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import stationary
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser
-from lossnav.losses import Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.losses import Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.losses import Loss, budget
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss, budget
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import newton, stationary
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double, first_steps

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.euler_lagrange import euler_lagrange
-from lossnav.losses import Loss
-from lossnav.objective import Objective, check_problem
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import boundary_value, riccati, stationary
 from lossnav.trajectory.boundary_value import Motion
 from lossnav.trajectory.result import Trajectory

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 
 _FIRST_NODES = 33
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.drifts import Linear
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 from lossnav.trajectory.riccati import LocalValue
 
 

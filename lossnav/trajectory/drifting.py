@@ -13,9 +13,9 @@ import numpy as np
 import scipy.linalg
 
 from lossnav._checks import Array, NoMinimiser
-from lossnav.drifts import Linear
-from lossnav.losses import Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes
 from lossnav.trajectory.riccati import LocalValue
 

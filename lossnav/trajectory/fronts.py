@@ -22,8 +22,8 @@ import scipy.optimize
 
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
-from lossnav.losses import Loss
-from lossnav.objective import Objective, check_problem
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import modes, stationary
 from lossnav.trajectory.manifold import Branch, branch, edge_speed
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.objective import Objective
+from lossnav.problem.objective import Objective
 
 _MOST_STEPS = 2**20
 _MOST_ENTRIES = 2**28  # of a Hessian: 2 GB

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.integrate
 
 from lossnav._checks import Array, NotConverged
-from lossnav.losses import Loss
+from lossnav.problem.losses import Loss
 
 _ORDER = 8
 _HANDOVER = 0.01  # where the series hands over to the integrator: its relative error is of order 1e-16 there

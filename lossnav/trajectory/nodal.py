@@ -12,7 +12,7 @@ import numpy as np
 from scipy.interpolate import PPoly
 
 from lossnav._checks import Array
-from lossnav.objective import Objective
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import interpolate, newton, stationary
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.result import Trajectory, resting_action

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import fronts
 from lossnav.trajectory.fronts import Discounts, barrier_discount, heteroclinic_discount, quartic_discounts
 from lossnav.trajectory.manifold import Branch, linear_reach

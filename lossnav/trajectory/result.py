@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,9 +15,9 @@ import scipy.integrate
 import scipy.linalg
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.drifts import Linear
-from lossnav.losses import Loss, Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, minimal, modes
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 

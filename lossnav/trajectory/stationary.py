@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.drifts import Linear
-from lossnav.losses import Loss, Quadratic, budget, differences
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss, Quadratic, budget, differences
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import multi_start, riccati
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)

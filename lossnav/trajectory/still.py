@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.losses import Loss
-from lossnav.objective import Objective
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory, resting_action
 
 

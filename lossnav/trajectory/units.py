@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
-from lossnav.drifts import Drift, Linear
-from lossnav.losses import Function, Loss, Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Drift, Linear
+from lossnav.problem.losses import Function, Loss, Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 
 _NEAR = 3  # binary orders within which the user's own unit of θ is as good as the natural one

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.integrate
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.drifts import Linear
-from lossnav.losses import Loss, Quadratic
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, interpolate, newton, stationary
 from lossnav.trajectory.action import NO_EXTREMAL
 from lossnav.trajectory.discrete import Problem

@@ -11,14 +11,7 @@ switch, come from ``plan``.
 from __future__ import annotations
 
 from lossnav.uncertainty.averages import Average, Hermite, Quadratic, Wells, average
-from lossnav.uncertainty.equations import (
-    acceleration,
-    drive,
-    force,
-    log_acceleration,
-    momentum,
-    overdamped_rate,
-)
+from lossnav.uncertainty.equations import acceleration, drive, force, log_acceleration, momentum, overdamped_rate
 from lossnav.uncertainty.geodesics import distance, geodesic
 from lossnav.uncertainty.overdamped import (
     equilibrium_variance,

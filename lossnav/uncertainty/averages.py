@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav import _checks, losses
+from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.losses.base import check_loss
+from lossnav.problem import losses
+from lossnav.problem.losses.base import check_loss
 from lossnav.uncertainty.problem import positive
 
 

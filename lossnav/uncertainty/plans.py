@@ -17,8 +17,9 @@ import numpy as np
 import scipy.integrate
 from numpy.typing import ArrayLike
 
-from lossnav import _checks, losses
+from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.problem import losses
 from lossnav.trajectory.result import resting_action
 from lossnav.uncertainty import units
 from lossnav.uncertainty.approach import approach

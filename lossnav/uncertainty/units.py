@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav import losses
 from lossnav._checks import Array
+from lossnav.problem import losses
 from lossnav.trajectory.result import resting_action
 from lossnav.uncertainty.averages import Average, Quadratic
 from lossnav.uncertainty.problem import Problem

@@ -305,7 +305,7 @@ def test_a_sweep_refuses_the_rate_among_the_options_at_once(tmp_path, capsys):
 
 def test_seeds_that_draw_weights_are_not_trained_together():
     """One draw would have served the stack of all models, whose loop knows nothing of it."""
-    from lossnav.experiment import Experiment, why_alone
+    from lossnav.lab.experiment import Experiment, why_alone
 
     assert "sample = True" in why_alone(Experiment(data="digits", optimizer="uncertain", options={"sample": True}))
     assert why_alone(Experiment(data="digits", optimizer="uncertain")) == ""

@@ -99,9 +99,9 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(tmp_path, caps
 
 @pytest.mark.parametrize("words", [f"train {SMALL} --output", "solve --start 0,1 --output"])
 def test_an_output_that_cannot_be_written_is_named_before_the_work(tmp_path, monkeypatch, capsys, words):
-    import lossnav.experiment
+    import lossnav.lab.experiment
 
-    monkeypatch.setattr(lossnav.experiment, "run", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr(lossnav.lab.experiment, "run", lambda *_, **__: pytest.fail("it was run"))
     monkeypatch.setattr("lossnav.solve", lambda *_, **__: pytest.fail("it was run"))
     (tmp_path / "folder.npz").mkdir()
     (tmp_path / "file").write_text("")

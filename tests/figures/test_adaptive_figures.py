@@ -8,7 +8,7 @@ import pytest
 
 from lossnav import records
 from lossnav.figures import adaptive
-from lossnav.training import History
+from lossnav.lab.training import History
 
 EPSILONS = (0.0, 1e-3)
 

@@ -10,7 +10,7 @@ from readable import assert_readable
 
 from lossnav import records
 from lossnav.figures import cifar
-from lossnav.training import History
+from lossnav.lab.training import History
 
 RATES = {"sgd": 0.1, "ballistic": 1e-3}
 

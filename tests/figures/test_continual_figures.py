@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import ttest_rel
 
 from lossnav import records
-from lossnav.continual.contenders import CONTENDERS
 from lossnav.figures import continual as pictures
+from lossnav.lab.continual.contenders import CONTENDERS
 
 
 def record(lower_is_better=False, rules=tuple(CONTENDERS)):

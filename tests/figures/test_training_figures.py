@@ -8,7 +8,7 @@ import pytest
 
 from lossnav import records
 from lossnav.figures import training as figures
-from lossnav.training import History
+from lossnav.lab.training import History
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from walk import Recipe
 
 from lossnav import continual, curvature, data, ensemble, models, optim, training
-from lossnav.continual import contenders, networks, study
+from lossnav.lab.continual import contenders, networks, study
 
 PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
 LABELS = torch.tensor([0, 1, 0, 1, 0, 1])

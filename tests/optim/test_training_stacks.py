@@ -122,11 +122,11 @@ def test_observations_before_a_step_add_up_as_gradients_do():
 
 
 def test_each_part_of_an_observation_has_signs_of_its_own(monkeypatch):
-    from lossnav.optim import _noise
+    from lossnav import _random
 
     names = []
-    signs = _noise.signs
-    monkeypatch.setattr(_noise, "signs", lambda like, *name: (names.append(name), signs(like, *name))[1])
+    signs = _random.signs
+    monkeypatch.setattr(_random, "signs", lambda like, *name: (names.append(name), signs(like, *name))[1])
     model = Bowl()
     rule = navigator(model, probes=2)
     for x in inputs().split(BATCH):

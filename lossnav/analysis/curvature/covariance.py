@@ -1,0 +1,119 @@
+"""The covariance of a model's gradients, example by example, as an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.func import grad, jvp, vjp, vmap
+
+from lossnav._checks import flag, whole
+from lossnav.analysis.curvature.model import ModelOperator
+from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss, check_pair
+
+
+class GradientCovariance(ModelOperator):
+    r"""The covariance Σ of the gradients of single examples, at the weights that the model has now.
+
+    .. math:: \Sigma = \frac1N\sum_n (g_n-\bar g)(g_n-\bar g)^\top,\qquad g_n = \nabla_\theta\,\ell(m(x_n;\theta), y_n)
+
+    A batch of S independent examples has a gradient of covariance Σ/S. A product costs about two forward passes and one
+    backward, and stores no gradient of an example:
+
+    .. math:: \Sigma v = \frac1N\sum_n (a_n - \bar a)\,g_n,\qquad a_n = g_n\cdot v
+
+    Args:
+        model: as for ``Hessian``; an example is shown to it as a batch of one.
+        loss: as for ``Hessian``.
+        batches: as for ``Hessian``.
+        parameters: as for ``Hessian``.
+        dtype: as for ``Hessian``.
+        centred: False leaves ḡ in: the second moment, mean of g gᵀ (with the model's own log likelihood as loss, the
+            empirical Fisher matrix).
+
+    Attributes:
+        names: names of the parameters.
+        examples: N.
+        mean: ḡ, the gradient of the mean loss, (D,).
+
+    Raises:
+        ValueError: as ``Hessian``.
+
+    Example:
+        >>> line = torch.nn.Linear(1, 1, bias=False)
+        >>> torch.nn.init.zeros_(line.weight).requires_grad
+        True
+        >>> x = torch.tensor([[1.0], [1.0]])
+        >>> sigma = GradientCovariance(line, torch.nn.functional.mse_loss, (x, torch.tensor([[0.0], [1.0]])))
+        >>> sigma.matvec(torch.ones(1))  # gradients 0 and -2
+        tensor([1.])
+
+    References:
+        Kunin et al. (2023), assumption 1: the noise of a batch.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        batches: Batch | Batches,
+        *,
+        parameters: Iterable[str] | None = None,
+        dtype: torch.dtype | None = None,
+        centred: bool = True,
+    ) -> None:
+        flag("centred", centred)
+        super().__init__(model, loss, batches, parameters, dtype)
+        self._leaves, self._centred = self._point.leaves(), centred
+        self.mean = torch.zeros(self.dim, dtype=self.dtype, device=self.device)
+        for batch in self._batches:
+            self._add_weighted(self.mean, batch, torch.ones(len(batch[0]), dtype=self.dtype, device=self.device))
+        self.mean /= self.examples
+
+    def gradients(self, batch: Batch) -> Tensor:
+        """Return the gradient of each example of a batch, (B, D): B·D numbers."""
+
+        check_pair("batch", batch)
+
+        def loss(leaves: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
+            return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
+
+        found = vmap(grad(loss), in_dims=(None, 0, 0))(self._leaves, *map(self._point.put, batch))
+        return torch.cat([g.flatten(1) for g in found], dim=1)
+
+    def exact_trace(self, chunk: int = 32) -> float:
+        """Return tr Σ = mean |g_n|² − |ḡ|² (mean |g_n|² if not centred), from ``chunk`` gradients at a time."""
+        whole("chunk", chunk, low=1)
+        total = 0.0
+        for x, y in self._batches:
+            for start in range(0, len(x), chunk):
+                part = slice(start, start + chunk)
+                total += self.gradients((x[part], y[part])).square().sum(1).cpu().double().sum().item()
+        mean = total / self.examples
+        return mean - self.mean.square().sum().item() if self._centred else mean
+
+    def _products(self, block: Tensor) -> Tensor:
+        total = torch.zeros_like(block)
+        for batch in self._batches:
+            for row, vector in zip(total, block, strict=True):
+                direction = self._point.split(vector)
+                along = jvp(lambda leaves: self._losses(leaves, batch), (self._leaves,), (direction,))[1]  # noqa: B023
+                if self._centred:
+                    along = along - self.mean @ vector
+                self._add_weighted(row, batch, along / self.examples)
+        return total
+
+    def _add_weighted(self, total: Tensor, batch: Batch, weights: Tensor) -> None:
+        """Add Σ w_n g_n over the examples of a batch."""
+        sums = vjp(lambda leaves: self._losses(leaves, batch), self._leaves)[1](weights)[0]
+        for part, found in zip(self._point.split(total), sums, strict=True):
+            part.add_(found)
+
+    def _losses(self, leaves: list[Tensor], batch: Batch) -> Tensor:
+        """Return the loss of each example, (B,)."""
+
+        def loss(x: Tensor, y: Tensor) -> Tensor:
+            return self._point.loss(leaves, (x.unsqueeze(0), y.unsqueeze(0)))
+
+        return vmap(loss)(*map(self._point.put, batch))

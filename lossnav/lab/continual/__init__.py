@@ -1,0 +1,13 @@
+"""Learning that must not stop: streams of tasks, the rules compared on them, and studies with equal budgets."""
+
+from lossnav import _torch  # noqa: F401  says how to get torch
+from lossnav.lab.continual.online import Online, run
+from lossnav.lab.continual.perturb import ShrinkAndPerturb
+from lossnav.lab.continual.replacement import ContinualBackprop
+from lossnav.lab.continual.tasks import BitFlipping, Permuted, Stream
+from lossnav.lab.continual.utility import UtilityPerturbed
+
+__all__ = [
+    "BitFlipping", "ContinualBackprop", "Online", "Permuted", "ShrinkAndPerturb", "Stream",
+    "UtilityPerturbed", "run",
+]

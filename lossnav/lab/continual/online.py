@@ -1,0 +1,250 @@
+"""An online run: every batch is first predicted, which is the score, and then learned from; once, in its order."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from tqdm import tqdm
+
+from lossnav._checks import counts, duration, finite, flag, function, instance, positive, shown
+from lossnav._checks import path as check_path
+from lossnav._tensors import optimizer as check_optimizer
+from lossnav._tensors import tensor
+from lossnav._writing import check_place
+from lossnav.lab.continual.identity import describe, differences
+from lossnav.lab.continual.tasks import Stream
+from lossnav.lab.members import Ensemble, Loss, member_losses
+from lossnav.lab.training import CheckpointError, archive
+from lossnav.lab.training.checkpoint import is_there
+
+Score = Callable[[Tensor, Tensor], Tensor]
+
+
+class Stepper(Protocol):
+    """What an online run asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+
+    def step(self) -> Any:
+        """Move the parameters."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the rule remembers."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore it."""
+
+
+@dataclass(frozen=True)
+class Online:
+    """What an online run has seen.
+
+    Attributes:
+        scores: (S, tasks), the mean score over each task, of predictions made before learning from them.
+        finite: (S,), whether all parameters are finite at the end. If not, the member diverged, and its later scores
+            are those of a broken network.
+        seconds: wall time.
+    """
+
+    scores: Tensor
+    finite: Tensor
+    seconds: float
+
+    def first(self, share: float = 0.1) -> Tensor:
+        """Return each member's mean score over the first ``share`` of the tasks, (S,)."""
+        return self.scores[:, : self._count(share)].mean(1)
+
+    def last(self, share: float = 0.1) -> Tensor:
+        """Return each member's mean score over the last ``share`` of the tasks, (S,)."""
+        return self.scores[:, -self._count(share) :].mean(1)
+
+    def _count(self, share: float) -> int:
+        finite("share", share, low=0.0, high=1.0, open_low=True)
+        return max(1, round(share * self.scores.shape[1]))
+
+
+def accuracy(outputs: Tensor, y: Tensor) -> Tensor:
+    """Return the share of right answers, (…): logits (…, B, C), labels (…, B)."""
+    _check_pair(outputs, y, 1)
+    return (outputs.argmax(-1) == y).float().mean(-1)
+
+
+def squared_error(outputs: Tensor, y: Tensor) -> Tensor:
+    """Return the mean squared error, (…): outputs and targets (…, B, D)."""
+    _check_pair(outputs, y, 0)
+    return (outputs - y).square().mean((-2, -1))
+
+
+def _check_pair(outputs: Tensor, y: Tensor, classes: int) -> None:
+    tensor("outputs", outputs, "a tensor of floats (…, B, D)", floating=True)
+    tensor("y", y, "a tensor of targets")
+    if outputs.ndim < 2 or outputs.shape[: outputs.ndim - classes] != y.shape:
+        raise ValueError(f"y has shape {tuple(y.shape)}, which does not fit outputs of shape {tuple(outputs.shape)}")
+
+
+def run(
+    ensemble: Ensemble,
+    rule: Stepper,
+    stream: Stream,
+    *,
+    tasks: int,
+    loss: Loss = cross_entropy,
+    score: Score = accuracy,
+    clip: float | None = None,
+    progress: bool = True,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
+) -> Online:
+    """Let an ensemble learn a stream of tasks, each example once, and return its online score in each task.
+
+    Nothing tells the rule that a task has ended.
+
+    Args:
+        ensemble: one member a seed of the stream; trained in place.
+        rule: steps the ensemble's parameters.
+        stream: where the tasks come from.
+        tasks: how many of them.
+        loss: mean loss of one member's outputs and targets.
+        score: of outputs (steps, S, B, …) and targets (steps, S, B, …) to (steps, S).
+        clip: per-member clipping of the gradient's 2-norm; None for none.
+        progress: show a bar on the terminal.
+        checkpoint: file to save the run in, and to go on from if it is there and is of the same run: the same network
+            with the same first weights, rule, stream, loss, score and clip. There may be more tasks than before.
+        every: seconds between two saves.
+
+    Returns:
+        The scores.
+
+    Raises:
+        ValueError: the ensemble and the stream disagree about the number of members, or the checkpoint is damaged or
+            of another run, and then says in what they differ.
+    """
+    instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
+    _check_rule(rule, ensemble)
+    for name in ("seeds", "task"):
+        if not hasattr(stream, name):
+            raise ValueError(f"stream = {shown(stream)} has no {name}, but it must be a stream of tasks")
+    counts(tasks=tasks)
+    function("loss", loss)
+    function("score", score)
+    if clip is not None:
+        positive("clip", clip)
+    flag("progress", progress)
+    if checkpoint is not None:
+        check_path("checkpoint", checkpoint)
+    duration("every", every, zero=True)
+    if ensemble.size != len(stream.seeds):
+        raise ValueError(f"the ensemble has {ensemble.size} members, but the stream has {len(stream.seeds)} seeds")
+    device = next(ensemble.parameters()).device
+    scores = torch.full((ensemble.size, tasks), math.nan)
+    begun, spent = 0, 0.0
+    if checkpoint is not None:
+        checkpoint = Path(checkpoint)
+        there = is_there(checkpoint)
+        check_place(checkpoint)
+        identity = identify(ensemble, rule, stream, loss, score, clip)
+        if there:
+            begun, spent = _restore(checkpoint, ensemble, rule, stream, scores, identity)
+    start = saved = time.perf_counter()
+    with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
+        for number in range(begun, tasks):
+            inputs, targets = (tensor.to(device) for tensor in stream.task(number))
+            outputs = _learn(ensemble, rule, inputs, targets, loss, clip)
+            scores[:, number] = score(outputs, targets).mean(0)
+            bar.set_postfix(score=f"{scores[:, number].mean():.3f}", refresh=False)
+            bar.update()
+            if checkpoint is not None and (time.perf_counter() - saved > every or number == tasks - 1):
+                saved = time.perf_counter()
+                archive.save(Path(checkpoint), {
+                    "identity": identity, "seeds": list(stream.seeds), "scores": scores[:, : number + 1].clone(),
+                    "seconds": spent + saved - start, "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
+                })  # fmt: skip
+    return Online(scores, ensemble.finite_members().cpu(), spent + time.perf_counter() - start)
+
+
+def _check_rule(rule: Any, ensemble: Ensemble) -> None:
+    """Raise unless the rule can step, and steps parameters of the ensemble, as far as it shows them."""
+    if isinstance(rule, torch.optim.Optimizer):
+        check_optimizer("rule", rule, ensemble.parameters(), "ensemble")
+    for name in ("zero_grad", "step", "state_dict", "load_state_dict"):
+        if isinstance(rule, type) or not callable(getattr(rule, name, None)):
+            raise ValueError(f"rule = {shown(rule)} has no {name}(), but it must be an optimizer or step like one")
+
+
+def _learn(ensemble: Ensemble, rule: Stepper, x: Tensor, y: Tensor, loss: Loss, clip: float | None) -> Tensor:
+    """Take one pass over a task and return the outputs before each step; the host never waits for the device."""
+    outputs = []
+    for inputs, targets in zip(x.unbind(), y.unbind(), strict=True):
+        found = ensemble(inputs)
+        rule.zero_grad(set_to_none=True)
+        member_losses(found, targets, loss).sum().backward()
+        if clip is not None:
+            ensemble.clip_grad_norm(clip)
+        rule.step()
+        outputs.append(found.detach())
+    return torch.stack(outputs)
+
+
+def identify(
+    ensemble: Ensemble, rule: Stepper, stream: Stream, loss: Loss, score: Score, clip: float | None
+) -> dict[str, Any]:
+    """Return what changes the numbers of a run that is about to begin; see ``identity.describe``."""
+    return describe({
+        "network": ensemble, "rule": rule, "stream": stream, "loss": loss, "score": score, "clip": clip,
+    })  # fmt: skip
+
+
+def _restore(
+    path: Path, ensemble: Ensemble, rule: Stepper, stream: Stream, scores: Tensor, identity: dict[str, Any]
+) -> tuple[int, float]:
+    """Load a checkpoint into the run; return the number of tasks it has done and the seconds it took."""
+    content = _content(path)
+    if not (isinstance(content, dict) and {"seeds", "scores", "seconds", "ensemble", "rule"} <= content.keys()):
+        raise CheckpointError(f"checkpoint = {str(path)!r} is no checkpoint of an online run: name another file")
+    done = content["scores"].shape[1]
+    if content["seeds"] != list(stream.seeds) or done > scores.shape[1]:
+        raise CheckpointError(
+            f"checkpoint = {str(path)!r} holds {done} tasks of the seeds {content['seeds']}, but this run has "
+            f"{scores.shape[1]} tasks and the seeds {list(stream.seeds)}: name another file, or delete it"
+        )
+    if "identity" not in content:
+        raise CheckpointError(
+            f"checkpoint = {str(path)!r} was written by a version that did not keep what its run is of, so that it may "
+            "be another one: name another file, or delete it to begin again"
+        )
+    if others := differences(content["identity"], identity):
+        raise CheckpointError(
+            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(others[:6])}. Continue that run with its "
+            "own settings, name another file, or delete this one"
+        )
+    ensemble.load_state_dict(content["ensemble"])
+    rule.load_state_dict(content["rule"])
+    scores[:, :done] = content["scores"]
+    return done, float(content["seconds"])
+
+
+def _content(path: Path) -> Any:
+    """Return what a checkpoint holds or, with a warning, what the one before it holds, if it is damaged."""
+    before = archive.previous(path)
+    try:
+        return archive.load(path)
+    except archive.Damaged as error:
+        damaged = f"checkpoint = {str(path)!r} is damaged or is no checkpoint ({error})"
+        if not before.is_file():
+            raise CheckpointError(f"{damaged}: delete it to begin again") from None
+    try:
+        content = archive.load(before)
+    except archive.Damaged as error:
+        raise CheckpointError(f"{damaged}, and so is {str(before)!r} ({error}): delete them to begin again") from None
+    warnings.warn(f"{damaged}: the run goes on from the one before it, {str(before)!r}", RuntimeWarning, stacklevel=4)
+    return content

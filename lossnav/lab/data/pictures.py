@@ -1,0 +1,169 @@
+"""A data set kept as picture files, ``train|test/<class>/<name>.png``, in a folder or in a tar archive of one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from lossnav._writing import replacing
+from lossnav.lab.data._files import DataCorrupted, DataUnavailable, watched
+from lossnav.lab.data._tar import opened
+from lossnav.lab.data.dataset import Dataset, Provenance, from_pixels
+
+_EXACT, _LOSSY = (".png", ".bmp", ".ppm"), (".jpg", ".jpeg", ".webp")
+_ARCHIVES = ("images.tar.xz", "images.tar.gz", "images.tar")
+_LARGEST = 2**20  # bytes of one picture file
+_UNPACKED, _MEMBERS = 2**30, 200_000  # of an archive: bytes, and entries with folders and what systems add of their own
+_MEMORY = "pictures"  # the decoded arrays are kept under this name and the digest of the files
+
+
+def find_pictures(folder: Path) -> Path | None:
+    """Return the archive of pictures in ``folder``, or ``folder`` itself if it has train/ and test/."""
+    for name in _ARCHIVES:
+        if (folder / name).is_file():
+            return folder / name
+    return folder if (folder / "train").is_dir() and (folder / "test").is_dir() else None
+
+
+def load_pictures(
+    name: str, title: str, source: Path, licence: str, cache: Path, size: tuple[int, int], count: int
+) -> Dataset:
+    """Return the data set of pictures of ``size`` (height, width) in ``count`` classes, labelled by their compression.
+
+    Classes are numbered in alphabetical order. Each split is put into one fixed random order: files come sorted by
+    class, and ``Dataset.head`` should give a sample of all. Decoding 60,000 pictures takes many seconds, so the arrays
+    are kept in ``cache`` under the SHA-256 of the files.
+
+    Raises:
+        DataCorrupted: a file is no picture or has another size, or the number of classes is another one.
+        DataUnavailable: pillow, which decodes, is missing.
+    """
+    files = dict(_read(source))
+    splits = {split: sorted(path for path in files if path.parts[0] == split) for split in ("train", "test")}
+    classes = sorted({path.parts[1] for path in splits["train"]})
+    if not splits["train"] or not splits["test"] or classes != sorted({path.parts[1] for path in splits["test"]}):
+        raise DataCorrupted(f"{source} must have the same classes, each with pictures, in train/ and in test/")
+    if len(classes) != count:
+        raise DataCorrupted(f"{source} has {len(classes)} classes, but {title} has {count}: it is something else")
+    digest = _digest(files)
+    kinds = {path.suffix.lower() for path in files}
+    copy = "JPEG copy" if kinds <= {".jpg", ".jpeg"} else "lossy copy" if kinds & set(_LOSSY) else "picture files"
+    kept = cache / f"{_MEMORY}-{digest[:16]}.npz"
+    arrays = _remembered(kept) or _decode(source, files, splits, size, kept)
+    pixels = [torch.from_numpy(arrays[split]).permute(0, 3, 1, 2) for split in ("train", "test")]
+    labels, orders = [], []
+    for split in ("train", "test"):
+        orders.append(torch.from_numpy(np.random.default_rng(0).permutation(len(splits[split]))))
+        labels.append(torch.tensor([classes.index(path.parts[1]) for path in splits[split]])[orders[-1]])
+    shuffled = (pixels[0][orders[0]], labels[0], pixels[1][orders[1]], labels[1])
+    where = str(source.parent if source.is_file() else source)
+    label = f"{title} ({copy})"
+    provenance = Provenance(label, "local folder", licence, {"all pictures": digest}, where, verified=False)
+    return from_pixels(name, shuffled, scale=255.0, classes=len(classes), provenance=provenance)
+
+
+def _read(source: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield name, as split/class/file, and content of each picture."""
+    if source.is_dir():
+        for split in ("train", "test"):
+            for path in sorted((source / split).glob("*/*")):
+                if path.is_file() and _is_picture(source, name := path.relative_to(source), path.stat().st_size):
+                    yield name, path.read_bytes()
+        return
+    try:
+        with opened(source, piece=_LARGEST, largest=_UNPACKED) as archive:
+            for count, entry in enumerate(archive, start=1):
+                if count > _MEMBERS:
+                    raise EOFError(f"it has more than {_MEMBERS} members")
+                if entry.isreg() and _is_picture(source, name := Path(entry.name), entry.size):
+                    stream = archive.extractfile(entry)
+                    assert stream is not None  # it is a regular file
+                    yield name, stream.read()
+            if source.suffix == ".tar":  # the compressed ones end with a checksum
+                _check_end(archive)
+    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        raise DataCorrupted(f"{source} is truncated or damaged ({error}): replace it") from None
+
+
+def _is_picture(source: Path, name: Path, size: int) -> bool:
+    """Return whether a file is one of the data set's; hidden ones are what some systems add of their own."""
+    if len(name.parts) != 3 or name.parts[0] not in ("train", "test") or name.suffix.lower() not in _EXACT + _LOSSY:
+        return False
+    if any(part.startswith(".") for part in name.parts):
+        return False
+    if size > _LARGEST:
+        raise DataCorrupted(f"{source}: {name} has {size} bytes, but a picture has at most {_LARGEST}")
+    return True
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """Raise unless the archive ends by a block of zeros: ``tarfile`` takes half a header for the end, too."""
+    assert archive.fileobj is not None  # it is open
+    archive.fileobj.seek(archive.offset)
+    if archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise EOFError("it has no end")
+
+
+def _digest(files: dict[Path, bytes]) -> str:
+    """Return one SHA-256 of names and contents, the same for a folder and for its archive."""
+    total = hashlib.sha256()
+    for path in sorted(files):
+        total.update(f"{path.as_posix()}\0{len(files[path])}\0".encode())
+        total.update(files[path])
+    return total.hexdigest()
+
+
+def _decode(
+    source: Path, files: dict[Path, bytes], splits: dict[str, list[Path]], size: tuple[int, int], kept: Path
+) -> dict[str, NDArray[np.uint8]]:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise DataUnavailable(f"{source} holds pictures, and pillow decodes them: pip install pillow") from None
+    arrays: dict[str, NDArray[np.uint8]] = {}
+    bar = tqdm(total=len(files), desc="decoding", unit="picture", disable=not watched())
+    with bar:
+        for split, paths in splits.items():
+            images = []
+            for path in paths:
+                try:
+                    with Image.open(io.BytesIO(files[path])) as picture:
+                        if (found := (picture.height, picture.width)) == size:  # said by the header, before decoding
+                            images.append(np.asarray(picture.convert("RGB")))
+                except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+                    raise DataCorrupted(f"{source}: {path} is no picture ({error}): replace it") from None
+                if found != size:
+                    what = f"has {found[0]} × {found[1]} pixels, but {size[0]} × {size[1]} are wanted"
+                    raise DataCorrupted(f"{source}: {path} {what}")
+                bar.update()
+            arrays[split] = np.stack(images)
+    _remember(kept, arrays)
+    return arrays
+
+
+def _remember(kept: Path, arrays: dict[str, NDArray[np.uint8]]) -> None:
+    """Keep the decoded arrays, if the cache can be written; whole or not at all."""
+    try:
+        with replacing(kept) as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+    except OSError:
+        return  # a read-only or full disk costs the time of decoding, nothing else
+
+
+def _remembered(kept: Path) -> dict[str, NDArray[np.uint8]] | None:
+    """Return what was decoded before; a damaged file (the format has checksums) is decoded again."""
+    try:
+        with np.load(kept, allow_pickle=False) as file:
+            return {split: file[split] for split in ("train", "test")}
+    except Exception:
+        return None

@@ -1,0 +1,80 @@
+"""The two networks of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from torch import nn
+
+from lossnav._checks import counts, sequence
+from lossnav.lab.models.weights import seeded
+
+
+def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10, *, seed: int) -> nn.Sequential:
+    """Return a multilayer perceptron with ReLU, by default the paper's 784-512-256-10 for MNIST.
+
+    Args:
+        inputs: number of input values; images are flattened.
+        hidden: widths of the hidden layers.
+        outputs: number of classes.
+        seed: of the initial weights. torch's global generator is neither read nor moved.
+
+    Returns:
+        A module from (B, …) with ``inputs`` values each to logits (B, outputs), on the CPU in float32.
+
+    Raises:
+        ValueError: a width is no whole number >= 1, or ``hidden`` is no list; names it.
+
+    References:
+        Vastola, Gershman, Rajan (2025), App. B.
+    """
+    counts(inputs=inputs, outputs=outputs)
+    sequence("hidden", hidden, "widths, such as [512, 256]")
+    counts(**{f"hidden[{k}]": width for k, width in enumerate(hidden)})
+    widths = [inputs, *hidden, outputs]
+
+    def build() -> nn.Sequential:
+        layers: list[nn.Module] = [nn.Flatten()]
+        for before, after in pairwise(widths):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+        return nn.Sequential(*layers[:-1])
+
+    return seeded(build, seed)
+
+
+def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> nn.Sequential:
+    """Return the paper's small convolutional network for CIFAR-10.
+
+    Four 3×3 convolutions with ReLU (64, 64, pool, 128, 128, pool), one hidden layer of 256, logits.
+
+    Args:
+        channels: of the images, (B, channels, size, size).
+        size: side of the images in pixels, a multiple of 4.
+        outputs: number of classes.
+        seed: of the initial weights. torch's global generator is neither read nor moved.
+
+    Returns:
+        A module from images to logits (B, outputs), on the CPU in float32.
+
+    Raises:
+        ValueError: a number is not allowed; names it.
+
+    References:
+        Vastola, Gershman, Rajan (2025), App. B.
+    """
+    counts(channels=channels, size=size, outputs=outputs)
+    if size % 4:
+        raise ValueError(f"size = {size}, but it must be a positive multiple of 4 (two poolings halve it)")
+
+    def build() -> nn.Sequential:
+        layers: list[nn.Module] = []
+        before = channels
+        for width in (64, 128):
+            layers += [nn.Conv2d(before, width, 3, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(width, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+            before = width
+        layers += [nn.Flatten(), nn.Linear(128 * (size // 4) ** 2, 256), nn.ReLU(), nn.Linear(256, outputs)]
+        return nn.Sequential(*layers)
+
+    return seeded(build, seed)

@@ -1,0 +1,211 @@
+"""Recorded runs: one small JSON file with the numbers and all that is needed to make them again."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lossnav import __version__
+from lossnav._checks import finite, instance, sequence, shown, whole
+from lossnav._checks import path as check_path
+from lossnav._writing import replacing
+
+_FORMAT = 1
+_SCRIPTS_MOVED = ("python book/results/", "python studies/")  # with 0.2; the command must still run
+_PACKAGES = ("torch", "numpy")
+
+
+@dataclass(frozen=True)
+class Record:
+    """An experiment that has been run.
+
+    Attributes:
+        command: what to type to run it again, from the root of the repository.
+        config: every setting of the experiment.
+        seeds: the seeds of its runs.
+        data: provenance of the data (``Provenance.record()``).
+        results: the numbers.
+        duration: wall time of the experiment in seconds.
+        device: what it ran on.
+        revision: git revision of the code, with "+changes" if the package differed from it.
+        versions: of Python and the packages that matter.
+    """
+
+    command: str
+    config: dict[str, Any]
+    seeds: list[int]
+    data: dict[str, Any]
+    results: Any
+    duration: float
+    device: str
+    revision: str
+    versions: dict[str, str]
+
+    def __str__(self) -> str:
+        """Return the provenance, one fact a line, as a figure's reader needs it."""
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return (
+            f"recorded run   {self.command}\n"
+            f"data           {self.data['label']}\n"
+            f"seeds          {', '.join(map(str, self.seeds))}\n"
+            f"device         {self.device}, {self.duration:.0f} s\n"
+            f"code           {self.revision[:12]}{'+changes' if self.revision.endswith('+changes') else ''}; {versions}"
+        )
+
+
+def new(
+    *,
+    command: str,
+    config: dict[str, Any],
+    seeds: list[int],
+    data: dict[str, Any],
+    results: Any,
+    duration: float,
+    device: str,
+) -> Record:
+    """Return a record of an experiment that has just run, with the revision and the versions it ran with."""
+    for name, text in (("command", command), ("device", device)):
+        if not instance(name, text, str, "a string"):
+            raise ValueError(f"{name} = '', but it must say something")
+    for name, entries in (("config", config), ("data", data)):
+        instance(name, entries, dict, "a dictionary")
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
+        whole(f"seeds[{index}]", seed, low=-(2**63))
+    finite("duration", duration, low=0.0)
+    return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
+
+
+def save(path: str | os.PathLike[str], record: Record) -> None:
+    """Write a record, whole or not at all.
+
+    Raises:
+        ValueError: a number is NaN or infinite, which JSON cannot hold.
+    """
+    check_path("path", path)
+    instance("record", record, Record, "a records.Record")
+    target = Path(path)
+    text = json.dumps({"format": _FORMAT, **asdict(record)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    with replacing(target) as stream:
+        stream.write(text.encode())
+
+
+def load(path: str | os.PathLike[str]) -> Record:
+    """Read a record.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: the file is not a record, or was written in a format that this version does not know; names the
+            file and the entry.
+    """
+    check_path("path", path)
+    try:
+        content = json.loads(
+            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, parse_float=_number,
+            object_pairs_hook=_object,
+        )  # fmt: skip
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds a {type(content).__name__} and no object")
+        found = content.pop("format", None)
+        if type(found) is not int or found != _FORMAT:
+            raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
+        names = {entry.name for entry in fields(Record)}
+        if wrong := sorted(names ^ content.keys()):
+            raise ValueError(f"it has no {wrong[0]}" if wrong[0] in names else f"its {shown(wrong[0])} is unknown")
+        record = Record(**content)
+        _check_kinds(record)
+        return replace(record, command=record.command.replace(*_SCRIPTS_MOVED))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a record that can be read: {error}; run its command again") from None
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"it has {word}, which is no number of JSON")
+
+
+def _number(digits: str) -> float:
+    """Return a float; what is too large for one would become infinite."""
+    if not math.isfinite(value := float(digits)):
+        raise ValueError(f"it has {shown(digits)}, which is too large for a number")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a dictionary, of names that differ: else the last of two values would be taken."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has {shown(next(name for name in names if names.count(name) > 1))} twice in one object")
+    return found
+
+
+def _check_kinds(record: Record) -> None:
+    """Raise unless each entry is of the kind that the class says; true and false are no numbers."""
+    for name in ("command", "device", "revision"):
+        _check_kind(name, getattr(record, name), str, "a string")
+    for name in ("config", "data", "versions"):
+        _check_kind(name, getattr(record, name), dict, "an object")
+    _check_kind("seeds", record.seeds, list, "a list")
+    for place, seed in enumerate(record.seeds):
+        _check_kind(f"seeds[{place}]", seed, int, "a whole number")
+    for name, number in record.versions.items():
+        _check_kind(f"versions.{name}", number, str, "a string")
+    if type(record.duration) not in (int, float) or record.duration < 0:
+        raise ValueError(f"its duration is {shown(record.duration)}, but it must be a number >= 0")
+    if "label" not in record.data:
+        raise ValueError("its data have no label")
+    _check_kind("data.label", record.data["label"], str, "a string")
+    _check_kind("data.licence", record.data.get("licence", ""), str, "a string")
+    digests = record.data.get("sha256", {})
+    _check_kind("data.sha256", digests, dict, "an object")
+    for name, digest in digests.items():
+        _check_kind(f"data.sha256.{name}", digest, str, "a string")
+
+
+def _check_kind(name: str, value: Any, kind: type, words: str) -> None:
+    if type(value) is not kind:
+        raise ValueError(f"its {name} is {shown(value)}, but it must be {words}")
+
+
+def revision() -> str:
+    """Return the git revision of the package's checkout, "+changes" if tracked code differs; else "unknown"."""
+    package = Path(__file__).resolve().parents[1]
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=package, capture_output=True, text=True, check=True, timeout=30)
+        return done.stdout.strip()
+
+    try:
+        if not git("ls-files", "--", "lab/records.py"):  # an installed copy inside somebody else's repository
+            return "unknown"
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "-uno", "--", ".") else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of those whose numerics matter."""
+    found = {"python": platform.python_version(), "lossnav": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str:
+    """Return the name of this machine's processor and its number of cores, e.g. "AMD EPYC, 2 cores"."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores"

@@ -1,0 +1,248 @@
+"""The process that drives a sweep: it hands out jobs, keeps each result as it comes, and survives its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from lossnav._checks import counts, flag, instance, path, sequence
+from lossnav.lab import records
+from lossnav.lab.experiment import Experiment
+from lossnav.lab.sweep import groups
+from lossnav.lab.sweep.results import Finished, complete
+from lossnav.lab.sweep.worker import How, Job, Outcome, begin, beginning, work
+
+CONNECT = 10.0  # seconds in which a scheduler must answer
+
+
+def run(
+    wanted: Sequence[Experiment],
+    folder: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    threads: int = 1,
+    cluster: str | None = None,
+    root: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    attempts: int = 3,
+    checkpoints: str | os.PathLike[str] | None = None,
+    together: int | str = 1,
+) -> Iterator[Finished]:
+    """Run experiments and yield each as it finishes; what ``folder`` has a record of is not run again.
+
+    A run is kept as ``folder/<key>.json`` the moment it ends, whole or not at all, so a sweep that was interrupted, in
+    whatever way, is continued by calling this again. Runs of a worker that died are run again, and one that raises does
+    not stop the others.
+
+    Args:
+        wanted: the experiments; equal ones are run once.
+        folder: of the records.
+        workers: processes on this machine; by default one a core, or one alone if there is a GPU. One alone is the
+            calling process itself.
+        threads: cores a process uses.
+        cluster: address of a Dask scheduler (``tcp://host:port``) whose workers run the experiments instead; they need
+            this package, and find data by their own ``root`` and environment.
+        root, download: where the data are, as in ``data.load``.
+        attempts: give up when workers have died so many times in a row without a run being finished.
+        checkpoints: folder that keeps the state of each run at the end of each epoch (on a cluster, one that all
+            workers see). A run that was cut off goes on from there, and so does an experiment that differs from one
+            that was run by nothing but more epochs.
+        together: train up to so many experiments that differ by their seeds alone as one ensemble, in one worker
+            (``experiment.run_together``). Each seed has its own record, whose settings say how many were ``together``.
+            Their losses are those of runs alone up to rounding, 1e-5 or less until a run becomes chaotic. "auto": up to
+            16 where that is possible and pays (small perceptrons), as far as all workers still have something to do. 1:
+            each alone; then the same machine gives the same numbers again, however many workers there are.
+
+    Raises:
+        ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs; or seeds cannot be trained
+            ``together``, which names the setting.
+        RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
+            record cannot be written.
+    """
+    for index, experiment in enumerate(sequence("wanted", wanted, "experiments")):
+        instance(f"wanted[{index}]", experiment, Experiment, "an Experiment")
+    for name, place in (("folder", folder), ("root", root), ("checkpoints", checkpoints)):
+        if place is not None or name == "folder":
+            path(name, place)
+    if cluster is not None:
+        instance("cluster", cluster, str, "the address of a Dask scheduler")
+    flag("download", download)
+    counts(threads=threads, attempts=attempts)
+    if workers is not None:
+        counts(workers=workers)
+    groups.check(together, wanted, checkpoints)
+    if checkpoints is not None:
+        _check_beginnings(wanted)
+    how = How(
+        None if root is None else os.fspath(root), download, threads,
+        None if checkpoints is None else Path(checkpoints).resolve(),
+    )  # fmt: skip
+    return _run(wanted, Path(folder), workers, cluster, attempts, together, how)
+
+
+def _check_beginnings(wanted: Sequence[Experiment]) -> None:
+    lengths: dict[str, int] = {}
+    for experiment in wanted:
+        other = lengths.setdefault(beginning(experiment), experiment.epochs)
+        if other != experiment.epochs:
+            raise ValueError(
+                f"epochs = {other} and {experiment.epochs} of the same experiment would share one checkpoint: run the "
+                "shorter ones first, and then the longer ones, which go on from there"
+            )
+
+
+def _run(
+    wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int,
+    together: int | str, how: How,
+) -> Iterator[Finished]:  # fmt: skip
+    with ExitStack() as held:
+        for place in filter(None, (folder, how.checkpoints)):
+            held.enter_context(_alone(place))
+        pending: dict[str, Experiment] = {}
+        for experiment in {e.key(): e for e in wanted}.values():
+            record = _recorded(folder, experiment)
+            if record is None:
+                pending[experiment.key()] = experiment
+            else:
+                yield Finished(experiment, record, before=True)
+        if not pending:
+            return
+        client = held.enter_context(_client(cluster))
+        count = _workers(workers) if client is None else sum(client.nthreads().values())
+        if client is None and count > 1:
+            held.callback(_dismiss)
+        jobs = groups.jobs(pending.values(), together, how.checkpoints, count)
+        for outcome in _survive(jobs, count, cluster, attempts, how):
+            error = outcome.error or _keep(folder, outcome)
+            yield Finished(pending[outcome.key], None if error else outcome.record, error)
+
+
+def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
+    """Return the record of an experiment; one that cannot be read, or tells of another experiment, does not count."""
+    try:
+        record = records.load(folder / f"{experiment.key()}.json")
+        return record if complete(record) and Experiment.of(record.config) == experiment else None
+    except (OSError, ValueError, RecursionError):  # the last of a file of nothing but brackets
+        return None
+
+
+def _keep(folder: Path, outcome: Outcome) -> str:
+    """Write a record; return why that is impossible, or "". What no record can be written for stops the sweep."""
+    assert outcome.record is not None
+    try:
+        records.save(folder / f"{outcome.key}.json", outcome.record)
+        return ""
+    except ValueError as error:
+        return f"the record cannot be written: {error}"
+    except OSError as error:
+        raise RuntimeError(
+            f"records cannot be written to {folder}: {error}. What was written is kept: the same sweep goes on from "
+            "there"
+        ) from None
+
+
+def _survive(
+    jobs: Sequence[Job], workers: int, cluster: str | None, attempts: int, how: How
+) -> Iterator[Outcome]:
+    """Run the jobs, and once more those that the workers that died have left."""
+    import joblib
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    left = {job[0].key(): job for job in jobs}
+    deaths = 0
+    while left:
+        local = {"backend": "loky", "initializer": begin, "initargs": (os.getpid(),)}
+        with joblib.parallel_config(**(local if cluster is None else {"backend": "dask"})):
+            parallel = joblib.Parallel(
+                n_jobs=workers if cluster is None else -1, batch_size=1, pre_dispatch="all",
+                return_as="generator_unordered",
+            )  # fmt: skip
+        calls = (joblib.delayed(work)(job, how) for job in list(left.values()))
+        try:
+            with _deaf():
+                results = parallel(calls)  # starts the workers
+            for outcomes in results:
+                del left[outcomes[0].key]
+                deaths = 0
+                yield from outcomes
+        except Exception as error:
+            if not (isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"):
+                raise
+            deaths += 1
+            if deaths == attempts:
+                raise RuntimeError(
+                    f"workers died {attempts} times in a row ({type(error).__name__}), and "
+                    f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
+                    "at a time. What is finished is kept"
+                ) from None
+
+
+def _dismiss() -> None:
+    """End the worker processes of this machine by force, however the sweep ended.
+
+    Workers that wait for more could be asked to leave; but one that was killed while it waited has taken the queue's
+    lock with it, and the others would never hear. ``reuse`` returns the executor that has the workers: without it loky
+    asks them to leave, and makes another one.
+    """
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(kill_workers=True, reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment. Processes and threads that are started meanwhile never hear it.
+
+    A terminal sends it to the workers, too. They would answer with a traceback each; the driver ends them anyway.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _workers(workers: int | None) -> int:
+    from lossnav.lab.training import cores, pick_device
+
+    return workers or (cores() if pick_device().type == "cpu" else 1)
+
+
+@contextmanager
+def _client(cluster: str | None) -> Iterator[Any]:
+    """Connect to the Dask cluster for the time of a sweep; yield None without one."""
+    if cluster is None:
+        yield None
+        return
+    from distributed import Client
+
+    try:
+        client = Client(cluster, timeout=CONNECT, set_as_default=True)
+    except (OSError, ValueError) as error:
+        raise RuntimeError(f"cluster = {cluster!r} cannot be reached: {error or type(error).__name__}") from None
+    with client:
+        yield client
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Make the folder and hold its lock, which the system releases even if this process is killed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # Windows: two sweeps in one folder would only do the same work twice
+        yield
+        return
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RuntimeError(f"another sweep is writing to {folder}; wait for it, or name another folder") from None
+        yield

@@ -1,0 +1,82 @@
+"""Which experiments: combinations of values, times seeds, from arguments or from a file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lossnav._checks import instance, sequence, shown, whole
+from lossnav._checks import path as check_path
+from lossnav.lab.experiment import Experiment
+
+_NESTED = {"option": "options", "model_option": "model_options"}
+
+
+def grid(
+    axes: Mapping[str, Sequence[Any]], seeds: Sequence[int] = (0,), base: Mapping[str, Any] | None = None
+) -> list[Experiment]:
+    """Return the experiments of all combinations of values and seeds.
+
+    Args:
+        axes: setting → values; ``option.NAME`` and ``model_option.NAME`` are arguments of the optimizer and the model.
+        seeds: each combination is run with all of them.
+        base: settings that all share.
+
+    Raises:
+        ValueError: a setting is unknown, or a value is not allowed.
+
+    Example:
+        >>> runs = grid({"optimizer": ["sgd", "adam"], "lr": [0.01, 0.1]}, seeds=range(3))
+        >>> len(runs), runs[0].lr, runs[-1].optimizer
+        (12, 0.01, 'adam')
+    """
+    for name, values in instance("axes", axes, Mapping, "a mapping from settings to lists of values").items():
+        instance("a name in axes", name, str, "a string")
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or not values:
+            raise ValueError(f"axes[{name!r}] = {shown(values)}, but it must be a list of values")
+    if base is not None:
+        instance("base", base, Mapping, "a mapping from settings to values")
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
+        whole(f"seeds[{index}]", seed, low=0)
+    if not len(seeds):
+        raise ValueError("seeds is empty, but a sweep needs at least one seed")
+    found = []
+    for values in itertools.product(*axes.values()):
+        for seed in seeds:
+            found.append(_combined(base or {}, dict(zip(axes, values, strict=True)), seed))
+    return found
+
+
+def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> Experiment:
+    settings = {**base, "seed": seed}
+    for name, value in point.items():
+        outer, dot, inner = name.partition(".")
+        if dot and outer in _NESTED:
+            settings[_NESTED[outer]] = {**settings.get(_NESTED[outer], {}), inner: value}
+        else:
+            settings[name] = value
+    return Experiment.of(settings)
+
+
+def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
+    """Return the experiments of a TOML file: shared settings, ``seeds``, and one or more tables ``[[grid]]`` of lists.
+
+    Raises:
+        ValueError: the file is not TOML, or a setting is not allowed.
+    """
+    check_path("path", path)
+    with Path(path).open("rb") as stream:
+        try:
+            content = tomllib.load(stream)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not TOML: {error}") from None
+    grids, seeds = content.pop("grid", [{}]), content.pop("seeds", [0])
+    if not isinstance(grids, list) or not all(isinstance(entry, dict) for entry in grids):
+        raise ValueError(f"{path}: grids are tables, written as [[grid]]")
+    if not isinstance(seeds, list):
+        raise ValueError(f"{path}: seeds = {shown(seeds)}, but it must be a list")
+    return [found for axes in grids for found in grid(axes, seeds, content)]

@@ -1,0 +1,91 @@
+"""What a worker does: one experiment, or several seeds of one together."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lossnav.lab import experiment as experiments
+from lossnav.lab import records
+from lossnav.lab.experiment import Experiment
+
+Job = tuple[Experiment, ...]  # one experiment, or several that differ by their seeds and are trained together
+
+
+@dataclass(frozen=True)
+class How:
+    """What every worker is told beside its job."""
+
+    root: str | None
+    download: bool
+    threads: int
+    checkpoints: Path | None
+
+
+class Outcome(NamedTuple):
+    """What a worker has made of an experiment: a record, or why there is none."""
+
+    key: str
+    record: records.Record | None
+    error: str = ""
+
+
+def work(job: Job, how: How) -> list[Outcome]:
+    """Run a job in a worker; an error comes back as text, since not every exception can travel."""
+    import torch
+
+    before = torch.get_num_threads()  # a lone worker is the calling process itself
+    torch.set_num_threads(how.threads)
+    try:
+        return [Outcome(key, record) for key, record in zip(_keys(job), _run(job, how), strict=True)]
+    except Exception as error:
+        return [Outcome(key, None, f"{type(error).__name__}: {error}") for key in _keys(job)]
+    finally:
+        torch.set_num_threads(before)
+
+
+def beginning(experiment: Experiment) -> str:
+    """Return what names the state of a run: the same for all experiments that begin with the same epoch."""
+    return replace(experiment, epochs=1).key()
+
+
+def _keys(job: Job) -> list[str]:
+    return [experiment.key() for experiment in job]
+
+
+def _run(job: Job, how: How) -> Sequence[records.Record]:
+    dataset = _dataset(job[0].data, how.root, how.download)
+    if len(job) > 1:
+        return experiments.run_together(job, dataset=dataset)
+    if how.checkpoints is None:
+        return [experiments.run(job[0], dataset=dataset)]
+    checkpoint = how.checkpoints / f"{beginning(job[0])}.pt"
+    return [experiments.run(job[0], dataset=dataset, checkpoint=checkpoint, resume=True)]
+
+
+def begin(driver: int) -> None:
+    """Prepare a worker process of this machine: it ends soon after its driver, for nobody would take its results.
+
+    The driver is watched from the beginning, and not from the first job on, which may never come.
+    """
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@functools.lru_cache(maxsize=1)
+def _dataset(name: str, root: str | None, download: bool) -> Any:
+    """Load a data set once a worker."""
+    from lossnav.lab import data
+
+    return data.load(name, None if name == "digits" else root, download)  # one root serves all data of a sweep

@@ -1,0 +1,349 @@
+"""The loop: data on the device, explicit seeds, a clean stop when a run diverges, and a state that can be resumed."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from tqdm import tqdm
+
+from lossnav._checks import flag, function, instance, one_of, path, positive, whole
+from lossnav._tensors import module
+from lossnav._tensors import optimizer as check_optimizer
+from lossnav._writing import check_place
+from lossnav.lab.data import Augmentation, Dataset
+from lossnav.lab.data.augment import check_augmentation
+from lossnav.lab.training import checkpoint as checkpoints
+from lossnav.lab.training.arithmetic import FORMATS, PRECISIONS, choose
+from lossnav.lab.training.devices import pick_device
+from lossnav.lab.training.history import Diverged, History
+from lossnav.lab.training.memory import keep_freed_memory
+from lossnav.lab.training.steps import Loss, Step, evaluate_as_trained, observes
+from lossnav.lab.training.team import Team, team
+
+_CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
+
+
+def train(
+    model: nn.Module,
+    dataset: Dataset,
+    optimizer: torch.optim.Optimizer,
+    *,
+    epochs: int,
+    batch_size: int = 128,
+    seed: int,
+    clip: float | None = 5.0,
+    device: Any = "auto",
+    progress: bool = True,
+    loss: Loss = cross_entropy,
+    augment: Augmentation | None = None,
+    precision: str = "auto",
+    memory_format: str = "auto",
+    compile: bool = False,
+    cuda_graphs: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    resume: bool = False,
+    distributed: bool = False,
+) -> History:
+    """Train ``model`` in place and return what happened.
+
+    Each epoch visits the training images once, in an order drawn on the device from ``seed``, in batches (the last one
+    may be smaller). Losses stay on the device; the host looks at them every 100 steps, and stops the run if one is not
+    finite.
+
+    Args:
+        model: gives logits (B, classes); moved to ``device``.
+        dataset: moved to ``device`` as uint8; normalised batch by batch.
+        optimizer: of the model's parameters.
+        epochs: number of passes, >= 1.
+        batch_size: examples a step.
+        seed: of the order of the examples. The initial weights have their own (see ``models``).
+        clip: the gradient is scaled down to this 2-norm if it is longer; None for no clipping.
+        device: "auto" (CUDA, else Apple's MPS, else CPU) or anything ``torch.device`` takes.
+        progress: show a bar on the terminal.
+        loss: mean loss of logits and labels, a scalar.
+        augment: changes the training images at random, e.g. ``data.CropFlip()``; drawn from ``seed``, too.
+        precision: "float32"; "bfloat16" (products only; weights and steps stay in float32); "tf32" (CUDA); "auto" takes
+            bfloat16 for a model with convolutions where the hardware multiplies it directly, and float32 elsewhere.
+        memory_format: "contiguous", "channels_last", or "auto": channels_last for a model with convolutions.
+        compile: send forward and backward pass through ``torch.compile``.
+        cuda_graphs: compile, and replay the passes as CUDA graphs.
+        checkpoint: file that keeps the state of the run, written at the end of each epoch. The one before it stays
+            beside it as ``<name>.previous``; should the newest be damaged, the run goes on from there with a warning.
+        checkpoint_every: write it also every so many steps of an epoch.
+        resume: continue from ``checkpoint`` if it is there (else begin); on a CPU the curve is, bit for bit, that of a
+            run without interruption. ``epochs`` may be larger than before.
+        distributed: share each batch between the processes of ``process_group``; ``batch_size`` is that of all.
+
+    Returns:
+        The history of the run. Its ``settings`` tell what "auto" chose, and why.
+
+    Raises:
+        ValueError: an argument is out of range, or the rule looks at the curvature of a compiled model.
+        Diverged: a loss or weight is not finite; carries the history, and the model holds its last good weights.
+        OSError: no checkpoint can be written; said before the first step, if it can be known then.
+        ValueError: naming the argument; also if the optimizer holds no parameter of the model.
+        CheckpointError: ``checkpoint`` exists and is not to be resumed, is damaged, or belongs to another run. The file
+            is left as it is.
+
+    Example:
+        >>> from lossnav import data, models, optim
+        >>> digits = data.load("digits")
+        >>> model = models.mlp(digits.inputs, (32,), seed=0)
+        >>> rule = optim.Ballistic(model.parameters(), lr=5e-3)
+        >>> train(model, digits, rule, epochs=5, seed=0, progress=False).test_accuracy[-1] > 0.9
+        True
+    """
+    module("model", model)
+    instance("dataset", dataset, Dataset, "a data.Dataset")
+    check_optimizer("optimizer", optimizer, model.parameters(), "model")
+    epochs, batch_size = whole("epochs", epochs, low=1), whole("batch_size", batch_size, low=1)
+    seed = whole("seed", seed, low=-(2**63), high=2**63 - 1)
+    clip = None if clip is None else positive("clip", clip)
+    if checkpoint_every is not None:
+        checkpoint_every = whole("checkpoint_every", checkpoint_every, low=1)
+    if checkpoint is not None:
+        path("checkpoint", checkpoint)
+    function("loss", loss)
+    check_augmentation("augment", augment)
+    flags = {"progress": progress, "compile": compile, "cuda_graphs": cuda_graphs, "resume": resume}
+    for name, value in {**flags, "distributed": distributed}.items():
+        flag(name, value)
+    one_of("precision", precision, PRECISIONS)
+    one_of("memory_format", memory_format, FORMATS)
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if not len(split):
+            raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
+    if observes(optimizer) and (compile or cuda_graphs):
+        raise ValueError(
+            "compile = True, but it must be False for a rule with curvature = 'hutchinson': the compiled backward pass "
+            "cannot be differentiated"
+        )
+    group = team(distributed)
+    place = pick_device(device)
+    model.to(place)
+    arithmetic = choose(model, place, precision, memory_format, compile, cuda_graphs)
+    arithmetic.prepare(model)
+    if place.type == "cpu" and arithmetic.memory_format == "channels_last":
+        keep_freed_memory()
+    history = History(settings={
+        "epochs": epochs, "batch_size": batch_size, "seed": seed, "clip": clip, "device": place.type,
+        "data": dataset.provenance.label, "optimizer": type(optimizer).__name__,
+        "augment": None if augment is None else repr(augment), "processes": group.size, **arithmetic.settings(),
+    })  # fmt: skip
+    run = _Run(
+        model, dataset.to(place), batch_size, augment, history, group,
+        Step(arithmetic.compiled(group.wrapped(model)), optimizer, loss, clip, arithmetic, group),
+        torch.Generator(place).manual_seed(seed), None if checkpoint is None else Path(checkpoint), checkpoint_every,
+    )  # fmt: skip
+    run.open_checkpoint(resume)
+    if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
+        check_place(run.checkpoint)
+    hidden = not progress or group.rank > 0 or sys.stderr is None
+    with arithmetic.products(place), tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
+        run.bar.update(len(history.step_loss))
+        while len(history.seconds) < epochs:
+            run.epoch()
+    return history
+
+
+@dataclass(frozen=True)
+class _Good:
+    """The last state in which losses and weights were finite, and the steps that had led there."""
+
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    step: int
+
+
+@dataclass
+class _Begun:
+    """An epoch that a checkpoint holds half of."""
+
+    losses: Tensor
+    seconds: float
+
+
+@dataclass
+class _Run:
+    """The moving parts of a run: everything that the loop reads or changes between two steps."""
+
+    model: nn.Module
+    dataset: Dataset
+    batch_size: int
+    augment: Augmentation | None
+    history: History
+    team: Team
+    step: Step
+    generator: torch.Generator
+    checkpoint: Path | None
+    checkpoint_every: int | None
+    begun: _Begun | None = None
+    bar: tqdm = field(default_factory=lambda: tqdm(disable=True))
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of an epoch."""
+        return -(-len(self.dataset.train) // self.batch_size)
+
+    def epoch(self) -> None:
+        """Take one pass over the training split, or the rest of one, evaluate, and add both to the history."""
+        begun, self.begun = self.begun or _Begun(torch.zeros(0), 0.0), None
+        start = time.perf_counter() - begun.seconds
+        at_start = self.generator.get_state()
+        losses, good = self._pass(begun, at_start, start)
+        sizes = torch.full((self.steps,), self.batch_size, dtype=torch.float64)
+        sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
+        test_loss, accuracy = evaluate_as_trained(
+            self.model, self.dataset.test, self.step.loss, self.step.arithmetic, self.team
+        )
+        if not math.isfinite(test_loss):
+            self._stop(good, len(self.history.step_loss), f"the test loss is {test_loss}")
+        self.history.train_loss.append(float(losses.cpu().double() @ sizes / sizes.sum()))
+        self.history.test_loss.append(test_loss)
+        self.history.test_accuracy.append(accuracy)
+        self.bar.set_postfix(train_loss=f"{self.history.train_loss[-1]:.4f}", test_accuracy=f"{accuracy:.4f}")
+        self.history.seconds.append(time.perf_counter() - start)
+        if self.checkpoint is not None:
+            self._save(self.generator.get_state(), _Begun(torch.zeros(0), 0.0))
+
+    def _pass(self, begun: _Begun, at_start: Tensor, start: float) -> tuple[Tensor, _Good]:
+        """Take the steps of an epoch that ``begun`` lacks; return the losses of all, and a good state on the way."""
+        split, place = self.dataset.train, self.dataset.device
+        batches = torch.randperm(len(split), generator=self.generator, device=place).split(self.batch_size)
+        choices = None if self.augment is None else self.augment.draw(len(split), self.generator)
+        losses = torch.zeros(len(batches), device=place)
+        done = checked = len(begun.losses)
+        losses[:done] = begun.losses
+        self.model.train()
+        good = self._snapshot()
+        for n, index in enumerate(batches[done:], start=done + 1):
+            rows = None if choices is None else choices[(n - 1) * self.batch_size :][: len(index)]
+            losses[n - 1] = self._step(index, rows)
+            saves = self.checkpoint_every is not None and n % self.checkpoint_every == 0 and n < len(batches)
+            if saves or n % _CHECK_EVERY == 0 or n == len(batches):
+                self._check(self.team.sum(losses[checked:n]), good)
+                checked = n
+                if n < len(batches):
+                    good = self._snapshot()
+            if saves and self.checkpoint is not None:
+                self._save(at_start, _Begun(losses[:n].cpu(), time.perf_counter() - start))
+        return losses, good
+
+    def _step(self, index: Tensor, rows: Tensor | None) -> Tensor:
+        """Take a step on this process's part of a batch."""
+        part, share = self.team.part(len(index)), 1.0
+        if self.team.size > 1:
+            share = (part.stop - part.start) / len(index)
+            if part.start == part.stop:  # fewer examples than processes: this one takes part with weight zero
+                part = slice(0, 1)
+        if self.augment is None or rows is None:
+            return self.step(*self.dataset.train.batch(index[part]), share)
+        augment, chosen = self.augment, rows[part]
+        return self.step(*self.dataset.train.batch(index[part], lambda pixels: augment(pixels, chosen)), share)
+
+    def _check(self, losses: Tensor, good: _Good) -> None:
+        """Look at the losses since the last check: the only moment at which the host waits for the device."""
+        largest = torch.stack([p.detach().abs().amax() for p in self.step.parameters() if p.numel()])
+        seen = losses.cpu()
+        steps = self.history.step_loss
+        finite_losses = int(torch.isfinite(seen).long().cumprod(0).sum())
+        steps.extend(seen[: finite_losses + 1].tolist())
+        self.bar.update(len(seen))
+        if finite_losses == len(seen) and bool(torch.isfinite(largest).all()):
+            return
+        step = len(steps) - (finite_losses < len(seen))
+        self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(seen) else "a weight is not finite")
+
+    def _stop(self, good: _Good, step: int, what: str) -> NoReturn:
+        """Go back to the last good state, and end the run."""
+        optimizer = self.step.optimizer
+        self.model.load_state_dict(good.model)
+        optimizer.load_state_dict(good.optimizer)
+        rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
+        raise Diverged(
+            f"{type(optimizer).__name__} with lr = {rates} diverged: after step {step} {what}. The model and the "
+            f"optimizer are back at step {good.step}. A smaller learning rate or a smaller clip may help",
+            self.history, step, good.step,
+        )  # fmt: skip
+
+    def _snapshot(self) -> _Good:
+        model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
+        return _Good(copy.deepcopy(model), copy.deepcopy(optimizer), len(self.history.step_loss))
+
+    def open_checkpoint(self, resume: bool) -> None:
+        """Continue from the checkpoint, if there is one and ``resume`` says so."""
+        if self.checkpoint is None:
+            if resume:
+                raise ValueError("resume = True, but there is no checkpoint: name its file by checkpoint=")
+            return
+        there = checkpoints.is_there(self.checkpoint)
+        seen = self.team.gather(torch.tensor(there, dtype=torch.uint8), self.dataset.device)
+        if not there and not seen.any():
+            return
+        if not seen.all():
+            raise checkpoints.CheckpointError(
+                f"checkpoint = {str(self.checkpoint)!r} is seen by {int(seen.sum())} of {len(seen)} processes: name a "
+                "file in a folder that they share"
+            )
+        if not resume:
+            raise checkpoints.CheckpointError(
+                f"checkpoint = {str(self.checkpoint)!r} exists: resume=True continues its run; delete it to begin again"
+            )
+        found, content = checkpoints.newest(self.checkpoint)
+        model, optimizer = self.model, self.step.optimizer
+        now = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        checkpoints.check_same_run(found, content, self.history.settings, self._data(), now)
+        model.load_state_dict(content["model"])
+        optimizer.load_state_dict(content["optimizer"])
+        for key, values in content["history"].items():
+            if key != "settings":
+                getattr(self.history, key)[:] = values
+        self.begun = _Begun(content["losses"], content["seconds"])
+        self.generator.set_state(content["generator"])
+        states = content["global_generator"]  # of each process, or of the only one
+        own = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
+        _set_global_generator(self.dataset.device, own)
+
+    def _save(self, at_start: Tensor, begun: _Begun) -> None:
+        """Write the checkpoint: the generator as it was when the epoch began, and the steps taken since."""
+        states = self.team.gather(_global_generator(self.dataset.device), self.dataset.device)
+        if self.team.rank == 0 and self.checkpoint is not None:
+            model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
+            checkpoints.write(self.checkpoint, {
+                "model": model, "optimizer": optimizer, "history": asdict(self.history), "losses": begun.losses,
+                "seconds": begun.seconds, "generator": at_start,
+                "global_generator": states if len(states) > 1 else states[0], "data": self._data(),
+            })  # fmt: skip
+        self.team.wait()
+
+    def _data(self) -> dict[str, Any]:
+        """Return what tells the data from others of the same label: how many they are, and the digests of the files."""
+        train, test = self.dataset.train, self.dataset.test
+        return {"train": len(train), "test": len(test), "sha256": dict(self.dataset.provenance.sha256)}
+
+
+def _global_generator(place: torch.device) -> Tensor:
+    """Return the state of torch's own generator, which layers such as dropout draw from."""
+    if place.type == "cuda":
+        return torch.cuda.get_rng_state(place)
+    return torch.mps.get_rng_state() if place.type == "mps" else torch.get_rng_state()
+
+
+def _set_global_generator(place: torch.device, state: Tensor) -> None:
+    if place.type == "cuda":
+        torch.cuda.set_rng_state(state, place)
+    elif place.type == "mps":
+        torch.mps.set_rng_state(state)
+    else:
+        torch.set_rng_state(state)

@@ -1,0 +1,122 @@
+"""One step of training, its surroundings, and the evaluation after an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from lossnav._checks import function, instance, whole
+from lossnav.lab.data import Split
+from lossnav.lab.training.arithmetic import Arithmetic
+from lossnav.lab.training.team import Team
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass
+class Step:
+    """Forward pass, backward pass, clipping and update.
+
+    A rule that looks at the curvature of the loss (``observe``) is shown it where it is due, and one that learns from
+    draws of the weights (``sampled``) gets its gradient at a draw.
+
+    Args:
+        model: as it is called: perhaps compiled, perhaps averaging its gradients over processes.
+        optimizer: of its parameters.
+        loss: mean loss of logits and labels.
+        clip: largest 2-norm of the gradient, or None.
+        arithmetic: of the forward pass.
+        team: processes that share each batch.
+    """
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    loss: Loss
+    clip: float | None
+    arithmetic: Arithmetic
+    team: Team
+
+    def __call__(self, x: Tensor, y: Tensor, share: float = 1.0) -> Tensor:
+        """Take a step on this process's images and labels; return their loss.
+
+        ``share`` is this process's part of the batch. Processes average their gradients, but the mean over a batch
+        weighs each by its share: mean over batch = Σ_r share_r · mean_r = (1/size) Σ_r (size · share_r) · mean_r.
+        """
+        if self.arithmetic.cuda_graphs:
+            torch.compiler.cudagraph_mark_step_begin()
+        self.optimizer.zero_grad(set_to_none=True)  # before the activations need memory
+        with self._weights():
+            with self.arithmetic.autocast(x.device):
+                value = self.loss(self.model(self.arithmetic.images(x)), y)
+            weighed = value if self.team.size == 1 else value * (share * self.team.size)
+            if observes(self.optimizer) and self.rule.curvature_due():
+                self.rule.observe(weighed)
+            weighed.backward()
+        if self.clip is not None:
+            nn.utils.clip_grad_norm_(self.parameters(), self.clip)
+        self.optimizer.step()
+        return value.detach() if self.team.size == 1 else value.detach() * share
+
+    @property
+    def rule(self) -> Any:
+        """The optimizer, for what only some have."""
+        return self.optimizer
+
+    def _weights(self) -> AbstractContextManager[None]:
+        """Return the block in which the model has the weights that the gradient is taken at."""
+        sampled = any(group.get("sample") for group in self.optimizer.param_groups)
+        return self.rule.sampled() if sampled and hasattr(self.optimizer, "sampled") else nullcontext()
+
+    def parameters(self) -> list[Tensor]:
+        """Return all parameters of the optimizer."""
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+
+def observes(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the rule needs to differentiate a gradient: Hutchinson's estimate of the curvature."""
+    return getattr(optimizer, "curvature", None) == "hutchinson"
+
+
+def evaluate(
+    model: nn.Module, split: Split, *, loss: Loss = cross_entropy, batch_size: int = 2000
+) -> tuple[float, float]:
+    """Return mean loss and accuracy (a fraction) of the model on a split; the model's mode is left as it was.
+
+    Raises:
+        ValueError: ``batch_size`` is no whole number >= 1, or the split is empty.
+    """
+    instance("model", model, nn.Module, "a torch.nn.Module")
+    instance("split", split, Split, "a data.Split")
+    function("loss", loss)
+    whole("batch_size", batch_size, low=1)
+    if not len(split):
+        raise ValueError("split has no examples, but it must have one at least")
+    return evaluate_as_trained(model, split, loss, Arithmetic(), Team(), batch_size)
+
+
+def evaluate_as_trained(
+    model: nn.Module, split: Split, loss: Loss, arithmetic: Arithmetic, team: Team, batch_size: int = 2000
+) -> tuple[float, float]:
+    """Evaluate in the arithmetic of a run; processes that share it evaluate a part each, and all get the result."""
+    was_training = model.training
+    model.eval()
+    total = torch.zeros((), device=split.x.device)
+    right = torch.zeros((), device=split.x.device, dtype=torch.int64)
+    part = team.part(len(split))
+    try:
+        with torch.no_grad():
+            for start in range(part.start, part.stop, batch_size):
+                x, y = split.batch(slice(start, min(start + batch_size, part.stop)))
+                with arithmetic.autocast(x.device):
+                    logits = model(arithmetic.images(x))
+                    total += loss(logits, y) * len(y)
+                right += (logits.argmax(1) == y).sum()
+    finally:
+        model.train(was_training)
+    return team.sum(total).item() / len(split), team.sum(right).item() / len(split)

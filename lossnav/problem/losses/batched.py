@@ -1,0 +1,132 @@
+"""Calls a user's function of one point on whole batches, if it turns out to be vectorised."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.losses import budget
+
+ROWS, COLUMNS, SINGLE = "(..., D)", "(D, N)", "one by one"
+_MANY = 20_000  # calls point by point, after which it is worth a word
+_EVERY = 16  # batches between two tests of the agreement
+
+
+class Batched:
+    """A function from θ, shape (D,), to an array of shape ``shape``, called on batches of shape (..., D).
+
+    Attributes:
+        name: the argument's name, for messages.
+        layout: how it takes several points: ROWS, COLUMNS, SINGLE, or None where that is not known yet.
+        calls: how often it was called.
+        counts: whether a budget counts these calls; not if the function calls another that is counted.
+    """
+
+    def __init__(self, name: str, function: Callable[[Any], Any], shape: tuple[int, ...]):
+        self.name, self.calls, self.counts = name, 0, True
+        self.layout: str | None = None
+        self._function, self._shape = function, shape
+        self._region: tuple[Array, Array] | None = None  # the box of points at which the agreement was tested
+        self._largest, self._since, self._warned = 0, 0, False
+
+    def __call__(self, theta: Array) -> Array:
+        if theta.ndim == 1:
+            return self._one(theta)
+        flat = theta.reshape(-1, theta.shape[-1])
+        if not len(flat):
+            return np.zeros((*theta.shape[:-1], *self._shape))
+        if self.layout is None and len(flat) > 1:
+            self.layout = self._detect(flat)
+        result = None
+        if self.layout in (ROWS, COLUMNS):
+            result = self._together(flat, self.layout)
+            if result is not None and not self._agrees(flat, result):
+                result = None
+            if result is None:  # it only seemed to be vectorised: what it says of single points counts
+                self.layout = SINGLE
+        if result is None:
+            result = np.array([self._one(x) for x in flat]).reshape(len(flat), *self._shape)
+            if self.calls > _MANY and self.layout == SINGLE and not self._warned:
+                self._warn()
+        return result.reshape(*theta.shape[:-1], *self._shape)
+
+    def _call(self, argument: Array) -> Array:
+        if self.counts:
+            budget.check(1)
+        self.calls += 1
+        return _checks.reals(f"{self.name}(theta)", self._function(argument))
+
+    def _one(self, x: Array) -> Array:
+        result = self._call(x.copy())  # a copy: a function that changes its argument must not change a path
+        if result.shape != self._shape:
+            if result.size != int(np.prod(self._shape)):
+                raise ValueError(f"{self.name}(theta) has shape {result.shape}, but it must have shape {self._shape}")
+            result = result.reshape(self._shape)
+        return result
+
+    def _together(self, flat: Array, layout: str) -> Array | None:
+        """Return the values at all points from one call, or None if that fails or has a wrong shape."""
+        points = flat.copy() if layout == ROWS else np.ascontiguousarray(flat.T)
+        try:
+            result = self._call(points)
+        except budget.OutOfBudget:
+            raise
+        except Exception:  # whatever it raises on a batch: point by point it may not, or raises what is to be seen
+            return None
+        if result.ndim == 0 or result.size != len(flat) * int(np.prod(self._shape)):
+            return None
+        if result.shape[0 if layout == ROWS else -1] != len(flat):
+            return None
+        result = result if layout == ROWS else np.moveaxis(result, -1, 0)
+        return result.reshape(len(flat), *self._shape)
+
+    def _detect(self, flat: Array) -> str:
+        # D + 2 unlike points, so that a function which mixes its batch axis up with D cannot pass by accident.
+        dim = flat.shape[-1]
+        probe = flat[0] + np.linspace(0.0, 1e-3, dim + 2)[:, None] * np.arange(1, dim + 1)
+        with np.errstate(all="ignore"):
+            apart = np.array([self._one(x) for x in probe])
+            for layout in (ROWS, COLUMNS):
+                together = self._together(probe, layout)
+                if together is not None and _same(together, apart, float(np.max(np.abs(apart), initial=0.0))):
+                    return layout
+        return SINGLE
+
+    def _agrees(self, flat: Array, result: Array) -> bool:
+        """Return whether the batch's values are those of single points, as far as that is tested."""
+        columns = np.ascontiguousarray(flat.T)
+        low, high = columns.min(axis=1), columns.max(axis=1)
+        self._since += 1
+        if self._region is None:
+            chosen = {int(np.argmax(np.abs(columns).max(axis=0))), len(flat) - 1}
+            self._region = low, high
+        else:
+            left, right = self._region
+            inside = np.all(low >= left) and np.all(high <= right)
+            if inside and len(flat) <= self._largest and self._since < _EVERY:
+                return True
+            beyond = np.maximum(left[:, None] - columns, columns - right[:, None]).max(axis=0)
+            chosen = {int(np.argmax(beyond)), (self.calls * 7919) % len(flat)}
+            self._region = np.minimum(low, left), np.maximum(high, right)
+        self._largest, self._since = max(self._largest, len(flat)), 0
+        scale = float(np.max(np.abs(result), initial=0.0, where=np.isfinite(result)))
+        return all(_same(result[i], self._one(flat[i]), scale) for i in chosen)
+
+    def _warn(self) -> None:
+        self._warned = True
+        warnings.warn(
+            f"the {self.name} of a losses.Function was called {self.calls:,} times, point by point. Written for arrays "
+            "of shape (..., D), with x[..., 0] for the first parameter, it is called once for thousands of points",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _same(one: Array, other: Array, scale: float) -> bool:
+    """Return whether two results differ by no more than a changed order of summation explains."""
+    return bool(np.allclose(one, other, rtol=1e-10, atol=1e-12 * scale, equal_nan=True))

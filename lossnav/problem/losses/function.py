@@ -1,0 +1,111 @@
+"""A landscape given as a function, with the derivatives that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.losses import differences
+from lossnav.problem.losses.base import Loss, scalar
+from lossnav.problem.losses.batched import Batched
+
+
+class Function(Loss):
+    """A loss given as a function; missing derivatives come from central differences.
+
+    Derived gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
+    without, relative to the size of L and its next derivatives. Newton's method needs no more of a Hessian.
+
+    **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
+    compared with its own values one by one; if they agree it is called with whole arrays from then on. Two ways of
+    writing pass: for arrays of shape (..., D), ``x[..., 0]``, and for one θ with ``x[0]``, ``x[1]``, if that also works
+    on an array of shape (D, N). ``batches`` and the repr say which was found. Anything else (an ``if`` on a
+    coordinate, a norm over all entries) is called point by point, and after 20,000 such calls a warning says so. The
+    agreement is tested again on later batches, wherever they leave the region tested so far or grow.
+
+    Args:
+        value: maps θ to L(θ); sympy symbols are tried too, for the symbolic equations.
+        gradient: maps θ to ∇L(θ), shape (D,).
+        hessian: maps θ to ∇²L(θ), shape (D, D).
+        dim: D.
+
+    Attributes:
+        calls: how often these functions were called so far, by anyone: with a whole batch or with one point.
+        batches: how each takes several points: "(..., D)", "(D, N)", "one by one", or None where it is not known yet.
+
+    Raises:
+        ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape.
+
+    Example:
+        >>> bowl = Function(lambda theta: (theta**2).sum(-1), dim=3)
+        >>> bowl.gradient([1.0, 2.0, 3.0]).round(9)
+        array([2., 4., 6.])
+        >>> bowl
+        Function(dim=3, value: (..., D))
+    """
+
+    def __init__(
+        self,
+        value: Callable[[Any], Any],
+        gradient: Callable[[Any], Any] | None = None,
+        hessian: Callable[[Any], Any] | None = None,
+        *,
+        dim: int,
+    ):
+        _checks.function("value", value)
+        for name, function in (("gradient", gradient), ("hessian", hessian)):
+            if function is not None:
+                _checks.function(name, function)
+        self.dim = _checks.whole("dim", dim, low=1)
+        self._given = value
+        self._value = Batched("value", value, ())
+        self._gradient = None if gradient is None else Batched("gradient", gradient, (self.dim,))
+        self._hessian = None if hessian is None else Batched("hessian", hessian, (self.dim, self.dim))
+
+    @property
+    def calls(self) -> int:  # type: ignore[override]
+        return sum(part.calls for part in self._parts())
+
+    @property
+    def batches(self) -> dict[str, str | None]:
+        """How each function takes several points; None where it is not known yet."""
+        return {part.name: part.layout for part in self._parts()}
+
+    def value(self, theta: ArrayLike) -> Any:
+        return scalar(self._value(self._points(theta)))
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        theta = self._points(theta)
+        if self._gradient:
+            return self._gradient(theta)
+        return differences.in_parts(lambda x: differences.first(self._value, x, 7e-4), theta, 4 * self.dim)
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        theta = self._points(theta)
+        if self._hessian:
+            return self._hessian(theta)
+        if self._gradient:
+            slope = self._gradient
+            hessian = differences.in_parts(lambda x: differences.first(slope, x, 7e-4), theta, 4 * self.dim)
+            return (hessian + np.swapaxes(hessian, -1, -2)) / 2
+        # The step balances rounding, eps/step², against truncation, step²/12 of the fourth derivatives.
+        points = self.dim**2 + self.dim + 1
+        return differences.in_parts(lambda x: differences.second(self._value, x, 3e-4), theta, points)
+
+    def expression(self, symbols: Any) -> Any:
+        try:
+            return self._given(np.array(symbols, dtype=object))
+        except (TypeError, AttributeError, ValueError):
+            return None  # numeric code that cannot take symbols
+
+    def _parts(self) -> list[Batched]:
+        return [part for part in (self._value, self._gradient, self._hessian) if part is not None]
+
+    def __repr__(self) -> str:
+        known = "; ".join(f"{name}: {layout or 'not called with a batch yet'}" for name, layout in self.batches.items())
+        return f"Function(dim={self.dim}, {known})"

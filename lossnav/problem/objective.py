@@ -1,0 +1,142 @@
+"""The objective J[θ]: what a learner is assumed to want (Eqs. 1, 2, 8, 11, 25)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.drifts import Drift
+from lossnav.problem.losses import Loss
+from lossnav.problem.losses.base import check_loss
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    r"""The assumptions of the control problem
+
+    .. math:: J[\theta] = \int_0^T e^{-\gamma t}\{\tfrac1{2\eta}|\dot\theta-f(\theta)|_G^2 + kL(\theta)\}\,dt .
+
+    Units: θ in u, loss in ℓ, time in T. γ/√(ηk·curvature) alone decides the regime.
+
+    Args:
+        eta: learning rate η > 0, unit u²/(ℓ·T): how cheap speed is.
+        k: loss weight k > 0, unit 1/T.
+        gamma: discount rate γ ≥ 0, unit 1/T: 0 is farsighted, large is myopic.
+        metric: G, shape (D, D), symmetric positive definite; None is the identity; a callable G(θ) is understood by
+            ``lossnav.euler_lagrange`` and ``lossnav.trajectory.curved``.
+        drift: f, from ``lossnav.drifts``; None is zero.
+        horizon: the problem's own deadline T in (0, inf]; the end is free.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 1, 25 and 51 (finite horizon).
+    """
+
+    eta: float = 1.0
+    k: float = 1.0
+    gamma: float = 0.0
+    metric: Any = None
+    drift: Drift | None = None
+    horizon: float = math.inf
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
+        set_(self, "eta", _checks.positive("eta", self.eta))
+        set_(self, "k", _checks.positive("k", self.k))
+        set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
+        set_(self, "horizon", _checks.duration("horizon", self.horizon))
+        if self.metric is not None and not callable(self.metric):
+            metric = _checks.symmetric("metric", self.metric, definite=True)
+            metric.setflags(write=False)
+            set_(self, "metric", metric)
+        if self.drift is not None:
+            _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
+
+    def metric_matrix(self, dim: int) -> Array:
+        """Return the constant metric G as a (dim, dim) array.
+
+        Raises:
+            ValueError: if G depends on θ, or has another size.
+        """
+        _checks.whole("dim", dim, low=1)
+        if self.metric is None:
+            return np.eye(dim)
+        if callable(self.metric):
+            raise ValueError(
+                "metric is a function of theta, but this needs a constant metric: see lossnav.trajectory.curved"
+            )
+        if len(self.metric) != dim:
+            raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
+        return self.metric
+
+    def metric_at(self, theta: ArrayLike) -> Array:
+        """Return G(θ), shape (..., D, D), at points of shape (..., D); a constant metric is the same everywhere.
+
+        Raises:
+            ValueError: if a metric that depends on θ is not symmetric positive definite at one of the points.
+        """
+        points = _checks.points("theta", theta)
+        dim = points.shape[-1]
+        if not callable(self.metric):
+            return np.broadcast_to(self.metric_matrix(dim), (*points.shape, dim))
+        flat = points.reshape(-1, dim)
+        values = [_checks.array("metric(theta)", self.metric(point.copy()), shape=(dim, dim)) for point in flat]
+        metric = np.array(values).reshape(-1, dim, dim)
+        gap = np.max(np.abs(metric - np.swapaxes(metric, 1, 2)), axis=(1, 2), initial=0.0)
+        if np.any(gap > 1e-8 * np.max(np.abs(metric), axis=(1, 2), initial=0.0)):
+            raise ValueError("metric(theta) differs from its transpose, but it must be symmetric")
+        lowest = float(np.min(np.linalg.eigvalsh(metric), initial=math.inf))
+        if not lowest > 0:
+            raise ValueError(f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite")
+        return metric.reshape(*points.shape, dim)
+
+    def check_dim(self, dim: int) -> None:
+        """Raise ValueError unless metric and drift fit a problem of ``dim`` parameters."""
+        _checks.whole("dim", dim, low=1)
+        if not callable(self.metric):
+            self.metric_matrix(dim)
+        if self.drift is not None and self.drift.dim not in (None, dim):
+            raise ValueError(f"drift acts on {self.drift.dim} parameters, but the problem has {dim}")
+
+    def cost_rate(self, loss: Loss, theta: ArrayLike, velocity: ArrayLike) -> Any:
+        """Return the undiscounted integrand |θ̇−f|²_G/2η + kL, shape (...), at θ and θ̇ of shape (..., D)."""
+        check_loss(loss)
+        theta, velocity = self._state(theta, velocity, loss.dim)
+        return self.kinetic(theta, velocity) + self.k * loss.value(theta)
+
+    def kinetic(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
+        """Return |θ̇−f(θ)|²_G/2η, shape (...): the price of speed (Eq. 30)."""
+        theta, slip = self._state(theta, velocity)
+        if self.drift is not None:
+            slip = slip - self.drift(theta)
+        if callable(self.metric):
+            return np.einsum("...i,...ij,...j->...", slip, self.metric_at(theta), slip) / (2 * self.eta)
+        return np.einsum("...i,ij,...j->...", slip, self.metric_matrix(slip.shape[-1]), slip) / (2 * self.eta)
+
+    def _state(self, theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
+        """Return θ and θ̇ as arrays of one D, whose leading axes broadcast."""
+        points = _checks.points("theta", theta, dim)
+        speeds = _checks.points("velocity", velocity, points.shape[-1])
+        _checks.together(theta=points, velocity=speeds)
+        return points, speeds
+
+
+def check_problem(objective: Any, loss: Any, *, dim: bool = True) -> None:
+    """Raise ValueError unless these are an objective and a landscape, and (``dim``) of the same parameters."""
+    check_objective(objective)
+    check_loss(loss)
+    if dim:
+        objective.check_dim(loss.dim)
+
+
+def check_objective(objective: Any) -> None:
+    """Raise ValueError unless ``objective`` is one."""
+    _checks.instance("objective", objective, Objective, "a lossnav.Objective")

@@ -1,0 +1,106 @@
+r"""Learning rules: the step that the optimal path takes in a time Δt, and the three rules that are its limits.
+
+.. math:: \Delta\theta = -\{I-e^{-R\Delta t}\}H^{-1}g,\qquad R = (\tfrac{\gamma^2}4I+\eta kG^{-1}H)^{1/2}-\tfrac\gamma2I
+
+(Eq. 6, with a metric Eq. 10). Computed as :math:`-X\varphi(h)X^\top g` with one eigendecomposition
+HX = GX diag(h) and a form of φ that neither inverts H nor cancels. All functions share one signature.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.objective import Objective, check_objective
+from lossnav.trajectory import modes
+
+
+def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
+    r"""Return the optimal displacement after a time ``dt`` on the local quadratic model (Eqs. 6, 10, 82).
+
+    Args:
+        objective: η, k, γ, constant metric G, no drift; a finite horizon is the time still left (Eq. 51).
+        gradient: g at the current parameters, shape (D,).
+        hessian: H there, shape (D, D), symmetric, of any signature that leaves a minimiser.
+        dt: time step Δt in [0, inf], at most ``objective.horizon``; inf is Newton's step.
+
+    Returns:
+        Δθ, shape (D,).
+
+    Raises:
+        ValueError: naming the argument; also if the objective has a drift (then the step depends on θ: use ``solve``).
+        NoMinimiser: where γ²/4 + ηkh ≤ 0, or γ = 0 and g has a component along a flat direction; for dt = inf also
+            where the path runs away (h ≤ 0) instead of coming to rest.
+
+    Example:
+        >>> import lossnav as ln
+        >>> ln.update(ln.Objective(gamma=0.0), [4.0], [[4.0]], float("inf"))
+        array([-1.])
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 82; non-commuting G and H: Δθ is a function of G⁻¹H, see theory.
+    """
+    curvature, directions, slope = _model(objective, gradient, hessian)
+    step = _checks.duration("dt", dt, zero=True)
+    if step > objective.horizon:
+        raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    modes.require_minimiser(curvature, slope, stiffness, gamma, objective.horizon)
+    phi = modes.displacement(curvature, stiffness, gamma, step, objective.horizon)
+    moving = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    if np.any(np.isinf(phi) & moving):
+        raise NoMinimiser(
+            f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf"
+        )
+    return -directions @ (np.where(np.isinf(phi), 0.0, phi) * slope)
+
+
+def rates(objective: Objective, hessian: ArrayLike) -> Array:
+    """Return r_i = √(γ²/4+ηkh_i) − γ/2 (Eq. 75) for h_i ascending, shape (D,); NaN where the root is imaginary."""
+    check_objective(objective)
+    matrix = _checks.symmetric("hessian", hessian)
+    curvature = modes.decompose(matrix, objective.metric_matrix(len(matrix))).curvature
+    return modes.slow_rate(curvature, objective.eta * objective.k, objective.gamma)
+
+
+def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float = math.inf) -> Array:
+    """Return −H⁻¹g (first row of Eqs. 7, 10): the limit of ``update`` for r_i·dt ≫ 1; needs H ≻ 0."""
+    curvature, directions, slope = _model(objective, gradient, hessian)
+    _checks.duration("dt", dt, zero=True)
+    if np.any(curvature <= 0):
+        raise NoMinimiser(f"hessian has the eigenvalue {curvature.min():.6g}, but Newton's step needs all of them > 0")
+    return -directions @ (slope / curvature)
+
+
+def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
+    """Return −(ηk/γ)·dt·G⁻¹g (second row): the limit for γ²/4 ≫ ηkh_i and r_i·dt ≪ 1; needs γ > 0."""
+    _, directions, slope = _model(objective, gradient, hessian)
+    step = _checks.finite("dt", dt, low=0.0)
+    if objective.gamma == 0:
+        raise ValueError("objective.gamma = 0, but gradient descent is the limit of large gamma: it must be > 0")
+    return -directions @ (objective.eta * objective.k / objective.gamma * step * slope)
+
+
+def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
+    """Return −√(ηk)·dt·(G⁻¹H)^{−1/2}G⁻¹g (third row): the limit for γ²/4 ≪ ηkh_i and r_i·dt ≪ 1; needs H ≻ 0."""
+    curvature, directions, slope = _model(objective, gradient, hessian)
+    step = _checks.finite("dt", dt, low=0.0)
+    if np.any(curvature <= 0):
+        raise NoMinimiser(f"hessian has the eigenvalue {curvature.min():.6g}, but the ballistic rule needs all > 0")
+    return -directions @ (np.sqrt(objective.eta * objective.k / curvature) * step * slope)
+
+
+def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return curvatures, directions and the gradient's components along them, for checked arguments."""
+    check_objective(objective)
+    if objective.drift is not None:
+        raise ValueError("objective.drift is set, but with a drift the step depends on theta: use lossnav.solve")
+    slope = _checks.array("gradient", gradient, shape=(None,))
+    matrix = _checks.symmetric("hessian", hessian, dim=len(slope))
+    metric = None if objective.metric is None else objective.metric_matrix(len(slope))
+    basis = modes.decompose(matrix, metric)
+    return basis.curvature, basis.directions, basis.directions.T @ slope

@@ -1,0 +1,262 @@
+"""What may be wrong around a sweep: damaged files, full disks, missing data, killed processes. Each is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+import torch
+from processes import PATIENCE, alive, linux, start, wait_for, workers_of
+
+from lossnav import experiment, records, sweep
+from lossnav.cli import main
+from lossnav.lab.experiment import Experiment
+from lossnav.lab.sweep.worker import beginning
+
+SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 200, "test_size": 100}
+
+
+def runs(wanted, folder, **options):
+    return {found.experiment.key(): found for found in sweep.run(wanted, folder, workers=1, **options)}
+
+
+@pytest.mark.parametrize("damage", ["cut", "format", "foreign", "empty"])
+def test_a_damaged_checkpoint_is_named_and_the_others_go_on(tmp_path, damage):
+    wanted = sweep.grid({"epochs": [2]}, seeds=[0, 1], base=SMALL)
+    states = tmp_path / "states"
+    runs([Experiment.of({**SMALL, "seed": seed}) for seed in (0, 1)], tmp_path, checkpoints=states)
+    bad = states / f"{beginning(wanted[0])}.pt"
+    content = torch.load(bad, weights_only=True)
+    if damage == "format":
+        torch.save({**content, "format": 0}, bad)
+    elif damage == "foreign":
+        torch.save({"weights": torch.zeros(3)}, bad)
+    else:
+        bad.write_bytes(b"" if damage == "empty" else bad.read_bytes()[:1000])
+    kept = bad.read_bytes()
+    found = runs(wanted, tmp_path, checkpoints=states)
+    assert found[wanted[0].key()].record is None and str(bad) in found[wanted[0].key()].error
+    assert "delete it" in found[wanted[0].key()].error
+    assert not found[wanted[1].key()].error and bad.read_bytes() == kept  # left as it is, for whoever can use it
+    bad.unlink()
+    found = runs(wanted, tmp_path, checkpoints=states)
+    assert not found[wanted[0].key()].error and found[wanted[1].key()].before
+
+
+def test_a_shorter_sweep_after_a_longer_one_is_told_what_to_do(tmp_path):
+    long, short = (Experiment.of({**SMALL, "epochs": epochs}) for epochs in (3, 2))
+    runs([long], tmp_path / "long", checkpoints=tmp_path / "states")
+    other = Experiment.of({**SMALL, "seed": 1})
+    found = runs([short, other], tmp_path / "short", checkpoints=tmp_path / "states")
+    error = found[short.key()].error
+    assert "3 epochs there, 2 here" in error and f"{beginning(short)}.pt" in error and "delete" in error
+    assert not found[other.key()].error
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "null", "[]", "{}", '{"format": 1}', "\x00", "[" * 100_000, '{"format": 1, "a": 2}',
+        {"config": None}, {"config": []}, {"config": {"lr": "x"}}, {"results": []}, {"results": None},
+        {"results": [{"settings": {}}]}, {"results": [{"test_accuracy": [0.5, 0.6]}]}, {"results": [[1]]},
+    ],
+    ids=lambda content: str(content)[:20],
+)  # fmt: skip
+def test_a_file_that_is_no_record_of_the_run_does_not_count(tmp_path, content):
+    one = Experiment.of(SMALL)
+    path = tmp_path / f"{one.key()}.json"
+    runs([one], tmp_path)
+    if isinstance(content, dict):
+        content = json.dumps({**json.loads(path.read_text()), **content})
+    path.write_text(content)
+    assert not runs([one], tmp_path)[one.key()].before
+    assert runs([one], tmp_path)[one.key()].before
+
+
+@contextmanager
+def full_disk(size):
+    """No file of this process may grow beyond so many bytes: the system refuses the write, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_written(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1, 2], base=SMALL)
+    runs(wanted[:1], tmp_path)
+    with full_disk(300), pytest.raises(RuntimeError, match=f"records cannot be written to {tmp_path}: .*too large"):
+        runs(wanted, tmp_path)
+    assert [path.stem for path in tmp_path.iterdir() if path.name != ".lock"] == [wanted[0].key()]
+    found = runs(wanted, tmp_path)
+    assert [found[one.key()].before for one in wanted] == [True, False, False]
+
+
+def test_a_disk_that_is_full_for_checkpoints_is_an_error_of_each_run(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    with full_disk(3000):
+        found = runs(wanted, tmp_path, checkpoints=tmp_path / "states")
+    assert all(one.record is None and "states" in one.error for one in found.values()), found
+    assert [path.name for path in (tmp_path / "states").iterdir()] == [".lock"]
+    assert not any(one.error for one in runs(wanted, tmp_path, checkpoints=tmp_path / "states").values())
+
+
+def test_a_record_that_json_cannot_hold_is_an_error_of_that_run(tmp_path, monkeypatch):
+    wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    run = experiment.run
+
+    def poisoned(one, **options):
+        record = run(one, **options)
+        if one.seed == 0:
+            record.results[0]["test_loss"] = [float("nan")]
+        return record
+
+    monkeypatch.setattr(experiment, "run", poisoned)
+    found = runs(wanted, tmp_path)
+    assert "the record cannot be written" in found[wanted[0].key()].error
+    assert found[wanted[1].key()].record is not None
+
+
+@pytest.mark.parametrize("together", [1, 2])
+def test_a_test_loss_that_is_not_finite_is_a_divergence(tmp_path, together):
+    """One step so long that the weights stay finite, and the logits of the test images do not."""
+    base = {**SMALL, "optimizer": "sgd", "lr": 1e26, "clip": None, "batch_size": 200}
+    wanted = sweep.grid({}, seeds=[0, 1], base=base)
+    for found in runs(wanted, tmp_path, together=together).values():
+        assert not found.error and found.record.results[0]["diverged"] == 1
+        assert found.record.results[0]["test_loss"] == found.record.results[0]["train_loss"] == []
+
+
+def test_missing_data_is_an_error_of_its_runs(tmp_path):
+    wanted = [Experiment(data="cifar10", model="cnn"), Experiment.of(SMALL)]
+    found = runs(wanted, tmp_path / "runs", root=tmp_path, download=False)
+    assert str(tmp_path) in found[wanted[0].key()].error and not found[wanted[1].key()].error
+
+
+def test_a_folder_that_cannot_be_one_is_named(tmp_path, capsys):
+    path = tmp_path / "runs"
+    path.write_text("a file")
+    words = ["sweep", "--data", "digits", "--train-size", "50", "--quiet", "--workers", "1", "--output"]
+    assert main([*words, str(path)]) == 1
+    assert str(path) in capsys.readouterr().err
+    assert main([*words, str(tmp_path / "good"), "--checkpoints", str(path)]) == 1
+    assert str(path) in capsys.readouterr().err
+
+
+def test_two_sweeps_do_not_share_checkpoints(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    first = sweep.run(wanted, tmp_path / "a", workers=1, checkpoints=tmp_path / "states")
+    next(first)
+    with pytest.raises(RuntimeError, match=r"another sweep is writing to .*states"):
+        runs(wanted, tmp_path / "b", checkpoints=tmp_path / "states")
+    first.close()
+    runs(wanted, tmp_path / "b", checkpoints=tmp_path / "states")
+
+
+# --- real processes, killed
+
+WHOLE = sweep.grid({}, range(4), {
+    "data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "batch_size": 3, "epochs": 20, "lr": 1e-3,
+})  # fmt: skip
+
+
+def assert_whole(folder) -> None:
+    for one in WHOLE:
+        found, alone = records.load(folder / f"{one.key()}.json").results[0], experiment.run(one).results[0]
+        for key in ("train_loss", "test_loss", "test_accuracy"):
+            assert found[key] == alone[key]
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["worker", "driver"])
+def test_killed_in_the_middle_of_runs_that_keep_checkpoints(tmp_path, victim):
+    """The runs go on where they were: what the states say of the time before the kill is in the records."""
+    states = tmp_path / "states"
+    words = ("--checkpoints", str(states))
+    process = start(tmp_path, *words)
+    wait_for(lambda: list(states.glob("*.pt")), process)
+    workers = workers_of(process.pid)
+    os.kill(workers[0] if victim == "worker" else process.pid, signal.SIGKILL)
+    begun = {}
+    if victim == "driver":
+        process.communicate()
+        wait_for(lambda: not any(map(alive, workers)))
+        for path in states.glob("*.pt"):
+            content = begun[path.stem] = torch.load(path, weights_only=True)
+            content["history"]["seconds"][0] += 1000.0
+            torch.save(content, path)
+        process = start(tmp_path, *words)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and "0 failed" in out, err
+    assert_whole(tmp_path)
+    for one in WHOLE:
+        seconds = records.load(tmp_path / f"{one.key()}.json").results[0]["seconds"]
+        assert (seconds > 1000) == (beginning(one) in begun)
+    assert len(begun) >= 1 or victim == "worker"
+
+
+@linux
+@pytest.mark.slow
+def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
+    """Before they have had a first job: they would wait for one for minutes, and hold the driver's output open."""
+    process = start(tmp_path)
+    workers = wait_for(lambda: workers_of(process.pid), process)
+    process.kill()
+    begun = time.monotonic()
+    process.communicate()  # returns when nobody has the pipes any more
+    assert time.monotonic() - begun < 60 and not any(map(alive, workers))
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["start", "middle"])
+def test_interrupted_by_the_keyboard(tmp_path, moment):
+    process = start(tmp_path)
+    workers = wait_for(lambda: workers_of(process.pid), process)  # they are still importing what they need
+    wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
+    for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
+        os.kill(pid, signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and "lossnav: interrupted\n" in err
+    assert "KeyboardInterrupt" not in err
+    wait_for(lambda: not any(map(alive, workers)))
+    assert all(records.load(path) for path in tmp_path.glob("*.json"))
+
+
+IDLE = """
+import sys
+from lossnav import sweep
+wanted = sweep.grid({"lr": [1e-3, 3e-3, 1e-2]}, base=%r)
+results = sweep.run(wanted, sys.argv[1], workers=2)
+print(*[next(results).record is not None for _ in wanted], flush=True)
+sys.stdin.readline()
+print(*results, "the end", flush=True)
+"""
+
+
+@linux
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_sweep_ends_although_a_worker_is_killed_after_the_last_run(tmp_path, which):
+    """Killed while it waits for work, a worker takes the queue's lock with it: the other one would never hear."""
+    driver = subprocess.Popen(
+        [sys.executable, "-c", IDLE % SMALL, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert driver.stdout.readline().split() == ["True"] * 3
+        workers = wait_for(lambda: sorted(workers_of(driver.pid)), driver)
+        time.sleep(1.0)  # now both wait
+        os.kill(workers[which], signal.SIGKILL)
+        assert driver.communicate("\n", timeout=PATIENCE) == ("the end\n", None) and driver.returncode == 0
+    finally:
+        driver.kill()
+    wait_for(lambda: not any(map(alive, workers)))

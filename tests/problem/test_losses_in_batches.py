@@ -1,0 +1,136 @@
+"""A user's function in batches: how it takes them is found out once, said, and tested again."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav.problem.losses import batched, budget, differences
+
+BATCH = np.random.default_rng(0).normal(size=(50, 3))
+
+
+def bowl_rows(x):
+    return (x**2).sum(-1) + x[..., 0]
+
+
+def bowl_columns(x):
+    return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 + x[0]
+
+
+def bowl_single(x):
+    return float(x @ x + x[0]) if x[0] > -1e9 else 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "layout", "calls"),
+    [(bowl_rows, batched.ROWS, 1), (bowl_columns, batched.COLUMNS, 1), (bowl_single, batched.SINGLE, 50)],
+)
+def test_the_way_is_found_once_and_said(value, layout, calls):
+    loss = ln.losses.Function(value, dim=3)
+    assert loss.batches == {"value": None} and "not called with a batch yet" in repr(loss)
+    expected = bowl_rows(BATCH)
+    assert np.allclose(loss.value(BATCH), expected, rtol=1e-13)
+    assert loss.batches == {"value": layout} and layout in repr(loss)
+    loss.value(BATCH)  # tested again on a first batch, not on a second one in the same region
+    before = loss.calls
+    assert np.allclose(loss.value(BATCH), expected, rtol=1e-13)
+    assert loss.calls - before == calls
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_gradients_and_hessians_in_every_way(dim):
+    matrix = np.arange(dim * dim).reshape(dim, dim) / dim + np.eye(dim)
+    matrix = matrix + matrix.T
+    x = np.random.default_rng(1).normal(size=(4, 5, dim))
+    for value, slope in (
+        (lambda t: np.einsum("...i,ij,...j->...", t, matrix, t) / 2, lambda t: t @ matrix),
+        (lambda t: sum(t[i] * matrix[i, j] * t[j] for i in range(dim) for j in range(dim)) / 2, lambda t: matrix @ t),
+        (lambda t: float(t @ matrix @ t) / 2, lambda t: [float(row @ t) for row in matrix]),
+    ):
+        for loss in (ln.losses.Function(value, dim=dim), ln.losses.Function(value, slope, dim=dim)):
+            assert np.allclose(loss.gradient(x), x @ matrix, rtol=1e-9, atol=1e-9)
+            assert np.allclose(loss.hessian(x), matrix, rtol=2e-7, atol=2e-7)
+            assert loss.gradient(x[:0]).shape == (0, 5, dim)
+
+
+def test_a_function_that_only_seems_vectorised_is_never_believed():
+    """It scales by a norm over all entries, but only of large arrays: small probes look right."""
+
+    def clipped(x):
+        norm = np.linalg.norm(x)
+        x = x if norm < 20 else x * (20 / norm)
+        return (x**2).sum(-1)
+
+    loss = ln.losses.Function(clipped, dim=2)
+    loss.value(np.full((3, 2), 0.1))
+    assert loss.batches == {"value": batched.ROWS}
+    for far in (np.full((400, 2), 1.5), np.array([[30.0, 0.0], [1.0, 1.0]])):
+        assert np.allclose(loss.value(far), [clipped(x) for x in far])
+    assert loss.batches == {"value": batched.SINGLE}
+
+
+def test_one_that_fails_on_a_later_batch_is_called_point_by_point():
+    loss = ln.losses.Function(lambda x: x[0] ** 2 if np.size(x[0]) < 30 else [][1], dim=1)
+    assert np.allclose(loss.value(np.ones((20, 1))), 1) and loss.batches == {"value": batched.COLUMNS}
+    assert np.allclose(loss.value(np.ones((40, 1))), 1) and loss.batches == {"value": batched.SINGLE}
+
+
+def test_tiny_losses_are_told_apart_like_large_ones():
+    """1e-20 times a loss: an absolute tolerance would take any two of its values for equal."""
+    loss = ln.losses.Function(lambda x: 1e-20 * x[0] ** 2 * np.arange(1, 1 + np.size(x[0])).mean(), dim=2)
+    loss.value(BATCH[:, :2])
+    assert loss.batches == {"value": batched.SINGLE}
+
+
+def test_a_function_that_changes_its_argument_changes_no_path():
+    def value(x):
+        x *= 2
+        return (x**2).sum(-1)
+
+    loss, points = ln.losses.Function(value, dim=3), BATCH.copy()
+    assert np.allclose(loss.value(points), 4 * (BATCH**2).sum(-1))
+    assert np.array_equal(points, BATCH) and loss.value(points[0]) == pytest.approx(4 * (BATCH[0] ** 2).sum())
+    assert np.array_equal(points, BATCH)
+
+
+def test_many_single_calls_are_worth_one_word(monkeypatch):
+    monkeypatch.setattr(batched, "_MANY", 60)
+    loss = ln.losses.Function(bowl_single, dim=3)
+    with pytest.warns(UserWarning, match=r"value of a losses.Function was called \d+ times, point by point"):
+        loss.value(np.tile(BATCH, (2, 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss.value(BATCH)
+        ln.losses.Function(bowl_rows, dim=3).value(np.tile(BATCH, (3, 1)))
+
+
+def test_errors_of_the_function_itself_are_seen():
+    with pytest.raises(ZeroDivisionError):
+        ln.losses.Function(lambda x: 1 / 0, dim=2).value(BATCH[:, :2])
+    with pytest.raises(KeyboardInterrupt):
+        ln.losses.Function(interrupted, dim=2).value(BATCH[:, :2])
+
+
+def interrupted(x):
+    raise KeyboardInterrupt
+
+
+def test_large_differences_are_cut_into_calls_of_bounded_size(monkeypatch):
+    monkeypatch.setattr(differences, "_MOST_NUMBERS", 300)
+    loss = ln.losses.Function(bowl_rows, dim=3)
+    assert np.allclose(loss.hessian(BATCH), 2 * np.eye(3), atol=1e-7)
+    assert np.allclose(loss.gradient(BATCH), 2 * BATCH + np.eye(3)[0], atol=1e-10)
+
+
+def test_a_budget_counts_and_ends_once():
+    loss = ln.losses.Function(bowl_single, dim=3)
+    with budget.Budget(max_calls=20) as mine:
+        with pytest.raises(budget.OutOfBudget, match="max_calls = 20 is spent"):
+            loss.value(BATCH)
+        assert mine.calls == loss.calls == 20
+        loss.value(BATCH[0])  # what is left to hand back may still be asked for
+    assert budget.spent() == ""
+    with budget.Budget(max_calls=7), budget.Budget(), pytest.raises(budget.OutOfBudget):  # the outer one holds inside
+        loss.value(BATCH)
