@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import lossnav as ln
 from lossnav import rules
+from lossnav.trajectory import modes
 
 
 def exact_step(h, g, eta_k, gamma, dt):
@@ -256,7 +257,7 @@ def test_one_eigendecomposition_is_all_that_is_cubic(monkeypatch):
         monkeypatch.setattr(module, name, refuse(f"{module.__name__}.{name}"))
     monkeypatch.setattr(scipy.linalg, "eigh", counted)
     Watched.products = 0
-    monkeypatch.setattr(rules.modes, "decompose", watched(rules.modes.decompose))
+    monkeypatch.setattr(modes, "decompose", watched(modes.decompose))
     step = ln.update(objective, slope, hessian, 0.8)
     monkeypatch.undo()
     assert calls == [(dim, dim)]

@@ -1,0 +1,36 @@
+"""What could be imported before the rooms moved into wings can still be imported, and is the same thing."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import lossnav
+
+MOVED = sorted(name for name, room in lossnav._ROOMS.items() if name != room)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_an_old_path_gives_the_module_at_its_new_place(name):
+    old, new = importlib.import_module(f"lossnav.{name}"), importlib.import_module(f"lossnav.{lossnav._ROOMS[name]}")
+    assert old is new is getattr(lossnav, name)
+    assert new.__name__ == new.__spec__.name == f"lossnav.{lossnav._ROOMS[name]}"
+
+
+def test_what_lies_deeper_is_not_a_second_copy():
+    code = """
+from lossnav.losses.base import Loss
+from lossnav.objective import Objective
+import lossnav, lossnav.training.loop as loop, sys
+from lossnav.problem.losses import base
+assert base.Loss is Loss and lossnav.Objective is Objective
+assert loop is sys.modules["lossnav.lab.training.loop"]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["lossnav.losses.nothing", "lossnav.nothing", "lossnav.lossesx"])
+def test_what_never_was_is_still_not_found(name):
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(name)
