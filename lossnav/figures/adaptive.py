@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.lab.records import Record
+from lossnav.lab.registry import label
 from lossnav.lab.training import History
 
 _VARIANCES = {  # rule that lends its look, line style
@@ -57,14 +58,13 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> 
         The figure: on the left means over seeds, on the right a dot a seed and a marker for the mean.
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3), width_ratios=(1.5, 1.0))
-    names = {"sgd": "SGD", "rmsprop": "RMSprop", "adam": "Adam"}
     for place, (rule, histories) in enumerate(runs.items()):
         base = rule.split(",")[0]
         look = style(base, lw=1.8) | ({} if rule == base else {"linestyle": (0, (1.2, 1.2))})
         losses = np.mean([history.step_loss for history in histories], axis=0)
         count = len(losses) // window
         means = losses[: count * window].reshape(count, window).mean(axis=1)
-        left.plot((np.arange(count) + 0.5) * window, means, label=names.get(rule, rule), **look)
+        left.plot((np.arange(count) + 0.5) * window, means, label=label(rule), **look)
         errors = 100 * (1 - np.array([history.test_accuracy[-1] for history in histories]))
         right.plot(errors, np.full(len(errors), place), ".", color=COLOURS[base], ms=5, alpha=0.6)
         right.plot(errors.mean(), place, color=COLOURS[base], marker=LINES[base][1], ms=8, mec="white", mew=0.6)
@@ -74,7 +74,7 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> 
     left.set_yticks(ticks, [f"{t:g}" for t in ticks])
     left.minorticks_off()
     left.grid(axis="y", which="major")
-    right.set_yticks(range(len(runs)), [names.get(rule, rule).replace(", ", ",\n") for rule in runs], fontsize=8)
+    right.set_yticks(range(len(runs)), [label(rule).replace(", ", ",\n") for rule in runs], fontsize=8)
     right.invert_yaxis()
     right.margins(y=0.12)
     right.set_xlabel("test error (%)")
@@ -88,8 +88,7 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> 
 def _errors(ax: Axes, record: Record, epsilons: Sequence[float]) -> None:
     for rule in ("sgd", "rmsprop"):
         values = 100 * (1 - _last(record, rule, "test_accuracy"))
-        name = {"sgd": "SGD", "rmsprop": "RMSprop"}[rule]
-        ax.axhline(values.mean(), **style(rule, lw=1.8), label=name, zorder=1)
+        ax.axhline(values.mean(), **style(rule, lw=1.8), label=label(rule), zorder=1)
         ax.axhspan(values.min(), values.max(), color=COLOURS[rule], alpha=0.12, lw=0, zorder=0)
     for shift, (variance, (look, dashes)) in zip((-0.16, 0.0, 0.16), _VARIANCES.items(), strict=True):
         means = []
@@ -115,9 +114,9 @@ def _sensitivity(ax: Axes, record: Record, epsilons: Sequence[float]) -> None:
         ax.plot(
             rates, losses, color=ramp[place], marker=shapes[place % 4], ms=4.5, lw=1.6, label=f"ε = {_named(epsilon)}"
         )
-    for rule, name in (("sgd", "SGD"), ("rmsprop", "RMSprop")):
+    for rule in ("sgd", "rmsprop"):
         rates, losses = _tuning(record, rule)
-        ax.plot(rates, losses, **style(rule, marker=True, ms=4.5, lw=1.6), label=name)
+        ax.plot(rates, losses, **style(rule, marker=True, ms=4.5, lw=1.6), label=label(rule))
     ax.set(xscale="log", yscale="log", xlabel="rate / the rule's usual rate", ylabel="held-out loss")
     low = min(y.min() for y in (np.asarray(drawn.get_ydata(), dtype=np.float64) for drawn in ax.lines))
     ax.set_ylim(0.9 * low, 14 * low)

@@ -19,12 +19,10 @@ from numpy.typing import ArrayLike
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.lab.records import Record
+from lossnav.lab.registry import RULES
 from lossnav.lab.training import History
 
-_NAMES = {
-    "sgd": "SGD", "adam": "Adam", "ballistic": "ballistic", "navigator": "Navigator",
-    "cnn": "CNN", "resnet": "ResNet", "vit": "ViT",
-}  # fmt: skip
+_NAMES = {name: rule.label for name, rule in RULES.items()} | {"cnn": "CNN", "resnet": "ResNet", "vit": "ViT"}
 _NETWORKS = {"cnn": ("o", -0.18), "resnet": ("s", 0.0), "vit": ("D", 0.18)}  # marker, place in a row
 _GAP = 2  # pixels between pictures
 

@@ -13,15 +13,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from lossnav.figures.style import COLOURS, LINES, letter, readable
+from lossnav.figures.style import COLOURS, letter, readable
 from lossnav.figures.style import line as style
-from lossnav.lab.continual.contenders import CONTENDERS, interval
+from lossnav.lab.continual.contenders import interval
 from lossnav.lab.continual.study import first_tenth, last_tenth
 from lossnav.lab.records import Record
-
-_BASE = {"adam + l2": "adam", "adamw": "adam"}  # relatives of a rule of the book have its colour
-_DASHES: Mapping[str, Any] = {"adam + l2": (0, (2.0, 1.0)), "adamw": (0, (6.0, 1.2, 1.2, 1.2))}
-_MARKERS = {"adam + l2": "^", "adamw": "<"}
+from lossnav.lab.registry import RULES
 
 
 def scores(
@@ -31,7 +28,7 @@ def scores(
     """Draw the score in each task: the mean over seeds, and a band from the worst to the best seed.
 
     Args:
-        runs: rule (a key of ``CONTENDERS``) → scores (S, blocks).
+        runs: rule (a key of ``lab.registry.RULES``) → scores (S, blocks).
         title: what was learned, on how many seeds.
         ylabel: what the score is.
         block: tasks that one score is the mean of.
@@ -48,7 +45,7 @@ def scores(
         table = np.apply_along_axis(lambda row: np.convolve(row, np.ones(window) / window, mode="valid"), 1, table)
         where = (np.arange(table.shape[1]) + window / 2) * block
         options = _line(rule)
-        ax.plot(where, table.mean(axis=0), label=CONTENDERS[rule].label, **options)
+        ax.plot(where, table.mean(axis=0), label=RULES[rule].label, **options)
         ax.fill_between(where, table.min(axis=0), table.max(axis=0), color=options["color"], alpha=0.15, lw=0)
     ax.set(xlabel="task", ylabel=ylabel)
     ax.set_xlim(left=0)
@@ -94,11 +91,11 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
             right.plot(mean, row, **options | {"markersize": 5})
             right.plot([low, high], [row, row], color=options["color"], lw=1.2, marker="|", ms=11, mew=1.4)
     right.axvline(0.0, color=COLOURS["ink"], lw=0.8)
-    left.set_yticks(range(len(order)), [CONTENDERS[name].label for name in order])
+    left.set_yticks(range(len(order)), [RULES[name].label for name in order])
     for tick, name in zip(left.get_yticklabels(), order, strict=True):
         tick.set_color(readable(_point(name)["color"]))
     left.set(xlabel=f"{record.config['score']}{unit}", ylim=(-0.6, len(order) - 0.4))
-    right.set(xlabel=f"{CONTENDERS[rule].label} ahead{' (points)' if percent else ''}")
+    right.set(xlabel=f"{RULES[rule].label} ahead{' (points)' if percent else ''}")
     for ax in (left, right):
         ax.grid(axis="x", which="major")
         ax.tick_params(axis="y", length=0)
@@ -132,7 +129,7 @@ def tuning(record: Record) -> Figure:
                 hollow = {"markerfacecolor": "none", "markeredgecolor": options["color"], "alpha": 0.7, "markersize": 5}
                 ax.plot(scale * trial["mean"], row, **options | hollow)
         ax.plot(scale * chosen["mean"], row, **options | {"markersize": 8, "zorder": 4})
-    ax.set_yticks(range(len(names)), [CONTENDERS[name].label for name in names])
+    ax.set_yticks(range(len(names)), [RULES[name].label for name in names])
     for tick, name in zip(ax.get_yticklabels(), names, strict=True):
         tick.set_color(readable(_point(name)["color"]))
     unit = " (%)" if scale == 100 else ""
@@ -158,13 +155,13 @@ def _title(record: Record) -> str:
 
 
 def _line(rule: str) -> dict[str, Any]:
-    options = style(_BASE.get(rule, rule), lw=2.4 if rule == "uncertain" else 1.8)
-    return options | ({"linestyle": _DASHES[rule]} if rule in _DASHES else {})
+    row = RULES[rule]
+    return style(row.like or rule, lw=2.4 if rule == "uncertain" else 1.8) | {"linestyle": row.line}
 
 
 def _point(rule: str) -> dict[str, Any]:
-    base = _BASE.get(rule, rule)
+    row = RULES[rule]
     return {
-        "color": COLOURS[base], "linestyle": "none", "marker": _MARKERS.get(rule, LINES[base][1]), "markersize": 7,
-        "markeredgecolor": "white", "markeredgewidth": 0.8,
+        "color": row.colour, "linestyle": "none", "marker": row.marker, "markersize": 7, "markeredgecolor": "white",
+        "markeredgewidth": 0.8,
     }  # fmt: skip

@@ -16,11 +16,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from lossnav.figures.style import COLOURS, LINES, halo, readable
 from lossnav.figures.tables import Interval, Table
+from lossnav.lab.registry import RULES
 
-_RULES = {
-    "Ballistic": "ballistic", "Belief": "belief", "Navigator": "navigator", "Adam": "adam", "SGD": "sgd",
-    "RMSprop": "rmsprop",
-}  # fmt: skip
+_RULES = {rule.optimizer.split(":")[1]: name for name, rule in RULES.items() if rule.optimizer and not rule.like}
 _TEXT = 9.0  # points
 
 

@@ -21,24 +21,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from lossnav import _checks
+from lossnav.lab.registry import RULES
 
-COLOURS: Mapping[str, str] = MappingProxyType({
-    "gradient descent": "#0072B2",
-    "sgd": "#0072B2",
-    "ballistic": "#D55E00",
-    "optimal": "#CC79A7",
-    "momentum": "#CC79A7",
-    "newton": "#009E73",
-    "levenberg-marquardt": "#5B3A29",
-    "adam": "#E69F00",
-    "natural gradient": "#56B4E9",
-    "rmsprop": "#8C6D31",
-    "belief": "#332288",
-    "uncertain": "#882255",
-    "navigator": "#B5179E",
-    "l2": "#44AA99",
-    "shrink and perturb": "#999933",
-    "continual backprop": "#117733",
+_PARTS = {  # of the objective, and of a figure
     "loss": "#6B7280",
     "kinetic": "#7B5EA7",
     "potential": "#4D7C0F",
@@ -46,30 +31,17 @@ COLOURS: Mapping[str, str] = MappingProxyType({
     "quiet": "#8A949E",
     "grid": "#E5E8EB",
     "paper": "#FFFFFF",
-})
+}
+
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {name: rule.colour for name, rule in RULES.items() if not rule.like} | _PARTS
+)
 """One colour per learning rule and per part of the objective, the same on every page."""
 
-LINES: Mapping[str, tuple[str, str]] = MappingProxyType({
-    "gradient descent": ("--", "o"),
-    "sgd": ("--", "o"),
-    "ballistic": ("-", "^"),
-    "optimal": ("-", "s"),
-    "momentum": ("-", "s"),
-    "newton": ("-.", "D"),
-    "levenberg-marquardt": (":", "d"),
-    "adam": ((0, (6.0, 1.4)), "v"),  # type: ignore[dict-item]  # matplotlib takes (offset, pattern) too
-    "natural gradient": ((0, (4.0, 1.4, 1.2, 1.4)), "P"),  # type: ignore[dict-item]
-    "rmsprop": (":", "X"),
-    "belief": ("-", "*"),
-    "uncertain": ("-", "p"),
-    "navigator": ("-.", "<"),
-    "l2": ("--", ">"),
-    "shrink and perturb": (":", "H"),
-    "continual backprop": ((0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8"),  # type: ignore[dict-item]
-    "loss": ("-", "."),
-    "kinetic": ("-", "d"),
-    "potential": ("--", "h"),
-})
+LINES: Mapping[str, tuple[Any, str]] = MappingProxyType(
+    {name: (rule.line, rule.marker) for name, rule in RULES.items() if not rule.like}
+    | {"loss": ("-", "."), "kinetic": ("-", "d"), "potential": ("--", "h")}
+)
 """Line style and marker of each rule, so that figures can be read without colour."""
 
 LANDSCAPE = LinearSegmentedColormap.from_list(

@@ -19,18 +19,11 @@ from numpy.typing import ArrayLike
 
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
 from lossnav.figures.style import line as style
+from lossnav.lab import registry
 from lossnav.lab.records import Record
 from lossnav.lab.training import History
 
-_NAMES = {
-    "sgd": "SGD",
-    "adam": "Adam",
-    "rmsprop": "RMSprop",
-    "ballistic": "ballistic",
-    "ballistic, corrected": "ballistic, bias-corrected",
-    "gradient descent": "gradient descent",
-    "ballistic, diagonal": "ballistic, diagonal",
-}
+_VARIANTS = {"ballistic, corrected": "ballistic, bias-corrected"}
 
 
 def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:
@@ -53,7 +46,7 @@ def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]])
         height = 0.5 * (h[0, 0] * x**2 + 2 * h[0, 1] * x * y + h[1, 1] * y**2)
         ax.contourf(x, y, np.sqrt(height), levels=14, cmap=LANDSCAPE, zorder=0)
         for width, (rule, path) in zip((4.2, 2.6, 1.8), paths.items(), strict=False):  # where two agree, both are seen
-            ax.plot(*np.asarray(path).T, **_line(rule, width), path_effects=halo(width + 1.2), label=_NAMES[rule])
+            ax.plot(*np.asarray(path).T, **_line(rule, width), path_effects=halo(width + 1.2), label=_name(rule))
         start = np.asarray(next(iter(paths.values())), dtype=np.float64)[0]
         ax.plot(*start, "o", color=COLOURS["ink"], ms=5, zorder=5)
         ax.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
@@ -188,7 +181,7 @@ def _band(ax: Axes, rule: str, values: np.ndarray, x: ArrayLike | None = None, m
     options = _line(rule, 2.0)
     if marker:
         options |= {"marker": LINES[_base(rule)][1], "ms": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
-    ax.plot(where, values.mean(axis=0), label=_NAMES.get(rule, rule), **options)
+    ax.plot(where, values.mean(axis=0), label=_name(rule), **options)
     ax.fill_between(where, values.min(axis=0), values.max(axis=0), color=options["color"], alpha=0.18, lw=0)
 
 
@@ -203,3 +196,7 @@ def _line(rule: str, width: float) -> dict[str, Any]:
 
 def _base(rule: str) -> str:
     return rule.split(",")[0]
+
+
+def _name(rule: str) -> str:
+    return _VARIANTS.get(rule) or registry.label(rule)

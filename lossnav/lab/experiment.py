@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnav._checks import flag, instance, one_of, path, positive, sequence, whole
 from lossnav.lab import records
+from lossnav.lab.registry import OPTIMIZERS, RULES
 
 if TYPE_CHECKING:
     import torch
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 DATA = ("mnist", "digits", "cifar10")
 INPUTS, OUTPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072}, 10
 MODELS = ("mlp", "cnn", "resnet", "vit")
-_TORCH_RULES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW", "rmsprop": "RMSprop"}
-_OUR_RULES = {"ballistic": "Ballistic", "belief": "Belief", "navigator": "Navigator", "uncertain": "Uncertain"}
-OPTIMIZERS = (*_TORCH_RULES, *_OUR_RULES)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class Experiment:
         data: name of the data set.
         model: "mlp" or "resnet" (of any data); "cnn" or "vit" (of square images whose side is a multiple of 4, or of
             another patch).
-        optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain".
+        optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
+            rules of ``lab.registry`` that are optimizers.
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.
@@ -322,15 +321,12 @@ def make_model(experiment: Experiment, dataset: Dataset) -> nn.Module:
 
 def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
     """Return the optimizer of a model's parameters."""
-    import torch
 
-    from lossnav import optim
     from lossnav._tensors import parameters as check_parameters
 
     instance("experiment", experiment, Experiment, "an Experiment")
     parameters = check_parameters("parameters", parameters)
-    name = experiment.optimizer
-    maker: Any = getattr(torch.optim, _TORCH_RULES[name]) if name in _TORCH_RULES else getattr(optim, _OUR_RULES[name])
+    maker = RULES[experiment.optimizer].maker()
     options = dict(experiment.options)
     _check_names("options", options, maker, {"params", "lr"})
     if experiment.lr is not None:

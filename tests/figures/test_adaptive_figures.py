@@ -79,12 +79,12 @@ def test_a_race_shows_mean_losses_in_windows_and_every_seeds_last_error():
     runs = {"adam": [history(1.0), history(3.0)], "belief": [history(4.0)], "belief, innovation": [history(2.0)]}
     left, right = adaptive.race(runs, "some digits", window=4).axes
     drawn = lines(left)
-    assert list(drawn) == ["Adam", "belief", "belief, innovation"]
+    assert list(drawn) == ["Adam", "Belief", "Belief, innovation"]
     inverse = 1 / np.arange(1, 11)
     np.testing.assert_allclose(drawn["Adam"].get_ydata(), 2 * np.array([inverse[:4].mean(), inverse[4:8].mean()]))
     np.testing.assert_allclose(drawn["Adam"].get_xdata(), [2, 6])
-    assert drawn["belief"].get_color() == drawn["belief, innovation"].get_color()
-    assert drawn["belief"].get_linestyle() != drawn["belief, innovation"].get_linestyle()
+    assert drawn["Belief"].get_color() == drawn["Belief, innovation"].get_color()
+    assert drawn["Belief"].get_linestyle() != drawn["Belief, innovation"].get_linestyle()
     dots = [np.asarray(line.get_xdata()) for line in right.lines if line.get_marker() == "."]
     np.testing.assert_allclose(dots[0], [1.0, 3.0])
     assert "some digits" in left.figure.get_suptitle()

@@ -18,6 +18,7 @@ from lossnav.lab.continual.online import Stepper
 from lossnav.lab.continual.perturb import ShrinkAndPerturb
 from lossnav.lab.continual.replacement import ContinualBackprop
 from lossnav.lab.members import Ensemble
+from lossnav.lab.registry import RULES
 
 Setting = Mapping[str, float]
 
@@ -77,27 +78,33 @@ def _replacing(ensemble: Ensemble, setting: Setting, seed: int) -> ContinualBack
     return ContinualBackprop(ensemble, sgd, rate=setting["rate"], seed=seed)
 
 
-_SGD_RATE, _ADAM_RATE, _DECAY = (3e-3, 1.0), (3e-5, 3e-2), (1e-4, 3e-2)
+def _contender(
+    rule: str, build: Callable[[Ensemble, Setting, int], Stepper], **space: tuple[float, float]
+) -> Contender:
+    """Return the contender of a rule of the registry, with its label and rates; ``space`` has what else is tuned."""
+    return Contender(RULES[rule].label, build, {"lr": _rates(rule), **space})
+
+
+def _rates(rule: str) -> tuple[float, float]:
+    rates = RULES[rule].rates
+    assert rates is not None
+    return rates
+
+
+_DECAY = (1e-4, 3e-2)
 
 CONTENDERS: Mapping[str, Contender] = MappingProxyType({
-    "sgd": Contender("SGD", _elementwise(torch.optim.SGD), {"lr": _SGD_RATE}),
-    "adam": Contender("Adam", _elementwise(torch.optim.Adam, fused=True), {"lr": _ADAM_RATE}),
-    "belief": Contender("Belief", _elementwise(optim.Belief), {"lr": _ADAM_RATE, "lr_overdamped": _SGD_RATE}),
-    "l2": Contender("SGD + L2", _elementwise(torch.optim.SGD), {"lr": _SGD_RATE, "weight_decay": _DECAY}),
-    "adam + l2": Contender(
-        "Adam + L2", _elementwise(torch.optim.Adam, fused=True), {"lr": _ADAM_RATE, "weight_decay": _DECAY}
+    "sgd": _contender("sgd", _elementwise(torch.optim.SGD)),
+    "adam": _contender("adam", _elementwise(torch.optim.Adam, fused=True)),
+    "belief": _contender("belief", _elementwise(optim.Belief), lr_overdamped=_rates("sgd")),
+    "l2": _contender("l2", _elementwise(torch.optim.SGD), weight_decay=_DECAY),
+    "adam + l2": _contender("adam + l2", _elementwise(torch.optim.Adam, fused=True), weight_decay=_DECAY),
+    "adamw": _contender("adamw", _elementwise(torch.optim.AdamW, fused=True), weight_decay=(1e-2, 3.0)),
+    "shrink and perturb": _contender(
+        "shrink and perturb", _seeded(ShrinkAndPerturb), weight_decay=_DECAY, noise=(1e-5, 1e-3)
     ),
-    "adamw": Contender(
-        "AdamW", _elementwise(torch.optim.AdamW, fused=True), {"lr": _ADAM_RATE, "weight_decay": (1e-2, 3.0)}
-    ),
-    "shrink and perturb": Contender(
-        "shrink and perturb", _seeded(ShrinkAndPerturb),
-        {"lr": _SGD_RATE, "weight_decay": _DECAY, "noise": (1e-5, 1e-3)},
-    ),
-    "continual backprop": Contender("continual backprop", _replacing, {"lr": _SGD_RATE, "rate": (1e-5, 3e-2)}),
-    "uncertain": Contender(
-        "Uncertain", _seeded(optim.Uncertain), {"lr": (1e-4, 1e-2), "temperature": (1e-5, 1e-2), "clip": (3e-2, 1.0)}
-    ),
+    "continual backprop": _contender("continual backprop", _replacing, rate=(1e-5, 3e-2)),
+    "uncertain": _contender("uncertain", _seeded(optim.Uncertain), temperature=(1e-5, 1e-2), clip=(3e-2, 1.0)),
 })  # fmt: skip
 """Name → rule, in the order of the figures. The keys that are learning rules of the book have its colours."""
 

@@ -1,0 +1,84 @@
+"""The learning rules of the book: name, look, optimizer and range of rates of each, written once.
+
+Experiments, sweeps, comparisons, figures and explorables read them here. A new rule is one more row.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+Dashes = str | tuple[float, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One learning rule.
+
+    Attributes:
+        label: its name in figures and tables.
+        colour: on every page, as #RRGGBB; after Okabe and Ito, so that they stay apart for colour-blind readers.
+        line: style of its line, of matplotlib, so that nothing rests on colour alone.
+        marker: of matplotlib.
+        optimizer: "module:class" of the torch optimizer, or "" for a rule that has none.
+        rates: (lowest, highest) learning rate that a search tries, or None where nothing is searched.
+        like: the rule whose colour this one shares, as its relative; "" for a colour of its own.
+    """
+
+    label: str
+    colour: str
+    line: Dashes
+    marker: str
+    optimizer: str = ""
+    rates: tuple[float, float] | None = None
+    like: str = ""
+
+    def maker(self) -> Any:
+        """Return the class of the optimizer; importing it loads torch.
+
+        Raises:
+            ValueError: the rule has no optimizer.
+        """
+        if not self.optimizer:
+            raise ValueError(f"optimizer = '', but it must name a class: {self.label} is a rule without an optimizer")
+        module, name = self.optimizer.split(":")
+        return getattr(importlib.import_module(module), name)
+
+
+_DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
+
+RULES: Mapping[str, Rule] = MappingProxyType({
+    "gradient descent": Rule("gradient descent", "#0072B2", "--", "o"),
+    "sgd": Rule("SGD", "#0072B2", "--", "o", "torch.optim:SGD", _DESCENT),
+    "adam": Rule("Adam", "#E69F00", (0, (6.0, 1.4)), "v", "torch.optim:Adam", _ADAPTIVE),
+    "adamw": Rule("AdamW", "#E69F00", (0, (6.0, 1.2, 1.2, 1.2)), "<", "torch.optim:AdamW", _ADAPTIVE, like="adam"),
+    "rmsprop": Rule("RMSprop", "#8C6D31", ":", "X", "torch.optim:RMSprop", _ADAPTIVE),
+    "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE),
+    "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE),
+    "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE),
+    "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2)),
+    "optimal": Rule("optimal", "#CC79A7", "-", "s"),
+    "momentum": Rule("momentum", "#CC79A7", "-", "s"),
+    "newton": Rule("Newton", "#009E73", "-.", "D"),
+    "levenberg-marquardt": Rule("Levenberg–Marquardt", "#5B3A29", ":", "d"),
+    "natural gradient": Rule("natural gradient", "#56B4E9", (0, (4.0, 1.4, 1.2, 1.4)), "P"),
+    "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
+    "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
+    "shrink and perturb": Rule("shrink and perturb", "#999933", ":", "H", rates=_DESCENT),
+    "continual backprop": Rule(
+        "continual backprop", "#117733", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8", rates=_DESCENT
+    ),
+})
+"""Name → rule."""
+
+OPTIMIZERS = tuple(name for name, rule in RULES.items() if rule.optimizer)
+"""Names of the rules that are torch optimizers."""
+
+
+def label(rule: str) -> str:
+    """Return the name of a rule in figures and tables, or of a variant, "rule, what differs"."""
+    base, comma, rest = rule.partition(", ")
+    return RULES[base].label + comma + rest if base in RULES else rule
