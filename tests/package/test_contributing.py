@@ -1,0 +1,82 @@
+"""Each recipe of CONTRIBUTING.md is followed on a copy of the repository, and its commands must succeed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPES = dict(re.findall(r"^## (An? \w+)\n(.*?)(?=^## |\Z)", GUIDE, flags=re.MULTILINE | re.DOTALL))
+STEP = re.compile(r"<!-- (?P<what>.+?) -->\n```\w+\n(?P<text>.*?)```", re.DOTALL)
+PLACED = re.compile(r'(?P<side>after|before) "(?P<anchor>.+)" in (?P<file>\S+)')
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The repository as it is here, without what is built and without its history."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True)
+    if found.returncode == 0:
+        names = [name for name in found.stdout.splitlines() if (ROOT / name).is_file()]
+    else:  # an archive of the sources
+        files = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
+        names = [str(path) for path in files if path.parts[0] not in ("_build", ".venv")]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def follow(folder: Path, what: str, text: str) -> None:
+    if what.startswith("write "):
+        target = folder / what.removeprefix("write ")
+        assert not target.exists(), f"{target.name} is there already"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    elif what == "run":
+        for line in text.splitlines():
+            run(folder, line)
+    else:
+        place = PLACED.fullmatch(what)
+        assert place, what
+        target = folder / place["file"]
+        lines = target.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = [n for n, line in enumerate(lines) if line.rstrip("\n") == place["anchor"]]
+        (at,) = whole or [n for n, line in enumerate(lines) if line.startswith(place["anchor"])]
+        lines.insert(at + (place["side"] == "after"), text)
+        target.write_text("".join(lines), encoding="utf-8")
+
+
+def run(folder: Path, line: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
+    environment |= {"PYTHONPATH": str(folder), "PATH": path}
+    words = line.replace("-m pytest ", "-m pytest -p no:cacheprovider -n 0 -m 'not slow' ")
+    done = subprocess.run(words, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+
+
+def test_the_guide_has_its_four_recipes():
+    assert list(RECIPES) == ["An equation", "A rule", "An explorable", "A study"]
+    for text in RECIPES.values():
+        steps = [found["what"] for found in STEP.finditer(text)]
+        assert steps[0].startswith("write ") and steps[-1] == "run"
+        assert len(steps) == text.count("```") // 2, "a block that nothing follows"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_following_a_recipe_works(name, copy):
+    for step in STEP.finditer(RECIPES[name]):
+        follow(copy, step["what"], step["text"])
+    style = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", "."], cwd=copy, capture_output=True, text=True
+    )
+    assert style.returncode == 0, style.stdout[-3000:]
