@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.trajectory.modes import slow_rate
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Memory:
     @property
     def rate(self) -> float:
         """ρ = A/(√(γ²/4+A) + γ/2), the decaying root without cancellation, unit 1/time; A = ρ(ρ+γ)."""
-        return self.stiffness / (math.sqrt(self.gamma**2 / 4 + self.stiffness) + self.gamma / 2)
+        return float(slow_rate(self.stiffness, 1.0, self.gamma))
 
     @property
     def beta(self) -> float:
@@ -193,7 +194,7 @@ def from_beta(
     if gain is not None:
         share = _checks.finite("gain", gain, low=0.0, high=1.0, open_low=True)
         pull = (1 - share) * stiffness
-        alpha = 0.0 if pull == 0 else pull / (math.sqrt(gamma**2 / 4 + pull) + gamma / 2)
+        alpha = float(slow_rate(pull, 1.0, gamma))
         return Memory(alpha, gamma, math.sqrt(share * stiffness) * noise, noise, dt)
     alpha = 0.0 if decay is None else _checks.finite("decay", decay, low=0.0)
     if alpha >= rate:

@@ -24,7 +24,7 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
 from lossnav.belief.memory import Memory
 from lossnav.belief.observation import Exact, Observation, Prior, Simplified
-from lossnav.trajectory.modes import exp_mean
+from lossnav.trajectory.modes import exp_mean, fast_rate
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Beliefs:
             raise ValueError(f"variance = {_checks.shown(variance)}, but it must be {allowed}")
         _checks.together(mean=m, variance=v)
         gamma = 0.0 if rule == "ballistic" else self.gamma
-        pace = self.eta * self.k / (np.sqrt(gamma**2 / 4 + self.parameter_rate(v) ** 2) + gamma / 2)
+        pace = self.eta * self.k / fast_rate(self.parameter_rate(v) ** 2, 1.0, gamma)
         size = pace * dt
         if rule == "finite":
             size = size * exp_mean(size * self.curvature_scale * v)

@@ -22,6 +22,7 @@ from lossnav.belief import units
 from lossnav.belief.model import Beliefs
 from lossnav.belief.observation import Exact
 from lossnav.trajectory import blocks
+from lossnav.trajectory.modes import slow_rate
 
 Data = Callable[[Array], Array]
 _MOST_CALLS = 20_000  # of the law that makes the first guess
@@ -238,7 +239,7 @@ def _decaying(model: Beliefs, rest: Array, gradient: float, square: float) -> Ar
     pull = model.bend(rest, gradient, square) + np.diag(masses * model.decays * (model.decays + model.gamma))
     root = np.sqrt(masses)
     rates, vectors = np.linalg.eigh(pull / np.outer(root, root))  # the masses make it symmetric
-    slow = rates / (np.sqrt(np.maximum(model.gamma**2 / 4 + rates, 0.0)) + model.gamma / 2)
+    slow = slow_rate(np.maximum(rates, -(model.gamma**2) / 4), 1.0, model.gamma)
     return (vectors * slow) @ vectors.T * root / root[:, None]
 
 

@@ -76,18 +76,23 @@ def exp_mean(x: ArrayLike) -> Array:
         return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
 
 
-def fast_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
-    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk."""
-    pull, half = stiffness * curvature, gamma / 2
-    square = np.where(pull < 0, half * half + pull, 0.0)
+def fast_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
+    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk.
+
+    This and ``slow_rate`` are the one place of the root S = √(γ²/4 + ηkh): every problem that has it asks here.
+    """
+    gamma = np.asarray(gamma, dtype=np.float64)
+    pull, half = np.multiply(stiffness, curvature), gamma / 2
+    with np.errstate(over="ignore"):
+        square = np.where(pull < 0, half * half + pull, 0.0)
     rising = np.hypot(half, np.sqrt(np.maximum(pull, 0.0)))  # the square of a tiny γ is 0, and of a large one inf
     return np.where(pull < 0, np.sqrt(np.where(square < 0, np.nan, square)), rising) + half
 
 
-def slow_rate(curvature: Array, stiffness: float, gamma: float) -> Array:
+def slow_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
     """Return r = S − γ/2 per mode (Eq. 75) without cancellation: ηkh/s₊."""
     fast = fast_rate(curvature, stiffness, gamma)
-    return np.where(fast == 0, 0.0, stiffness * curvature / np.where(fast == 0, 1.0, fast))
+    return np.where(fast == 0, 0.0, np.multiply(stiffness, curvature) / np.where(fast == 0, 1.0, fast))
 
 
 def require_minimiser(

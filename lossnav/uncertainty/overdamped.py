@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.trajectory.modes import slow_rate
 from lossnav.uncertainty.averages import Average, average, checked_switches
 from lossnav.uncertainty.equations import push
 from lossnav.uncertainty.problem import Problem, check_problem, nonnegative, positive
@@ -65,11 +66,9 @@ def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any
 
     Mean and log-variance relax at the same rate, whatever the curvature: Newton-like. For large γ it is ηλ_S/γ.
     """
-    rate, strength, half = positive("eta", eta), nonnegative("entropy", entropy), nonnegative("gamma", gamma) / 2
-    _checks.together(eta=rate, entropy=strength, gamma=half)
-    stiffness = rate * strength
-    root = np.hypot(half, np.sqrt(stiffness)) + half
-    result = np.divide(stiffness, root, out=np.zeros(np.broadcast(stiffness, root).shape), where=root > 0)
+    rate, strength, hurry = positive("eta", eta), nonnegative("entropy", entropy), nonnegative("gamma", gamma)
+    _checks.together(eta=rate, entropy=strength, gamma=hurry)
+    result = slow_rate(strength, rate, hurry)
     return result if result.ndim else float(result)
 
 

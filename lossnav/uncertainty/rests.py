@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.optimize
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.trajectory.modes import slow_rate
 from lossnav.uncertainty.averages import Average, Quadratic
 from lossnav.uncertainty.equations import push
 from lossnav.uncertainty.problem import Problem
@@ -143,6 +144,6 @@ def _law(problem: Problem, loss: Average, place: Array) -> Rest:
     stiffness, vectors = np.linalg.eigh(square)
     if np.any(stiffness <= 0):
         raise NoMinimiser(f"the potential is no minimum at rest: curvature {float(stiffness[0]):.3g}")
-    rates = stiffness / (np.hypot(problem.gamma / 2, np.sqrt(stiffness)) + problem.gamma / 2)
+    rates = slow_rate(stiffness, 1.0, problem.gamma)
     law = root[:, None] * ((vectors * rates) @ vectors.T) / root
     return Rest(place, law, float(problem._potential(loss, place[:dim], np.exp(place[dim:]))))
