@@ -15,6 +15,7 @@ from torch import Tensor
 from lossnav._checks import finite, shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _shards
+from lossnav.rules.recipe import Recipe
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -68,6 +69,42 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _call(self, group: Group, states: list[State]) -> _fused.Call:
         """Count the step and describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        """State the rule for the options of ``group``, and for one parameter if it depends on which."""
+        raise NotImplementedError(f"{type(self).__name__} states no recipe")
+
+    def recipe(self, group: Group | None = None, parameter: Tensor | None = None) -> Recipe:
+        """Return the rule by which parameters move now, as pure functions on numpy arrays (``lossnav.rules.recipe``).
+
+        Its unit of time is a step at the present rate, ``dt=1``. A schedule that moves an option makes another recipe,
+        which goes on with the same state.
+
+        Args:
+            group: one of ``param_groups``; None where there is only one, or where ``parameter`` says which.
+            parameter: one of the group's, for a rule that depends on the tensor (``Uncertain``'s priors); None where
+                the group has only one, or where the options say all.
+
+        Raises:
+            ValueError: neither says which group or tensor is meant, or one of them is not the optimizer's.
+            NotImplementedError: the rule states no recipe.
+        """
+        groups = self.param_groups
+        if parameter is not None:
+            if not torch.is_tensor(parameter):
+                raise ValueError(f"parameter = {shown(parameter)}, but it must be a tensor of this optimizer, or None")
+            groups = [g for g in groups if any(p is parameter for p in g["params"])]
+            if not groups:
+                raise ValueError(
+                    f"parameter has shape {tuple(parameter.shape)} and is none of this optimizer's, but it must be"
+                )
+        if group is not None:
+            if not any(g is group for g in groups):
+                whose = "param_groups" if parameter is None else "param_groups, the one that holds parameter"
+                raise ValueError(f"group = {shown(group)}, but it must be one of this optimizer's {whose}")
+        elif len(groups) > 1:
+            raise ValueError(f"group = None, but it must be one of param_groups where there are {len(groups)}")
+        return self._recipe(groups[0] if group is None else group, parameter)
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""

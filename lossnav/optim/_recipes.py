@@ -1,18 +1,24 @@
 """The optimizers as recipes: what the options of a parameter group mean in ``lossnav.rules.recipe``.
 
 The unit of time is one step, at the rate that the group has now: a rate of the recipe is lr times something, and a
-weight β of the past is the time constant −1/ln β.
+weight β of the past is the time constant −1/ln β. What takes more than a name to say is said by the rule itself:
+``rate``, ``discount``, the prior.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from lossnav.optim import _plan
-from lossnav.optim import belief as belief_rule
-from lossnav.optim._base import Group
 from lossnav.rules import recipe
 from lossnav.rules.recipe import Filter, Memory, Recipe
+
+Group = dict[str, Any]
+_DATA: dict[str, type[recipe.Datum]] = {
+    "uncentred": recipe.SecondMoment,
+    "centred": recipe.Centred,
+    "innovation": recipe.Innovation,
+}
 
 
 def ballistic(group: Group) -> Recipe:
@@ -29,38 +35,34 @@ def ballistic(group: Group) -> Recipe:
     )
 
 
-def belief(group: Group) -> Recipe:
-    """Eq. 14: beliefs in mean and variance, and a plan that may discount."""
-    lr, epsilon = float(belief_rule.step_rate(group)), belief_rule.damping(group)
-    discount = math.inf if belief_rule.is_overdamped(group) else float(epsilon or 0.0)
+def belief(group: Group, rate: float, discount: float | None) -> Recipe:
+    """Eq. 14: beliefs in mean and variance, and a plan that discounts, or (None) believes in a gradient that fades."""
     mean, variance = (Filter.of_weight(beta, corrected=group["bias_correction"]) for beta in group["betas"])
-    data = {"uncentred": recipe.SecondMoment, "centred": recipe.Centred, "innovation": recipe.Innovation}
     return Recipe(
         recipe.Plan(
-            lr,
+            rate,
             floor=group["eps_inside"],
-            fading=group["eps"] if epsilon is None else 0.0,
-            discount=discount,
+            fading=group["eps"] if discount is None else 0.0,
+            discount=discount or 0.0,
             curvature_scale=group["curvature_scale"],
         ),
-        Memory(mean, variance, data[group["variance"]]()),
-        recipe.Decoupled(lr * group["weight_decay"]),
+        Memory(mean, variance, _DATA[group["variance"]]()),
+        recipe.Decoupled(rate * group["weight_decay"]),
         maximize=group["maximize"],
     )
 
 
-def navigator(group: Group, given: bool) -> Recipe:
+def navigator(group: Group, discount: float, given: bool) -> Recipe:
     """Eq. 6 on an average of the curvature, which is g² or comes from outside."""
     lr, stiffness = float(group["lr"]), group["eta_k"]
-    overdamped = group["gamma"] == math.inf
     datum = recipe.Given if given else recipe.SecondMoment
     return Recipe(
         recipe.Plan(
-            lr * (stiffness if overdamped else math.sqrt(stiffness)),
+            lr * (stiffness if discount == math.inf else math.sqrt(stiffness)),
             floor=group["eps"],
-            discount=math.inf if overdamped else _plan.damping(group),
+            discount=discount,
             curvature_scale=1.0,
-            negative=group["negative"],
+            negative=group["negative"] if given else "absolute",  # g² is never negative
         ),
         Memory(Filter(), Filter.of_weight(group["beta"], corrected=True), datum(group["curvature_scale"])),
         recipe.Decoupled(lr * group["weight_decay"]),

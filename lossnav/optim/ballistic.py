@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
 from lossnav.optim._fused import Call
+from lossnav.rules.recipe import Recipe
 
 
 class Ballistic(Rule):
@@ -93,6 +95,9 @@ class Ballistic(Rule):
 
     def _check(self, group: Group) -> None:
         check_options(group)
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return _recipes.ballistic(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, group, state)

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from lossnav._checks import duration, one_of, shown
+from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
+from lossnav.rules.recipe import Recipe
 
 VARIANCES = ("uncentred", "centred", "innovation")
 
@@ -129,6 +131,9 @@ class Belief(Rule):
     def _complete(self, group: Group) -> None:
         complete(group)
         super()._complete(group)
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return recipe_of(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
@@ -257,6 +262,12 @@ def damping(group: Group) -> Any:
     if group["discount"] is not None:
         return group["discount"]
     return None if group["lr_overdamped"] == math.inf else group["lr"] / (2 * (group["lr_overdamped"] or math.inf))
+
+
+def recipe_of(group: Group) -> Recipe:
+    """Return the rule as a recipe."""
+    epsilon = math.inf if is_overdamped(group) else damping(group)
+    return _recipes.belief(group, float(step_rate(group)), None if epsilon is None else float(epsilon))
 
 
 def respell(group: Group) -> None:

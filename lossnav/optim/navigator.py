@@ -11,10 +11,11 @@ from torch import Tensor
 
 from lossnav import _random
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _naming, _replicas, _shards
+from lossnav.optim import _naming, _recipes, _replicas, _shards
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
+from lossnav.rules.recipe import Recipe
 
 Curvature = Callable[[Tensor, Tensor], Tensor]
 ESTIMATES = ("second_moment", "hutchinson")
@@ -189,6 +190,9 @@ class Navigator(Rule):
                 "(DistributedDataParallel keeps them whole)"
             )
 
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return recipe_of(group, given=self.curvature != "second_moment")
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
             if self.curvature == "hutchinson" and _naming.is_named(parameter, self.param_groups):
@@ -352,6 +356,11 @@ class Navigator(Rule):
 
     def __getstate__(self) -> State:
         return {**super().__getstate__(), "curvature": self.curvature, "process_group": self.process_group}
+
+
+def recipe_of(group: Group, *, given: bool = False) -> Recipe:
+    """Return the rule as a recipe; a curvature that is not g² is ``given`` to it from outside."""
+    return _recipes.navigator(group, math.inf if group["gamma"] == math.inf else damping(group), given)
 
 
 def check_curvature(curvature: Any) -> str | Curvature:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from lossnav.optim import belief, navigator, uncertain
+from lossnav.optim import _recipes, belief, navigator, uncertain
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim.ballistic import check_options, hide_momentum, start_state
+from lossnav.rules.recipe import Recipe
 
 
 def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, eps: float) -> tuple[Tensor, Tensor]:
@@ -56,6 +57,9 @@ class BallisticReference(Rule):
 
     def _check(self, group: Group) -> None:
         check_options(group)
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return _recipes.ballistic(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, group, state)
@@ -105,6 +109,9 @@ class BeliefReference(Rule):
     def _complete(self, group: Group) -> None:
         belief.complete(group)
         super()._complete(group)
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return belief.recipe_of(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         belief.start_state(parameter, state)
@@ -162,6 +169,9 @@ class NavigatorReference(Rule):
     def _check(self, group: Group) -> None:
         navigator.check_options(group)
 
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return navigator.recipe_of(group)
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
             state["step"], state["h"] = torch.zeros(()), zeros(parameter)
@@ -207,6 +217,9 @@ class UncertainReference(Rule):
     def _check_rate(self, group: Group) -> None:
         if group["forgetting"] != 0:
             uncertain.check_stability(group)
+
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return uncertain.recipe_of(self, group, parameter)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         uncertain.start_state(self, parameter, group, state)

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from lossnav._checks import finite, flag, positive, shown, whole
-from lossnav.optim import _naming, _noise, _shards
+from lossnav.optim import _naming, _noise, _recipes, _shards
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, zeros
 from lossnav.optim._prior import prior
+from lossnav.rules.recipe import Recipe
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
 _ZERO = (
@@ -192,6 +193,9 @@ class Uncertain(Rule):
         if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
             check_stability(group)
 
+    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
+        return recipe_of(self, group, parameter)
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)
 
@@ -310,6 +314,24 @@ def forgetting(group: Group) -> tuple[Any, Any]:
     if torch.is_tensor(rate):
         return torch.exp(-rate), -torch.expm1(-rate)
     return math.exp(-rate), -math.expm1(-rate)
+
+
+def recipe_of(rule: Rule, group: Group, parameter: Tensor | None) -> Recipe:
+    """Return the rule as a recipe, with the prior of a parameter (as it is remembered, or as its values say now)."""
+    if parameter is None and len(group["params"]) == 1:
+        parameter = group["params"][0]
+    if parameter is not None:
+        state = rule.state.get(parameter, {})
+        known = "prior_variance" in state
+        mean, variance = (state["prior_mean"], state["prior_variance"]) if known else prior(rule, parameter, group)
+    elif group["prior_mean"] is not None and group["prior_variance"] != "init":
+        mean, variance = float(group["prior_mean"]), float(group["prior_variance"])
+    else:
+        raise ValueError(
+            f"parameter = None, but it must be one of the group's {len(group['params'])} where prior_mean is None or "
+            "prior_variance is 'init': their priors differ"
+        )
+    return _recipes.uncertain(group, mean, variance)
 
 
 def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:

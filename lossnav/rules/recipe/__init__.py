@@ -17,7 +17,7 @@ Nothing here draws random numbers: what a rule needs of them comes in as ``Draws
 """
 
 from lossnav.rules.recipe.decay import Decoupled, Prior
-from lossnav.rules.recipe.memory import Centred, Filter, Given, Innovation, Memory, Sampled, SecondMoment
+from lossnav.rules.recipe.memory import Centred, Datum, Filter, Given, Innovation, Memory, Sampled, SecondMoment
 from lossnav.rules.recipe.preconditioner import Newton, Plan
 from lossnav.rules.recipe.rule import Recipe
 from lossnav.rules.recipe.state import Draws, State
@@ -26,6 +26,7 @@ from lossnav.rules.recipe.uncertainty import Blur, Renewal
 __all__ = [
     "Blur",
     "Centred",
+    "Datum",
     "Decoupled",
     "Draws",
     "Filter",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Filter:
         object.__setattr__(self, "tau", _checks.duration("tau", self.tau, zero=True))
         object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
         if self.corrected and self.tau == math.inf:
-            raise ValueError("tau = inf, but it must be finite where corrected is True: there is no weight to divide by")
+            raise ValueError("tau = inf, but it must be finite where corrected is True: no weight to divide by")
 
     @classmethod
     def of_weight(cls, beta: float, *, corrected: bool = False, dt: float = 1.0) -> Filter:
@@ -116,7 +116,9 @@ class Innovation(Datum):
     r"""(g − m̂)² with the m̂ that has not seen g, made unbiased for steady noise; g² in the first look.
 
     m̂ averages n − 1 gradients with weights of sum one and Σw² = (1−β)(1+βⁿ⁻¹)/((1+β)(1−βⁿ⁻¹)), so the factor is
-    1/(1+Σw²) = (1+β)(1−βⁿ⁻¹)/(2(1−βⁿ)); it is 1 for Δt → 0 at any t > 0.
+    1/(1+Σw²) = (1+β)(1−βⁿ⁻¹)/(2(1−βⁿ)); it is 1 for Δt → 0 at any t > 0. The datum of the first look
+    has the weight Δt/t in a corrected average at time t ≪ τ, so that from t = 0 a path of steps tends to the
+    continuous one as Δt·log(1/Δt), and from any later state as Δt.
     """
 
     def _of(self, look: Look) -> Array:
@@ -172,9 +174,9 @@ class Memory:
         ValueError: an argument is of another kind, or ``Centred`` has no mean to compare with.
     """
 
-    mean: Filter = Filter()
-    curvature: Filter = Filter()
-    datum: Datum = SecondMoment()
+    mean: Filter = field(default_factory=Filter)
+    curvature: Filter = field(default_factory=Filter)
+    datum: Datum = field(default_factory=SecondMoment)
 
     def __post_init__(self) -> None:
         _checks.instance("mean", self.mean, Filter, "a Filter")

@@ -68,9 +68,11 @@ class Plan:
             ValueError: it has a metric, a drift or a horizon, which no plan of one coordinate knows.
         """
         check_objective(objective)
-        for name, absent in (("metric", None), ("drift", None), ("horizon", math.inf)):
-            if getattr(objective, name) is not absent and getattr(objective, name) != absent:
-                raise ValueError(f"objective.{name} is set, but it must be {absent}: a Plan is for one coordinate alone")
+        for name in ("metric", "drift"):
+            if getattr(objective, name) is not None:
+                raise ValueError(f"objective.{name} is set, but it must be None: a Plan knows one coordinate alone")
+        if objective.horizon < math.inf:
+            raise ValueError(f"objective.horizon = {objective.horizon:g}, but it must be inf: a Plan knows no deadline")
         root = math.sqrt(objective.eta * objective.k)
         return cls(root, discount=objective.gamma / (2 * root), curvature_scale=1.0, negative="signed")
 

@@ -80,13 +80,13 @@ class Recipe:
         _checks.instance("renewal", self.renewal, (Renewal, type(None)), "None or a Renewal")
         object.__setattr__(self, "dt", _checks.positive("dt", self.dt))
         object.__setattr__(self, "maximize", _checks.flag("maximize", self.maximize))
-        uncertain = isinstance(self.preconditioner, Newton)
-        sampled = isinstance(self.memory.datum, Sampled)
-        if not uncertain and (sampled or self.blur is not None or self.renewal is not None):
-            user = "memory.datum is Sampled" if sampled else "blur is set" if self.blur is not None else "renewal is set"
-            raise ValueError(f"preconditioner is a Plan, but it must be a Newton where {user}: it has no precision")
+        if isinstance(self.preconditioner, Plan):
+            users = {"memory.datum is Sampled": isinstance(self.memory.datum, Sampled), "blur is set": self.blur,
+                     "renewal is set": self.renewal}  # fmt: skip
+            for user in (words for words, present in users.items() if present):
+                raise ValueError(f"preconditioner is a Plan, but it must be a Newton where {user}: it has no precision")
         if self.renewal is not None and not isinstance(self.decay, Prior):
-            raise ValueError("decay is Decoupled, but it must be a Prior where renewal is set: weights are drawn from it")
+            raise ValueError("decay is Decoupled, but it must be a Prior where renewal is set: it says what is drawn")
 
     def at(self, dt: float) -> Recipe:
         """Return the same rule with steps of another length; memory, rates and decay stay what they are in time."""

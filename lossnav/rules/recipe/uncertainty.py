@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array
@@ -69,7 +70,7 @@ class Renewal:
         chance = _checks.finite("probability", probability, low=0.0, high=1.0)
         return cls(math.inf if chance == 1 else -math.log1p(-chance), threshold, age)
 
-    def _chosen(self, curvature: Array, age: Array, floor: float, uniform: Array, dt: float) -> Array:
+    def _chosen(self, curvature: Array, age: Array, floor: float, uniform: Array, dt: float) -> NDArray[np.bool_]:
         """Return which weights are renewed, truth values shaped like θ."""
         idle = (curvature < self.threshold * floor) & (age > self.age)
         return idle & (uniform < -math.expm1(-self.intensity * dt))
