@@ -78,7 +78,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Return the rule by which parameters move now, as pure functions on numpy arrays (``lossnav.rules.recipe``).
 
         Its unit of time is a step at the present rate, ``dt=1``. A schedule that moves an option makes another recipe,
-        which goes on with the same state.
+        which goes on with the same state. What no function of gradients can know is an argument of its ``update``: the
+        curvature that ``Navigator`` takes from the loss or a function, the draws of ``Uncertain``.
 
         Args:
             group: one of ``param_groups``; None where there is only one, or where ``parameter`` says which.

@@ -388,6 +388,11 @@ def _optimizers() -> dict[str, Recipe]:
             taken = set(_options(made))
             known = {key: value for key, value in arguments.items() if key in taken}
             found[f"optim.{made.__name__}"] = Recipe(made, known, rest=frozenset({"process_group"}))
+            optimizer = made([weight], **({"prior_variance": 1.0} if name == "Uncertain" else {}))
+            found[f"optim.{made.__name__}.recipe"] = Recipe(optimizer.recipe, {
+                "group": thing(optimizer.param_groups[0], none=True),
+                "parameter": tensor(weight, none=True, bad=[torch.ones(2), nn.Parameter(torch.ones(2))]),
+            })  # fmt: skip
     found["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
     return found
 

@@ -15,6 +15,7 @@ from bad_values import Argument
 import lossnav
 
 PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation of others send a reader to
+    "rules.recipe",
     "trajectory.curved",
     "trajectory.cycles",
     "trajectory.phase_plane",
@@ -76,7 +77,7 @@ def _picture(value: Any) -> str:
 def public() -> Iterator[tuple[str, Any]]:
     """Yield every public function and class with its name below ``lossnav``, each once."""
     seen = set()
-    for path in [*lossnav._MODULES, *PLACES]:
+    for path in [*lossnav._ROOMS, *PLACES]:
         module = importlib.import_module(f"lossnav.{path}")
         names = getattr(module, "__all__", None)
         if names is None:

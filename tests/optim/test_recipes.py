@@ -70,6 +70,7 @@ def cases() -> list[Any]:
     rows = [
         Row(f"{row.name}{which}", row.family, row.make, {**row.options, **more}, code=row.code)
         for row in ROWS
+        if row.make._recipe is not Rule._recipe  # a new rule need not state one
         for which, more in (("", {}), (", group 0", row.family.groups[0]), (", group 1", row.family.groups[1]))
     ]
     found: dict[str, Any] = {}
@@ -87,8 +88,8 @@ def forms(row: Row) -> dict[str, Any]:
         "foreach": lambda p: row(p, foreach=True),
         "one at a time": lambda p: row(p, foreach=False),
     }
-    reference = REFERENCE[row.make]
-    if not callable(row.code.get("curvature")):  # there the reference has none
+    reference = REFERENCE.get(row.make)
+    if reference is not None and not callable(row.code.get("curvature")):  # there the reference has none
         taken = inspect.signature(reference).parameters
         plain = {key: value for key, value in row.options.items() if key in taken}
         made["reference"] = lambda p: reference(p, **plain)

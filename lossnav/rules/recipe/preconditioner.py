@@ -25,9 +25,9 @@ class Plan:
         s = \frac{\eta k}{\sqrt{\gamma^2/4+\eta kh}+\gamma/2+\alpha}
           = \frac{\mathrm{rate}}{\sqrt{V+\varepsilon_{in}+\varepsilon^2}+\varepsilon+\varepsilon_\alpha}
 
-    With rate = √(ηk/c), ``discount`` ε = γ/(2√(ηkc)) and ``fading`` ε_α = α/√(ηkc): γ = 0 with a floor is the ballistic
-    rule, γ = α = 0 … + ε_α is Adam's 1/(√V + ε), γ > 0 the discounted rule, and ε = inf the limit in which the rate
-    does not fall with it, s = rate (gradient descent).
+    With rate = √(ηk/c), ``discount`` ε = γ/(2√(ηkc)) and ``fading`` ε_α = α/√(ηkc). Neither of them, and a floor: the
+    ballistic rule. A fading: Adam's 1/(√V + ε). A discount: the rule of ``Belief(discount=ε)``; ε = inf is the limit in
+    which the rate does not fall with it, s = rate (gradient descent).
 
     Args:
         rate: √(ηk/c) >= 0; with ``discount=inf`` the learning rate ηk/γ. Both per unit of time.
