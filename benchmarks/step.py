@@ -2,8 +2,8 @@
 
 The plain form is what one gets without asking: float32, the axes in torch's own order, and a C library that gives freed
 memory back to the system. ``train`` leaves it where another is faster; the table shows whether its choice is. Memory
-that is kept stays so until the process ends, so each form has a process of its own; they take turns. On CUDA, where
-torch keeps its memory anyway, coarser products and recorded graphs take the place of that choice.
+that is kept stays so until the process ends, so each form has a process of its own; they take turns. On CUDA torch
+keeps its memory anyway, and there is no such choice.
 """
 
 from __future__ import annotations
@@ -39,22 +39,20 @@ class Form:
     """A way to compute one and the same step.
 
     Attributes:
-        precision, memory_format, cuda_graphs: as ``training.train`` has them.
+        precision, memory_format: as ``training.train`` has them.
         kept: whether freed memory is kept.
     """
 
     precision: str = "float32"
     memory_format: str = "contiguous"
-    cuda_graphs: bool = False
     kept: bool = False
 
     def __str__(self) -> str:
-        extras = {"CUDA graphs": self.cuda_graphs, "memory kept": self.kept}
-        return ", ".join([self.precision, self.memory_format, *(name for name, on in extras.items() if on)])
+        return ", ".join([self.precision, self.memory_format, *(["memory kept"] if self.kept else [])])
 
     @property
     def arithmetic(self) -> Arithmetic:
-        return Arithmetic(self.precision, self.memory_format, self.cuda_graphs, self.cuda_graphs)
+        return Arithmetic(self.precision, self.memory_format)
 
 
 PLAIN = Form()
@@ -68,8 +66,6 @@ def forms(place: torch.device) -> list[Form]:
     found = [PLAIN, Form(memory_format="channels_last")]
     if training.bfloat16_units(place) is not None:
         found.append(Form("bfloat16", "channels_last"))
-    if place.type == "cuda":
-        found += [Form("tf32"), Form("tf32", "channels_last"), Form("bfloat16", "channels_last", cuda_graphs=True)]
     if place.type == "cpu":
         found += [Form(form.precision, form.memory_format, kept=True) for form in found]
     return found
@@ -77,7 +73,7 @@ def forms(place: torch.device) -> list[Form]:
 
 def automatic(network: str, place: torch.device) -> Form:
     """Return the form that ``train`` takes unless it is told otherwise."""
-    chosen = choose(NETWORKS[network](seed=0), place, "auto", "auto", False, False)
+    chosen = choose(NETWORKS[network](seed=0), place, "auto", "auto", False)
     kept = place.type == "cpu" and chosen.memory_format == "channels_last"
     return Form(chosen.precision, chosen.memory_format, kept=kept)
 
@@ -97,12 +93,11 @@ def work(pipe: Connection, network: str, form: Form, device: str, threads: int, 
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(batch, 3, 32, 32, generator=generator).to(place)
     y = torch.randint(0, 10, (batch,), generator=generator).to(place)
-    with arithmetic.products(place):
-        while (steps := pipe.recv()) is not None:
-            losses = torch.empty(steps, device=place)
-            for k in range(steps):
-                losses[k] = step(x, y)
-            pipe.send(losses.tolist())  # which waits for the device
+    while (steps := pipe.recv()) is not None:
+        losses = torch.empty(steps, device=place)
+        for k in range(steps):
+            losses[k] = step(x, y)
+        pipe.send(losses.tolist())  # which waits for the device
 
 
 @dataclass

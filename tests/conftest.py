@@ -7,7 +7,7 @@ import pytest
 from chrome import Browser, find_chrome
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # the driver's event loop runs as long as it does, and notebooks want one of their own
 def browser() -> Iterator[Browser]:
     if find_chrome() is None:
         if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):

@@ -1,6 +1,4 @@
-"""A headless Chrome or Chromium, spoken to directly through its DevTools protocol.
-
-No driver program stands between: any Chrome works, there are no versions to match and nothing is downloaded.
+"""A headless Chrome or Chromium that is installed already, driven by Playwright: nothing is downloaded.
 
     with Browser() as browser, browser.page() as page:
         page.open("file:///.../index.html")
@@ -11,21 +9,19 @@ No driver program stands between: any Chrome works, there are no versions to mat
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-import websocket
+from playwright.sync_api import ConsoleMessage, Request, Response, sync_playwright
+from playwright.sync_api import Error as BrowserError  # it did not start or answer, or a script in the page failed
+from playwright.sync_api import Page as Tab
 
 CANDIDATES = (
     "chromium",
@@ -37,32 +33,15 @@ CANDIDATES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 )
 FLAGS = (
-    "--headless",
     "--no-sandbox",
     "--disable-gpu",
-    "--disable-dev-shm-usage",
     "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-extensions",
     "--disable-sync",
-    "--force-device-scale-factor=1",
-    "--hide-scrollbars",
-    "--mute-audio",
-    "--no-default-browser-check",
-    "--no-first-run",
     # every other host is unreachable: a page that needs one fails here as it would for a reader without network
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-KEYS = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 PATIENCE = 60.0  # seconds; generous, because the browser shares two cores with a training run
 WIDE, PHONE = (1300, 900), (390, 844)  # CSS pixels
-
-T = TypeVar("T")
-
-
-class BrowserError(RuntimeError):
-    """The browser did not start, did not answer, or a script in the page failed."""
 
 
 def find_chrome() -> str | None:
@@ -76,18 +55,6 @@ def find_chrome() -> str | None:
     return next((found for name in CANDIDATES if (found := shutil.which(name))), None)
 
 
-def wait_for(what: str, probe: Callable[[], T], patience: float = PATIENCE, pause: float = 0.05) -> T:
-    """Call `probe` until it gives something true; give that."""
-    deadline = time.monotonic() + patience
-    while True:
-        result = probe()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise BrowserError(f"waited {patience:.0f} s for {what}")
-        time.sleep(pause)
-
-
 class Browser:
     """One browser process with a fresh profile."""
 
@@ -95,80 +62,37 @@ class Browser:
         program = program or find_chrome()
         if program is None:
             raise BrowserError(f"no Chrome or Chromium found; tried CHROME and {', '.join(CANDIDATES)}")
-        self._profile = tempfile.TemporaryDirectory(prefix="lossnav-chrome-", ignore_cleanup_errors=True)
-        self._log = Path(self._profile.name) / "output.txt"
-        with self._log.open("w") as log:
-            self._process = subprocess.Popen(
-                [program, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={self._profile.name}", "about:blank"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )
+        self._driver = sync_playwright().start()
         try:
-            self._socket = websocket.create_connection(self._address(), timeout=PATIENCE, suppress_origin=True)
+            self._browser = self._driver.chromium.launch(
+                executable_path=program, args=FLAGS, timeout=1e3 * PATIENCE
+            )
         except BaseException:
-            self.close()
+            self._driver.stop()
             raise
-        self._count = 0
-        self._pages: dict[str, Page] = {}
-
-    def _address(self) -> str:
-        port_file = Path(self._profile.name) / "DevToolsActivePort"
-
-        def probe() -> list[str]:
-            if self._process.poll() is not None:
-                raise BrowserError(f"the browser ended with code {self._process.returncode}:\n{self._log.read_text()}")
-            lines = port_file.read_text().split() if port_file.exists() else []
-            return lines if len(lines) == 2 else []
-
-        port, path = wait_for("the browser to start", probe)
-        return f"ws://127.0.0.1:{port}{path}"
-
-    def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Send one command and wait for its answer; events that arrive meanwhile go to their pages."""
-        self._count += 1
-        number = self._count
-        message = {"id": number, "method": method, "params": parameters}
-        self._socket.send(json.dumps(message if session is None else {**message, "sessionId": session}))
-        while True:
-            answer = json.loads(self._socket.recv())
-            if answer.get("id") == number:
-                if "error" in answer:
-                    raise BrowserError(f"{method}: {answer['error'].get('message')}")
-                return dict(answer["result"])
-            page = self._pages.get(answer.get("sessionId", ""))
-            if page is not None and "method" in answer:
-                page.events.append((answer["method"], answer["params"]))
 
     @contextmanager
     def page(
         self, size: tuple[int, int] = WIDE, *, dark: bool = False, scripts: bool = True, touch: bool = False
     ) -> Iterator[Page]:
-        """A page in a profile of its own (nothing stored), closed afterwards."""
-        context = self.call("Target.createBrowserContext")["browserContextId"]
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = self._pages[session] = Page(self, session)
+        """A page in a profile of its own (nothing stored), closed afterwards; a narrow one behaves as a phone."""
+        width, height = size
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height}, is_mobile=width < 600, has_touch=touch,
+            color_scheme="dark" if dark else "light", reduced_motion="reduce", java_script_enabled=scripts,
+        )  # fmt: skip
+        context.set_default_timeout(1e3 * PATIENCE)
         try:
-            for domain in ("Page", "Runtime", "Network", "Log"):
-                page.call(f"{domain}.enable")
-            page.resize(size, touch=touch)
-            scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-            calm = {"name": "prefers-reduced-motion", "value": "reduce"}
-            page.call("Emulation.setEmulatedMedia", features=[scheme, calm])
-            page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-            yield page
+            yield Page(context.new_page())
         finally:
-            del self._pages[session]
-            self.call("Target.disposeBrowserContext", browserContextId=context)
+            context.close()
 
     def close(self) -> None:
-        """End the process that this object started and remove its profile."""
-        self._process.terminate()
+        """End the browser and the driver that this object started."""
         try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._profile.cleanup()
+            self._browser.close()
+        finally:
+            self._driver.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -176,129 +100,100 @@ class Browser:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._socket.close()
         self.close()
 
 
 class Page:
-    """A tab: navigation, scripts, real input events, pictures, and a record of what the network and console said."""
+    """A tab: navigation, scripts, real input events, pictures, and a record of what the network and console said.
 
-    def __init__(self, browser: Browser, session: str) -> None:
-        self._browser = browser
-        self._session = session
-        self.events: list[tuple[str, dict[str, Any]]] = []
+    Attributes:
+        tab: Playwright's page, for what is not here.
+    """
 
-    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One DevTools command to this page."""
-        return self._browser.call(method, self._session, **parameters)
+    def __init__(self, tab: Tab) -> None:
+        self.tab = tab
+        self._sent: list[Request] = []
+        self._ended: list[Request] = []
+        self._refused: list[str] = []
+        self._said: list[str] = []
+        tab.on("request", lambda request: self._sent.append(request))  # it takes no methods of builtin types
+        tab.on("requestfinished", lambda request: self._ended.append(request))
+        tab.on("requestfailed", lambda request: self._ended.append(request))
+        tab.on("response", self._judge)
+        tab.on("pageerror", lambda error: self._said.append(str(error)))
+        tab.on("console", self._listen)
 
-    def resize(self, size: tuple[int, int], *, touch: bool = False) -> None:
-        """Set the window in CSS pixels; a narrow one behaves as a phone (viewport meta tag obeyed)."""
-        width, height = size
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
-        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
+    def _judge(self, response: Response) -> None:
+        if response.status >= 400:
+            self._refused.append(f"{response.url}: status {response.status}")
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "assert"):
+            self._said.append(message.text)
 
     def open(self, url: str) -> None:
         """Go to `url`; return when it has loaded and the formulas and widgets have settled."""
-        self.events.clear()
-        answer = self.call("Page.navigate", url=url)
-        if answer.get("errorText"):
-            raise BrowserError(f"{url}: {answer['errorText']}")
-        wait_for(f"{url} to load", lambda: self.seen("Page.loadEventFired"))
-        wait_for(f"{url} to become quiet", self._quiet)
+        for record in (self._sent, self._ended, self._refused, self._said):
+            record.clear()
+        self.tab.goto(url)
+        deadline = time.monotonic() + PATIENCE
+        while not self._is_quiet():
+            if time.monotonic() > deadline:
+                raise BrowserError(f"waited {PATIENCE:.0f} s for {url} to become quiet")
 
-    def seen(self, method: str) -> list[dict[str, Any]]:
-        """Parameters of the events of one kind since the page was opened."""
-        self.call("Runtime.getIsolateId")  # an answer is preceded by all events that are under way
-        return [parameters for name, parameters in self.events if name == method]
-
-    def _quiet(self) -> bool:
+    def _is_quiet(self) -> bool:
         """No request under way, no formula left to set, and no change of height for a moment."""
-        sent = self.seen("Network.requestWillBeSent")
-        started = {event["requestId"] for event in sent if not event["request"]["url"].startswith("data:")}
-        ends = self.seen("Network.loadingFinished") + self.seen("Network.loadingFailed")
-        if started - {event["requestId"] for event in ends}:
-            return False
         before = self.evaluate(SETTLE)
-        time.sleep(0.3)
-        return bool(before == self.evaluate(SETTLE))
+        self.tab.wait_for_timeout(300)
+        return before == self.evaluate(SETTLE) and set(self._sent) <= set(self._ended)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression; promises are awaited."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in answer:
-            details = answer["exceptionDetails"]
-            description = details.get("exception", {}).get("description", details.get("text"))
-            raise BrowserError(f"{description}\nin: {expression[:300]}")
-        return answer["result"].get("value")
+        return self.tab.evaluate(expression)
 
     def wait_until(self, condition: str, patience: float = PATIENCE) -> None:
         """Wait for a JavaScript expression to become true."""
-        wait_for(condition, lambda: self.evaluate(condition), patience)
+        self.tab.wait_for_function(condition, timeout=1e3 * patience)
 
     # ---- what went wrong
     def requests(self) -> list[str]:
         """Addresses of all requests, redirects included, data: and blob: left out."""
-        urls = [event["request"]["url"] for event in self.seen("Network.requestWillBeSent")]
-        return [url for url in urls if not url.startswith(("data:", "blob:"))]
+        return [request.url for request in self._sent if not request.url.startswith(("data:", "blob:"))]
 
     def failures(self) -> list[str]:
         """Requests that failed or were answered with an error."""
-        urls = {event["requestId"]: event["request"]["url"] for event in self.seen("Network.requestWillBeSent")}
-        failed = [f"{urls.get(e['requestId'])}: {e['errorText']}" for e in self.seen("Network.loadingFailed")]
-        responses = [event["response"] for event in self.seen("Network.responseReceived")]
-        return failed + [f"{r['url']}: status {r['status']}" for r in responses if r["status"] >= 400]
+        return [f"{request.url}: {request.failure}" for request in self._sent if request.failure] + self._refused
 
     def complaints(self) -> list[str]:
-        """Errors and warnings that scripts raised or that the browser logged."""
-        found = []
-        for event in self.seen("Runtime.exceptionThrown"):
-            details = event["exceptionDetails"]
-            found.append(details.get("exception", {}).get("description") or details["text"])
-        for event in self.seen("Runtime.consoleAPICalled"):
-            if event["type"] in ("error", "assert"):
-                found.append(" ".join(str(a.get("value", a.get("description", ""))) for a in event["args"]))
-        found += [e["entry"]["text"] for e in self.seen("Log.entryAdded") if e["entry"]["level"] == "error"]
-        return found
+        """Errors that scripts raised or that the browser logged."""
+        return list(self._said)
 
     # ---- real input
     def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
         """Press the mouse at `start`, move to `end`, release."""
-        self._mouse("mouseMoved", start, buttons=0)
-        self._mouse("mousePressed", start)
-        for point in between(start, end, steps):
-            self._mouse("mouseMoved", point)
-        self._mouse("mouseReleased", end, buttons=0)
-
-    def _mouse(self, kind: str, point: tuple[float, float], buttons: int = 1) -> None:
-        moves = kind == "mouseMoved"
-        button = "none" if moves and not buttons else "left"
-        self.call(
-            "Input.dispatchMouseEvent",
-            type=kind, x=point[0], y=point[1], button=button, buttons=buttons, clickCount=0 if moves else 1,
-        )
+        mouse = self.tab.mouse
+        mouse.move(*start)
+        mouse.down()
+        mouse.move(*end, steps=steps)
+        mouse.up()
 
     def swipe(self, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
-        """Touch at `start`, move to `end`, lift the finger."""
-        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": start[0], "y": start[1]}])
-        for point in between(start, end, steps):
-            self.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": point[0], "y": point[1]}])
-        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        """Touch at `start`, move to `end`, lift the finger. Playwright itself can only tap."""
+        protocol = self.tab.context.new_cdp_session(self.tab)
+        for i in range(steps + 1):
+            x, y = (a + (b - a) * i / steps for a, b in zip(start, end, strict=True))
+            touch = {"type": "touchMove" if i else "touchStart", "touchPoints": [{"x": x, "y": y}]}
+            protocol.send("Input.dispatchTouchEvent", touch)
+        protocol.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        protocol.detach()
 
     def key(self, name: str) -> None:
         """Press and release a named key, such as "ArrowRight" or "Tab"."""
-        for kind in ("rawKeyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=KEYS[name])
+        self.tab.keyboard.press(name)
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG: the window grows to the page's height for a moment."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        self.resize((int(size["width"]), int(size["height"])))
-        self.evaluate(SETTLE)
-        shot = self.call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(shot["data"]))
+        """The whole page as a PNG."""
+        self.tab.screenshot(path=path, full_page=True)
 
 
 SETTLE = """(async () => {
@@ -306,12 +201,6 @@ SETTLE = """(async () => {
   await document.fonts.ready;
   return [document.documentElement.scrollHeight, document.getElementsByTagName('*').length].join();
 })()"""
-
-
-def between(start: tuple[float, float], end: tuple[float, float], steps: int) -> Iterator[tuple[float, float]]:
-    """Points on the line from after `start` to `end`."""
-    for i in range(1, steps + 1):
-        yield start[0] + (end[0] - start[0]) * i / steps, start[1] + (end[1] - start[1]) * i / steps
 
 
 def main() -> None:

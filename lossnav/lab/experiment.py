@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from lossnav._checks import flag, instance, one_of, path, positive, sequence, whole
+from lossnav._checks import flag, instance, one_of, path, positive, sequence, shown, whole
 from lossnav.lab import records
 from lossnav.lab.registry import OPTIMIZERS, RULES
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DATA = ("mnist", "digits", "cifar10")
 INPUTS, OUTPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072}, 10
 MODELS = ("mlp", "cnn", "resnet", "vit")
+RETIRED: Mapping[str, Any] = {"cuda_graphs": False}  # settings of old records, and the value at which they do nothing
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Experiment:
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.
-        epochs, batch_size, clip, precision, memory_format, compile, cuda_graphs, device: as in ``training.train``.
+        epochs, batch_size, clip, precision, memory_format, compile, device: as in ``training.train``.
         seed: of the initial weights, the order of the examples and the augmentation.
         augment: random crops and flips, ``data.CropFlip()``.
         train_size, test_size: take the first so many examples; None for all.
@@ -70,7 +71,6 @@ class Experiment:
     precision: str = "auto"
     memory_format: str = "auto"
     compile: bool = False
-    cuda_graphs: bool = False
     train_size: int | None = None
     test_size: int | None = None
     device: str = "auto"
@@ -79,7 +79,7 @@ class Experiment:
         one_of("data", self.data, DATA)
         one_of("model", self.model, MODELS)
         one_of("optimizer", self.optimizer, OPTIMIZERS)
-        one_of("precision", self.precision, ("auto", "float32", "bfloat16", "tf32"))
+        one_of("precision", self.precision, ("auto", "float32", "bfloat16"))
         one_of("memory_format", self.memory_format, ("auto", "contiguous", "channels_last"))
         for name in ("lr", "clip"):
             if getattr(self, name) is not None:
@@ -94,15 +94,18 @@ class Experiment:
         for where, name in (("options", "lr"), ("model_options", "seed")):
             if name in getattr(self, where):
                 raise ValueError(f"{where} has {name!r}, but that is a setting of its own: {name}=…, or --{name} …")
-        for name in ("augment", "compile", "cuda_graphs"):
+        for name in ("augment", "compile"):
             flag(name, getattr(self, name))
         if not instance("device", self.device, str, "the name of a device"):
             raise ValueError("device = '', but it must be the name of a device")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Experiment:
-        """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error."""
-        instance("values", values, Mapping, "a mapping from settings to values")
+        """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error.
+
+        A setting that earlier versions had is left out where it did nothing.
+        """
+        values = _without_retired(instance("values", values, Mapping, "a mapping from settings to values"))
         known = [entry.name for entry in fields(cls)]
         for name in values:
             one_of("setting", name, tuple(known))
@@ -117,8 +120,12 @@ class Experiment:
         return json.loads(json.dumps(_encoded(asdict(self)), allow_nan=False))
 
     def key(self) -> str:
-        """Return 16 digits that tell this experiment from all others: of the SHA-256 of its settings."""
-        return hashlib.sha256(json.dumps(self.config(), sort_keys=True).encode()).hexdigest()[:16]
+        """Return 16 digits that tell this experiment from all others: of the SHA-256 of its settings.
+
+        The retired ones count, too, so that runs of earlier versions keep their names.
+        """
+        settings = {**RETIRED, **self.config()}
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
     def command(self) -> str:
         """Return what to type in a shell to run it."""
@@ -178,7 +185,7 @@ def run(
             model, dataset, optimizer, epochs=experiment.epochs, batch_size=experiment.batch_size,
             seed=experiment.seed, clip=experiment.clip, device=place, progress=progress,
             augment=data.CropFlip() if experiment.augment else None, precision=experiment.precision,
-            memory_format=experiment.memory_format, compile=experiment.compile, cuda_graphs=experiment.cuda_graphs,
+            memory_format=experiment.memory_format, compile=experiment.compile,
             checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, distributed=distributed,
         )  # fmt: skip
     except training.Diverged as error:
@@ -242,9 +249,8 @@ def run_together(
 def why_alone(experiment: Experiment) -> str:
     """Return why seeds of an experiment cannot be trained together, naming the setting; "" if they can."""
     instance("experiment", experiment, Experiment, "an Experiment")
-    for name in ("compile", "cuda_graphs"):
-        if getattr(experiment, name):
-            return f"{name} = True is for one model at a time"
+    if experiment.compile:
+        return "compile = True is for one model at a time"
     if experiment.precision not in ("auto", "float32"):
         return f"precision = {experiment.precision!r}, and several models are trained in float32 alone"
     if experiment.precision == "auto" and experiment.model != "mlp":
@@ -340,6 +346,13 @@ def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: s
         if name not in allowed:
             known = ", ".join(allowed) or "none"
             raise ValueError(f"{argument} has {name!r}, but {maker.__name__} takes: {known}")
+
+
+def _without_retired(values: Mapping[str, Any]) -> dict[str, Any]:
+    for name, off in RETIRED.items():
+        if name in values and values[name] is not off:
+            raise ValueError(f"{name} = {shown(values[name])}, but it must be {off} or left out: it is no longer there")
+    return {name: value for name, value in values.items() if name not in RETIRED}
 
 
 def _encoded(value: Any) -> Any:

@@ -216,7 +216,7 @@ def test_the_form_called_automatic_is_what_training_takes(network, monkeypatch):
     )  # fmt: skip
     form = step.automatic(network, torch.device("cpu"))
     assert (form.precision, form.memory_format) == (history.settings["precision"], history.settings["memory_format"])
-    assert form.kept == bool(kept) and not form.cuda_graphs and not history.settings["compile"]
+    assert form.kept == bool(kept) and not history.settings["compile"]
     assert form in step.forms(torch.device("cpu")) and step.forms(torch.device("cpu"))[0] == step.PLAIN
 
 

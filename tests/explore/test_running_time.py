@@ -15,15 +15,12 @@ BUTTON = "[...document.querySelectorAll('#one .ln-button')].find((b) => ['%s', '
 def press(page, *names):
     """Press a button by its name (or by either of two), with the keyboard."""
     page.evaluate(f"{BUTTON % (names[0], names[-1])}.focus()")
-    key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
-    page.call("Input.dispatchKeyEvent", type="keyDown", text="\r", **key)  # buttons answer to the character
-    page.call("Input.dispatchKeyEvent", type="keyUp", **key)
+    page.key("Enter")
 
 
 def motion(page, wanted: bool):
     """Say what the reader's system prefers."""
-    features = [{"name": "prefers-reduced-motion", "value": "no-preference" if wanted else "reduce"}]
-    page.call("Emulation.setEmulatedMedia", features=features)
+    page.tab.emulate_media(reduced_motion="no-preference" if wanted else "reduce")
 
 
 def show(browser_page, folder, widget):

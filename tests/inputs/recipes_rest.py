@@ -50,7 +50,7 @@ def _experiments() -> dict[str, Recipe]:
         "data": word("digits"), "model": word("mlp"), "optimizer": word("sgd"), "lr": positive(0.1, none=True),
         "options": options, "model_options": options, "epochs": whole(1), "batch_size": count,
         "clip": positive(5.0, none=True), "seed": whole(0, low=0, high=2**63 - 1), "augment": flag(False),
-        "precision": word("float32"), "memory_format": word("auto"), "compile": flag(False), "cuda_graphs": flag(False),
+        "precision": word("float32"), "memory_format": word("auto"), "compile": flag(False),
         "train_size": whole(None, none=True), "test_size": whole(None, none=True), "device": _words("cpu"),
     }  # fmt: skip
     how = {

@@ -142,7 +142,7 @@ def _training() -> dict[str, Recipe]:
             "model": module, "dataset": thing(SET), "optimizer": optimizer, "epochs": whole(1), "batch_size": count,
             "seed": whole(0, low=-(2**63), high=2**63 - 1), "clip": positive(5.0, none=True), "device": device,
             "progress": flag(False), "loss": loss, "augment": augment, "precision": word("float32"),
-            "memory_format": word("contiguous"), "compile": flag(False), "cuda_graphs": flag(False),
+            "memory_format": word("contiguous"), "compile": flag(False),
             "checkpoint": file(None),
             "checkpoint_every": whole(None, none=True), "resume": flag(False), "distributed": flag(False),
         }),

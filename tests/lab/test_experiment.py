@@ -44,6 +44,13 @@ def test_keys_tell_experiments_apart():
     assert Experiment(options={"a": 1, "b": 2}).key() == Experiment(options={"b": 2, "a": 1}).key()
 
 
+def test_runs_of_earlier_versions_keep_their_names():
+    """A config as 0.1 wrote it, with a setting that is gone, and the key that it had then."""
+    case = Experiment(data="digits", lr=5e-3, model_options={"hidden": [32]})
+    assert Experiment.of({**case.config(), "cuda_graphs": False}) == case
+    assert (Experiment().key(), case.key()) == ("5d21b021acce46e5", "56d123c2e6bc4ced")
+
+
 def test_a_run_is_the_loop_with_these_settings():
     case = Experiment(
         data="digits", optimizer="ballistic", lr=2e-3, options={"beta": 0.99}, model_options={"hidden": [16]}, epochs=2,
@@ -114,6 +121,9 @@ def test_only_models_that_need_square_images_ask_for_them():
         ({"seed": 2**63}, "seed = 9223372036854775808, but it must be .* <= 9223372036854775807"),
         ({"augment": "yes"}, "augment = 'yes'.*true or false"),
         ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
+        ({"precision": "tf32"}, "precision = 'tf32'.*'bfloat16'"),
+        ({"cuda_graphs": True}, "cuda_graphs = True, but it must be False or left out"),
+        ({"cuda_graphs": 0}, "cuda_graphs = 0, but it must be False or left out"),
     ],
 )
 def test_bad_values_are_named(values, message):

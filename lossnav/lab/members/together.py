@@ -116,7 +116,7 @@ def train(
         ensemble, dataset, optimizers, views, [torch.Generator(place).manual_seed(seed) for seed in seeds], batch_size,
         clip, loss, augment,
     )  # fmt: skip
-    with _ARITHMETIC.products(place), tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
+    with tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
         for _ in range(epochs):
             run.epoch(histories)
     for index, model in enumerate(models):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 
 from lossnav._checks import instance, one_of
 
-PRECISIONS = ("auto", "float32", "bfloat16", "tf32")
+PRECISIONS = ("auto", "float32", "bfloat16")
 FORMATS = ("auto", "contiguous", "channels_last")
 
 
@@ -22,25 +21,24 @@ class Arithmetic:
     """The choices of one run.
 
     Attributes:
-        precision: "float32"; "bfloat16", products in bfloat16 with weights, gradients and steps in float32; "tf32",
-            products of float32 numbers rounded to 10 bits, on NVIDIA hardware.
+        precision: "float32", as torch multiplies it: on NVIDIA hardware its own default rounds what goes into a
+            convolution to 10 bits, unless ``torch.backends.cudnn.allow_tf32`` is False; or "bfloat16", products in
+            bfloat16 with weights, gradients and steps in float32.
         memory_format: "contiguous" or "channels_last", of images and convolutions.
         compile: whether forward and backward pass go through ``torch.compile``.
-        cuda_graphs: whether the compiled passes are recorded once and replayed as CUDA graphs.
         reason: why, where something was left to be chosen.
     """
 
     precision: str = "float32"
     memory_format: str = "contiguous"
     compile: bool = False
-    cuda_graphs: bool = False
     reason: str = "as asked"
 
     def settings(self) -> dict[str, Any]:
         """Return what a history and a record keep."""
         return {
             "precision": self.precision, "memory_format": self.memory_format, "compile": self.compile,
-            "cuda_graphs": self.cuda_graphs, "arithmetic": self.reason,
+            "arithmetic": self.reason,
         }  # fmt: skip
 
     def autocast(self, place: torch.device) -> AbstractContextManager[Any]:
@@ -64,30 +62,10 @@ class Arithmetic:
 
     def compiled(self, model: nn.Module) -> nn.Module:
         """Return the model, or its compiled twin, which shares its weights."""
-        if not self.compile:
-            return model
-        mode = "reduce-overhead" if self.cuda_graphs else None  # torch's name for CUDA graphs
-        return torch.compile(model, mode=mode, dynamic=False)  # type: ignore[return-value]
-
-    @contextmanager
-    def products(self, place: torch.device) -> Iterator[None]:
-        """Let float32 products on an NVIDIA device be what ``precision`` says, and restore torch's switches after."""
-        if place.type != "cuda":
-            yield
-            return
-        matmul, cudnn = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-        torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
-        torch.backends.cudnn.allow_tf32 = self.precision == "tf32"  # torch's own default is True
-        try:
-            yield
-        finally:
-            torch.set_float32_matmul_precision(matmul)
-            torch.backends.cudnn.allow_tf32 = cudnn
+        return torch.compile(model, dynamic=False) if self.compile else model  # type: ignore[return-value]
 
 
-def choose(
-    model: nn.Module, place: torch.device, precision: str, memory_format: str, compile: bool, cuda_graphs: bool
-) -> Arithmetic:
+def choose(model: nn.Module, place: torch.device, precision: str, memory_format: str, compile: bool) -> Arithmetic:
     """Return the choices for a model on a device.
 
     "auto" takes bfloat16 where it pays: in convolutions, if the hardware multiplies it directly. Dense layers of the
@@ -95,13 +73,10 @@ def choose(
     machine. Images in channels_last are what convolution kernels want.
 
     Raises:
-        ValueError: a word is unknown, or the device cannot do what was asked.
+        ValueError: a word is unknown.
     """
     one_of("precision", precision, PRECISIONS)
     one_of("memory_format", memory_format, FORMATS)
-    if place.type != "cuda" and (precision == "tf32" or cuda_graphs):
-        what = "precision = 'tf32'" if precision == "tf32" else "cuda_graphs = True"
-        raise ValueError(f"{what}, but the device is {place.type!r}, and only CUDA has that")
     convolutions = any(isinstance(layer, nn.Conv2d) for layer in model.modules())
     units = bfloat16_units(place)
     reasons = []
@@ -112,7 +87,7 @@ def choose(
     if memory_format == "auto":
         memory_format = "channels_last" if convolutions else "contiguous"
         reasons.append(f"{memory_format}: {'convolutions' if convolutions else 'no convolutions'}")
-    return Arithmetic(precision, memory_format, compile or cuda_graphs, cuda_graphs, "; ".join(reasons) or "as asked")
+    return Arithmetic(precision, memory_format, compile, "; ".join(reasons) or "as asked")
 
 
 def bfloat16_units(place: torch.device) -> str | None:

@@ -16,6 +16,7 @@ from lossnav.lab.training import archive
 
 _FORMAT = 1
 _MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
+_RETIRED = {"cuda_graphs": False}  # what earlier versions wrote of settings that are gone: the value that did nothing
 _PARTS = {
     "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
     "global_generator": Tensor,
@@ -144,7 +145,7 @@ def check_same_run(
         state: ``model`` and ``optimizer``, the state dicts of the objects that are to be filled.
     """
     then = content["history"]["settings"]
-    differences = _differences(then, settings)
+    differences = _differences(then, {**{name: off for name, off in _RETIRED.items() if name in then}, **settings})
     if "data" in content:  # earlier versions did not keep it
         differences += [f"data: {what}" for what in _differences(content["data"], data)]
     differences += _model_differences(content["model"], state["model"])

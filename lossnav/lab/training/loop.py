@@ -49,7 +49,6 @@ def train(
     precision: str = "auto",
     memory_format: str = "auto",
     compile: bool = False,
-    cuda_graphs: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int | None = None,
     resume: bool = False,
@@ -73,11 +72,10 @@ def train(
         progress: show a bar on the terminal.
         loss: mean loss of logits and labels, a scalar.
         augment: changes the training images at random, e.g. ``data.CropFlip()``; drawn from ``seed``, too.
-        precision: "float32"; "bfloat16" (products only; weights and steps stay in float32); "tf32" (CUDA); "auto" takes
-            bfloat16 for a model with convolutions where the hardware multiplies it directly, and float32 elsewhere.
+        precision: "float32"; "bfloat16" (products only; weights and steps stay in float32); "auto" takes bfloat16 for
+            a model with convolutions where the hardware multiplies it directly, and float32 elsewhere.
         memory_format: "contiguous", "channels_last", or "auto": channels_last for a model with convolutions.
         compile: send forward and backward pass through ``torch.compile``.
-        cuda_graphs: compile, and replay the passes as CUDA graphs.
         checkpoint: file that keeps the state of the run, written at the end of each epoch. The one before it stays
             beside it as ``<name>.previous``; should the newest be damaged, the run goes on from there with a warning.
         checkpoint_every: write it also every so many steps of an epoch.
@@ -116,15 +114,15 @@ def train(
         path("checkpoint", checkpoint)
     function("loss", loss)
     check_augmentation("augment", augment)
-    flags = {"progress": progress, "compile": compile, "cuda_graphs": cuda_graphs, "resume": resume}
-    for name, value in {**flags, "distributed": distributed}.items():
+    flags = {"progress": progress, "compile": compile, "resume": resume, "distributed": distributed}
+    for name, value in flags.items():
         flag(name, value)
     one_of("precision", precision, PRECISIONS)
     one_of("memory_format", memory_format, FORMATS)
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if not len(split):
             raise ValueError(f"dataset.{name} has no examples, but it must have one at least")
-    if observes(optimizer) and (compile or cuda_graphs):
+    if observes(optimizer) and compile:
         raise ValueError(
             "compile = True, but it must be False for a rule with curvature = 'hutchinson': the compiled backward pass "
             "cannot be differentiated"
@@ -132,7 +130,7 @@ def train(
     group = team(distributed)
     place = pick_device(device)
     model.to(place)
-    arithmetic = choose(model, place, precision, memory_format, compile, cuda_graphs)
+    arithmetic = choose(model, place, precision, memory_format, compile)
     arithmetic.prepare(model)
     if place.type == "cpu" and arithmetic.memory_format == "channels_last":
         keep_freed_memory()
@@ -150,7 +148,7 @@ def train(
     if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
         check_place(run.checkpoint)
     hidden = not progress or group.rank > 0 or sys.stderr is None
-    with arithmetic.products(place), tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
+    with tqdm(total=epochs * run.steps, disable=hidden, unit="step") as run.bar:
         run.bar.update(len(history.step_loss))
         while len(history.seconds) < epochs:
             run.epoch()

@@ -48,8 +48,6 @@ class Step:
         ``share`` is this process's part of the batch. Processes average their gradients, but the mean over a batch
         weighs each by its share: mean over batch = Σ_r share_r · mean_r = (1/size) Σ_r (size · share_r) · mean_r.
         """
-        if self.arithmetic.cuda_graphs:
-            torch.compiler.cudagraph_mark_step_begin()
         self.optimizer.zero_grad(set_to_none=True)  # before the activations need memory
         with self._weights():
             with self.arithmetic.autocast(x.device):

@@ -152,7 +152,6 @@ def test_sizes_of_the_data_are_known_before_they_are_loaded():
     ("values", "message"),
     [
         ({"compile": True}, "together = 2, but compile = True is for one model"),
-        ({"cuda_graphs": True}, "together = 2, but cuda_graphs = True"),
         ({"precision": "bfloat16"}, "together = 2, but precision = 'bfloat16'"),
         ({"model": "cnn"}, "precision = 'auto' may be bfloat16 for convolutions: say precision = 'float32'"),
         ({"model": "cnn", "precision": "float32", "memory_format": "channels_last"}, "memory_format = 'channels_last'"),

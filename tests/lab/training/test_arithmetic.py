@@ -30,16 +30,16 @@ def train(digits, seed=0, rule=torch.optim.Adam, lr=3e-3, **options):
 )
 def test_auto_takes_bfloat16_for_convolutions_where_the_processor_has_it(monkeypatch, found, name):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
-    chosen = arithmetic.choose(models.cnn(seed=0), CPU, "auto", "auto", False, False)
+    chosen = arithmetic.choose(models.cnn(seed=0), CPU, "auto", "auto", False)
     assert (chosen.precision, chosen.memory_format) == ("bfloat16", "channels_last") and name in chosen.reason
-    dense = arithmetic.choose(models.mlp(seed=0), CPU, "auto", "auto", False, False)
+    dense = arithmetic.choose(models.mlp(seed=0), CPU, "auto", "auto", False)
     assert (dense.precision, dense.memory_format) == ("float32", "contiguous") and "no convolutions" in dense.reason
 
 
 @pytest.mark.parametrize("found", [{}, {"avx512_bf16": False}, {"avx512_f": True}])
 def test_auto_stays_in_float32_on_other_processors(monkeypatch, found):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
-    chosen = arithmetic.choose(models.cnn(seed=0), CPU, "auto", "auto", False, False)
+    chosen = arithmetic.choose(models.cnn(seed=0), CPU, "auto", "auto", False)
     assert (chosen.precision, chosen.memory_format) == ("float32", "channels_last")
     assert "no units for bfloat16" in chosen.reason
 
@@ -119,25 +119,11 @@ def test_products_in_bfloat16_use_the_weights_of_this_step(digits):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("precision", "float16"), ("memory_format", "nhwc"), ("precision", "tf32"), ("cuda_graphs", True)],
+    [("precision", "float16"), ("memory_format", "nhwc"), ("precision", "tf32")],
 )
 def test_bad_choices_are_named(digits, option, value):
     with pytest.raises(ValueError, match=rf"^{option} = "):
         train(digits, **{option: value})
-
-
-@pytest.mark.parametrize(("precision", "inside"), [("tf32", ("high", True)), ("float32", ("highest", False))])
-def test_torch_s_switches_are_restored(precision, inside):
-    """Also where torch's switches are frozen, as torch.testing leaves them for all that follows in the process."""
-
-    def switches():
-        return torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-
-    before = switches()
-    with pytest.raises(KeyError), arithmetic.Arithmetic(precision).products(torch.device("cuda")):
-        assert switches() == inside
-        raise KeyError
-    assert switches() == before
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def test_curves_are_whole_and_say_how_they_were_made(record):
     epochs = record.config["epochs"]
     for run in record.results:
         assert re.fullmatch("[0-9a-f]{40}", run["revision"]), "made by code that was not committed"
-        assert run["precision"] in ("bfloat16", "float32", "tf32")
+        assert run["precision"] in ("bfloat16", "float32")
         assert run["seconds"] > 0
         for curve in ("train_loss", "test_loss", "test_accuracy"):
             assert len(run[curve]) == epochs or ("diverged" in run and len(run[curve]) < epochs)

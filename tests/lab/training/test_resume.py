@@ -386,6 +386,21 @@ def test_a_checkpoint_of_an_earlier_version_without_digests_is_continued(digits,
     assert run(digits, path, epochs=3)[1].step_loss == run(digits, tmp_path / "other", epochs=3)[1].step_loss
 
 
+def test_a_checkpoint_with_a_setting_that_is_gone_is_continued_if_it_did_nothing(digits, tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(digits, path)
+    content = torch.load(path, weights_only=True)
+    for value in (True, False):
+        content["history"]["settings"]["cuda_graphs"] = value
+        torch.save(content, path)
+        if value:
+            with pytest.raises(training.CheckpointError, match="cuda_graphs = True there, False here"):
+                run(digits, path, epochs=3)
+    resumed = run(digits, path, epochs=3)[1]
+    assert resumed.step_loss == run(digits, tmp_path / "other", epochs=3)[1].step_loss
+    assert "cuda_graphs" not in resumed.settings
+
+
 @pytest.mark.parametrize("value", [0, -1, "often", 1.5])
 def test_a_bad_interval_is_named(digits, tmp_path, value):
     with pytest.raises(ValueError, match=r"^checkpoint_every = "):

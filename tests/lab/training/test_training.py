@@ -286,7 +286,7 @@ def test_settings_and_record(digits):
     assert history.settings == {
         "epochs": 2, "batch_size": 50, "seed": 7, "clip": 5.0, "device": training.pick_device().type,
         "data": "scikit-learn digits (8×8)", "optimizer": "SGD", "augment": None, "processes": 1,
-        "precision": "float32", "memory_format": "contiguous", "compile": False, "cuda_graphs": False,
+        "precision": "float32", "memory_format": "contiguous", "compile": False,
         "arithmetic": "float32: no convolutions; contiguous: no convolutions",
     }  # fmt: skip
     record = history.record()
