@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lossnav.figures import _takes as of
+from lossnav.figures._runs import histories_by
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.lab.records import Record
@@ -23,6 +25,23 @@ _VARIANCES = {  # rule that lends its look, line style
 }
 
 
+def _rules(name: str, value: Any, lengths: of.Lengths) -> Any:
+    """Check the rules of the record: all that the figure draws have to be there."""
+    rules = of.mapping(of.TEXT, of.table(usual=of.POSITIVE, epsilon=of.optional(of.NONNEGATIVE)))(name, value, lengths)
+    epsilons = {options["epsilon"] for options in rules.values() if "epsilon" in options}
+    drawn = ["sgd", "rmsprop", *(f"{variance}, ε = {e:g}" for variance in _VARIANCES for e in sorted(epsilons))]
+    for rule in drawn:
+        of.table(**{rule: of.table()})(name, value, lengths)
+    return rules
+
+
+@of.takes(record=of.record(
+    config=of.table(epochs=of.COUNT, rules=_rules), data=of.LABEL,
+    results=of.table(
+        tuned=of.many(of.table(rule=of.TEXT, lr=of.POSITIVE, test_loss=of.optional(of.gapped(None)))),
+        tested=of.many(of.table(rule=of.TEXT, test_accuracy=of.optional(of.reals(None)))),
+    ),
+))
 def discounts(record: Record) -> Figure:
     """Draw test error against the discount, and held-out loss against the rate for each discount.
 
@@ -46,6 +65,9 @@ def discounts(record: Record) -> Figure:
     return figure
 
 
+@of.takes(
+    runs=histories_by(of.variant, step_loss=of.gapped("S"), test_accuracy=of.reals(None)), data=of.TEXT, window=of.COUNT
+)
 def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> Figure:
     """Draw the loss of the batches as training goes on, and the test error that it ends with.
 

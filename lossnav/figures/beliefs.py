@@ -15,11 +15,18 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, LINES, label, letter, line, readable
 
 SHADES: tuple[str, ...] = ("gradient descent", "newton", "ballistic", "kinetic")
 
 
+@of.takes(
+    curvature=of.positives("N"),
+    windows=of.many(of.row(of.TEXT, of.positives("N"), of.positives("M")), least=2),
+    smooth=of.positives("M"),
+    flat=of.TEXT,
+)
 def noise(
     curvature: ArrayLike, windows: Sequence[tuple[str, ArrayLike, ArrayLike]], smooth: ArrayLike, flat: str
 ) -> Figure:
@@ -55,6 +62,13 @@ def noise(
     return figure
 
 
+@of.takes(
+    lags=of.reals("T"),
+    kernels=of.many(of.row(of.TEXT, of.reals("T"))),
+    average=of.reals("T"),
+    shares=of.row(of.reals("M"), of.reals("M")),
+    marks=of.many(of.row(of.NUMBER, of.NUMBER)),
+)
 def smoother(
     lags: ArrayLike, kernels: Sequence[tuple[str, ArrayLike]], average: ArrayLike, shares: tuple[ArrayLike, ArrayLike],
     marks: Sequence[tuple[float, float]],
@@ -102,6 +116,10 @@ def smoother(
     return figure
 
 
+@of.takes(
+    times=of.positives("T"),
+    panels=of.many(of.row(of.TEXT, of.table(weight=of.reals("T"), aim=of.reals("T"), rule=of.reals("T"))), least=2),
+)
 def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]]) -> Figure:
     """Draw a weight and the minimum that it believes in, over time, in plans of slow and of hasty beliefs.
 
@@ -131,6 +149,10 @@ def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]
     return figure
 
 
+@of.takes(
+    variance=of.positives("M"), rules=of.many(of.row(of.TEXT, of.RULE, of.positives("M")), "L"),
+    plans=of.row(of.positives("N"), of.many(of.positives("N"), "L")),
+)
 def root(
     variance: ArrayLike, rules: Sequence[tuple[str, str, ArrayLike]], plans: tuple[ArrayLike, Sequence[ArrayLike]]
 ) -> Figure:
@@ -162,6 +184,7 @@ def root(
     return figure
 
 
+@of.takes(count=of.positives("N"), curves=of.many(of.row(of.TEXT, of.positives("N"), of.positives("N"))))
 def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
     """Draw the weight of the newest datum by the exact filter and by Adam's bias correction, and their ratio.
 
@@ -192,6 +215,7 @@ def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) 
     return figure
 
 
+@of.takes(stages=of.many(of.apart(of.row(of.TEXT, of.positives("W"), of.positives("W"))), least=2))
 def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
     """Draw the curvature of each weight of a network against the variance of its gradient, at stages of training.
 

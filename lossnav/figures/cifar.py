@@ -16,6 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
+from lossnav.figures import _takes as of
+from lossnav.figures._runs import histories_by
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.lab.records import Record
@@ -26,7 +29,17 @@ _NAMES = {name: rule.label for name, rule in RULES.items()} | {"cnn": "CNN", "re
 _NETWORKS = {"cnn": ("o", -0.18), "resnet": ("s", 0.0), "vit": ("D", 0.18)}  # marker, place in a row
 _GAP = 2  # pixels between pictures
 
+_KNOWN = of.one_of(*(name for name in _NAMES if name in LINES))
+_NETWORK = of.one_of(*_NETWORKS)
+_ENDS = of.many(of.NUMBER, least=0)
 
+
+def _gamma(name: str, value: Any, _: of.Lengths) -> float:
+    """Check a discount; a record spells infinity "inf"."""
+    return math.inf if value == "inf" else _checks.duration(name, value, zero=True)
+
+
+@of.takes(stored=of.reals("N", "C", "H", "W"), drawn=of.reals(None, "N", "C", "H", "W"))
 def views(stored: ArrayLike, drawn: ArrayLike) -> Figure:
     """Draw a row of images as they are stored, and below it a row for each time that they were changed at random.
 
@@ -55,6 +68,13 @@ def views(stored: ArrayLike, drawn: ArrayLike) -> Figure:
     return figure
 
 
+@of.takes(
+    record=of.record(
+        data=of.LABEL,
+        seeds=of.SEEDS,
+        results=of.many(of.table(rule=_KNOWN, train_loss=of.reals("E"), test_accuracy=of.reals("E"))),
+    )
+)
 def curves(record: Record) -> Figure:
     """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best seed.
 
@@ -81,6 +101,9 @@ def curves(record: Record) -> Figure:
     return figure
 
 
+@of.takes(
+    runs=histories_by(_KNOWN, step_loss=of.gapped("S"), test_accuracy=of.reals(None)), data=of.TEXT, window=of.COUNT
+)
 def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> Figure:
     """Draw the loss of the batches as a short training goes on, and the test accuracy that it ends with.
 
@@ -110,6 +133,12 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> F
     return figure
 
 
+@of.takes(
+    record=of.record(data=of.LABEL, seeds=of.SEEDS, results=of.many(
+        of.table(model=_NETWORK, rule=_KNOWN, lr=of.POSITIVE, test_accuracy=_ENDS)
+    )),
+    rates=of.by_rule(of.POSITIVE),
+)
 def basins(record: Record, rates: Mapping[str, float]) -> Figure:
     """Draw test accuracy against the learning rate, a panel for each network.
 
@@ -121,6 +150,8 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
         The figure: lines are means over seeds, dots are seeds; a run that diverged guesses one class in ten.
     """
     networks = _ordered(run["model"] for run in record.results)
+    for run in record.results:
+        _checks.one_of("a rule of record", run["rule"], tuple(rates))
     figure, axes = plt.subplots(1, len(networks), figsize=(5.8, 3.2), sharey=True, squeeze=False)
     for ax, network in zip(axes[0], networks, strict=True):
         for rule in _ordered(run["rule"] for run in record.results):
@@ -144,6 +175,7 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
     return figure
 
 
+@of.takes(ratios=of.mapping(_NETWORK, of.positives(None)), found=of.mapping(_NETWORK, of.POSITIVE, least=0))
 def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figure:
     """Draw the ratio of two rules' step lengths along the first steps of training, a line for each network.
 
@@ -171,6 +203,7 @@ def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figu
     return figure
 
 
+@of.takes(costs=of.mapping(of.TEXT, of.mapping(_NETWORK, of.NUMBER)))
 def transfer(costs: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw what a borrowed learning rate costs, a row for each way to borrow it and a mark for each network.
 
@@ -197,6 +230,12 @@ def transfer(costs: Mapping[str, Mapping[str, float]]) -> Figure:
     return figure
 
 
+@of.takes(
+    gammas=of.many(_gamma),
+    rates=of.row(of.POSITIVE, of.POSITIVE),
+    roots=of.mapping(of.TEXT, of.nonnegatives()),
+    eps=of.NONNEGATIVE,
+)
 def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[str, ArrayLike], eps: float) -> Figure:
     """Draw the length of the step in units of the gradient against √v, and how √v is distributed in a network.
 
@@ -234,6 +273,9 @@ def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[st
     return figure
 
 
+@of.takes(record=of.record(data=of.LABEL, seeds=of.SEEDS, results=of.many(
+    of.table(gamma=_gamma, seed=of.SEED, test_accuracy=_ENDS, train_loss=_ENDS)
+)))
 def discounts(record: Record) -> Figure:
     """Draw test accuracy and training loss against the discount, from the ballistic rule's to SGD's.
 

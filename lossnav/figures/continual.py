@@ -13,6 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, letter, readable
 from lossnav.figures.style import line as style
 from lossnav.lab.continual.contenders import interval
@@ -20,7 +22,29 @@ from lossnav.lab.continual.study import first_tenth, last_tenth
 from lossnav.lab.records import Record
 from lossnav.lab.registry import RULES
 
+_CONTENDER = of.one_of(*RULES)
 
+
+def _tuned(name: str, value: Any, lengths: of.Lengths) -> Any:
+    """Check the settings that were tried for a rule, of which the best is one."""
+    trial = of.table(setting=of.table(), finite=of.FLAG)
+    entry = of.table(tuning=of.many(trial), best=of.table())(name, value, lengths)
+    chosen = [one for one in entry["tuning"] if one["setting"] == entry["best"]]
+    if not chosen:
+        raise ValueError(f"{name}['best'] = {_checks.shown(entry['best'])}, but it must be one of the settings tried")
+    of.table(mean=of.NUMBER)(f"{name}['tuning']", chosen[0], lengths)
+    return entry
+
+
+@of.takes(
+    runs=of.mapping(_CONTENDER, of.apart(of.reals("S", "B"))),
+    title=of.TEXT,
+    ylabel=of.TEXT,
+    block=of.COUNT,
+    window=of.COUNT,
+    percent=of.FLAG,
+    limits=of.optional(of.SPAN),
+)
 def scores(
     runs: Mapping[str, ArrayLike], *, title: str, ylabel: str = "online accuracy (%)", block: int = 1, window: int = 1,
     percent: bool = True, limits: tuple[float, float] | None = None,
@@ -39,6 +63,7 @@ def scores(
     Returns:
         The figure: one panel, a legend below.
     """
+    _checks.whole("window", window, low=1, high=min(np.shape(values)[1] for values in runs.values()))
     figure, ax = plt.subplots(figsize=(5.8, 4.0))
     for rule, values in runs.items():
         table = np.asarray(values, dtype=np.float64) * (100 if percent else 1)
@@ -58,6 +83,13 @@ def scores(
     return figure
 
 
+@of.takes(
+    record=of.record(
+        config=of.table(score=of.TEXT, lower_is_better=of.FLAG, tasks=of.COUNT), data=of.LABEL, seeds=of.SEEDS,
+        results=of.mapping(_CONTENDER, of.table(scores=of.reals("S", "B"))),
+    ),
+    rule=_CONTENDER,
+)
 def comparison(record: Record, rule: str = "uncertain") -> Figure:
     """Draw what each tuned rule keeps, and how far one rule is from each other on the same seeds.
 
@@ -72,6 +104,7 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
     Returns:
         The figure: two panels over the same rows, the best rule on top.
     """
+    _checks.one_of("rule", rule, tuple(record.results))
     percent = record.config["score"] == "online accuracy"
     scale, unit = (100, " (%)") if percent else (1, "")
     table = {name: scale * np.asarray(entry["scores"]) for name, entry in record.results.items()}
@@ -104,6 +137,10 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
     return figure
 
 
+@of.takes(record=of.record(
+    config=of.table(score=of.TEXT, lower_is_better=of.FLAG, settings=of.COUNT, tuning_tasks=of.COUNT), data=of.LABEL,
+    results=of.mapping(_CONTENDER, _tuned),
+))
 def tuning(record: Record) -> Figure:
     """Draw the score of every setting that was tried: how much each rule hangs on its tuning.
 

@@ -6,7 +6,8 @@ Every function takes what it draws (fields, trajectories, arrays) and returns a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,7 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.landscape import ground, known_minimum
 from lossnav.figures.style import COLOURS, halo, label, letter, line
 from lossnav.problem.losses import Loss
@@ -28,7 +31,8 @@ END: Mapping[str, Any] = {"marker": "o", "color": COLOURS["optimal"], "ms": 8, "
 WRONG: Mapping[str, Any] = {"marker": "X", "color": COLOURS["ballistic"], "ms": 9, "mec": "white", "ls": "none"}
 
 
-class Sail(NamedTuple):
+@dataclass(frozen=True)
+class Sail:
     """A path under a drift: the problem, the path, and what the field does to the start by itself."""
 
     title: str
@@ -37,7 +41,24 @@ class Sail(NamedTuple):
     path: Trajectory
     alone: Array  # (T, 2)
 
+    def __post_init__(self) -> None:
+        of.settle(
+            self,
+            title=of.TEXT,
+            loss=of.loss(2, marked=True),
+            drift=of.FUNCTION,
+            path=of.trajectory(2),
+            alone=of.reals(None, 2),
+        )
 
+
+@of.takes(
+    sail=of.many(of.having("a Sail", Sail), 2),
+    times=of.nonnegatives("T"),
+    span=of.BOX,
+    printed=of.reals(2),
+    zoom=of.BOX,
+)
 def sails(sail: Sequence[Sail], times: ArrayLike, span: Span, printed: ArrayLike, zoom: Span) -> Figure:
     """Draw paths under two drifts, and below them the end of the first, magnified (the paper's Fig. 3c and 3d).
 
@@ -83,6 +104,12 @@ def sails(sail: Sequence[Sail], times: ArrayLike, span: Span, printed: ArrayLike
     return figure
 
 
+@of.takes(
+    times=of.reals("T"),
+    curves=of.many(of.row(of.TEXT, of.RULE, of.reals("T"))),
+    checks=of.row(of.reals("C"), of.reals("C")),
+    rest=of.NUMBER,
+)
 def signs(
     times: ArrayLike, curves: Sequence[tuple[str, str, ArrayLike]], checks: tuple[ArrayLike, ArrayLike], rest: float
 ) -> Figure:
@@ -113,6 +140,17 @@ def signs(
     return figure
 
 
+def _costs(name: str, value: Any, lengths: of.Lengths) -> Any:
+    """Check costs by rule, the optimum's among them."""
+    found = of.by_rule(of.row(of.TEXT, of.reals("N")))(name, value, lengths)
+    if "optimal" not in found:
+        raise ValueError(f"{name} has the rules {list(found)}, but it must have 'optimal'")
+    return found
+
+
+@of.takes(
+    horizons=of.nonnegatives("N"), costs=_costs, rest=of.NUMBER, beyond=of.NUMBER
+)
 def overtaking(horizons: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], rest: float, beyond: float) -> Figure:
     """Draw the cost up to T of several paths, and the same less the cost of resting for T.
 
@@ -145,6 +183,11 @@ def overtaking(horizons: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], 
     return figure
 
 
+@of.takes(
+    minimum=of.reals(2),
+    arcs=of.mapping(of.TEXT, of.row(of.reals(None, 2), of.reals(2), of.reals(2))),
+    checks=of.reals(None, 2),
+)
 def ends(
     minimum: ArrayLike, arcs: Mapping[str, tuple[Array, Array, ArrayLike]], checks: ArrayLike
 ) -> Figure:
@@ -179,6 +222,13 @@ def ends(
     return figure
 
 
+@of.takes(
+    loss=of.loss(2, marked=True),
+    drift=of.FUNCTION,
+    paths=of.by_rule(of.row(of.TEXT, of.reals(None, 2))),
+    checks=of.reals(None, 2),
+    span=of.BOX,
+)
 def wrong_way(
     loss: Loss, drift: Field, paths: Mapping[str, tuple[str, Array]], checks: ArrayLike, span: Span
 ) -> Figure:
@@ -209,6 +259,12 @@ def wrong_way(
     return figure
 
 
+@of.takes(
+    parts=of.many(of.row(of.TEXT, of.FUNCTION)),
+    heights=of.many(of.row(of.TEXT, of.FUNCTION), least=0),
+    span=of.BOX,
+    points=of.COUNT,
+)
 def decomposition(
     parts: Sequence[tuple[str, Field]], heights: Sequence[tuple[str, Callable[[Array], Array]]], span: Span,
     points: int = 13,
@@ -239,6 +295,11 @@ def decomposition(
     return figure
 
 
+@of.takes(
+    measured=of.row(of.positives("N"), of.reals("N")),
+    smooth=of.row(of.positives("M"), of.reals("M")),
+    level=of.row(of.NUMBER, of.TEXT),
+)
 def shares(
     measured: tuple[ArrayLike, ArrayLike], smooth: tuple[ArrayLike, ArrayLike], level: tuple[float, str]
 ) -> Figure:
@@ -271,6 +332,7 @@ def shares(
     return figure
 
 
+@of.takes(ax=of.AXES, field=of.FUNCTION, span=of.BOX, points=of.COUNT, longest=of.optional(of.POSITIVE), strong=of.FLAG)
 def arrows(
     ax: Axes, field: Field, span: Span, points: int, longest: float | None = None, strong: bool = False
 ) -> None:
@@ -291,7 +353,7 @@ def _sample(field: Field, span: Span, points: int) -> tuple[Array, Array]:
     x = np.linspace(span[0] + half, span[1] - half, points)
     y = np.linspace(span[2] + half, span[3] - half, points)
     places = np.stack(np.meshgrid(x, y), axis=-1)
-    flat = np.array([np.asarray(field(place), dtype=np.float64) for place in places.reshape(-1, 2)])
+    flat = np.array([_checks.array("field(theta)", field(place), shape=(2,)) for place in places.reshape(-1, 2)])
     return places, flat.reshape(places.shape)
 
 

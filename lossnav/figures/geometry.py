@@ -16,9 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.landscape import ground, known_minimum
-from lossnav.figures.style import COLOURS, halo, label, letter, line, mark, readable
+from lossnav.figures.style import COLOURS, LINES, halo, label, letter, line, mark, readable
 from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
@@ -26,10 +28,18 @@ Curves = Mapping[str, tuple[str, Trajectory]]
 Runs = Mapping[tuple[str, str], Sequence[tuple[Array, float, Array]]]
 
 _SCORES = {"log": "log score", "brier": "Brier score"}
+_SCORE = of.one_of(*_SCORES)
+_METRIC = of.by(_checks.symmetric, dim=2, definite=True)
 _NAMES = {"newton": "Newton", "ballistic": "ballistic, $G=I$", "ballistic metric": "ballistic with metric"}
 _STAR: Mapping[str, Any] = {"marker": "*", "color": COLOURS["ink"], "ms": 13, "mec": "white", "ls": "none", "zorder": 5}
 
 
+@of.takes(
+    loss=of.loss(2, marked=True),
+    panels=of.mapping(of.TEXT, of.by_rule(of.row(of.TEXT, of.trajectory(2)))),
+    metrics=of.mapping(of.TEXT, _METRIC),
+    times=of.nonnegatives(None),
+)
 def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayLike], times: ArrayLike) -> Figure:
     """Draw paths in one bowl under several metrics (the paper's Fig. 3a and 3b).
 
@@ -42,6 +52,8 @@ def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayL
     Returns:
         The figure, one panel for each metric.
     """
+    for title in panels:
+        _checks.one_of("a title of panels", title, tuple(metrics))
     share = np.asarray(times, dtype=np.float64)
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 3.9), sharex=True, sharey=True, squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
@@ -61,6 +73,7 @@ def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayL
     return figure
 
 
+@of.takes(curve=of.mapping(of.NUMBER, of.reals(2, 2)), gradient=of.reals(2))
 def preconditioners(curve: Mapping[float, Array], gradient: ArrayLike) -> Figure:
     """Draw preconditioners P_t as ellipses P_t·(unit circle), and the directions in which they step.
 
@@ -92,6 +105,7 @@ def preconditioners(curve: Mapping[float, Array], gradient: ArrayLike) -> Figure
     return figure
 
 
+@of.takes(angles=of.reals("N"), rates=of.positives("N", 2), turns=of.by_rule(of.row(of.TEXT, of.reals("N"))))
 def turning(angles: ArrayLike, rates: ArrayLike, turns: Mapping[str, tuple[str, ArrayLike]]) -> Figure:
     """Draw rates, and how far preconditioners turn a gradient, against the angle between the axes of G and H.
 
@@ -133,6 +147,10 @@ def turning(angles: ArrayLike, rates: ArrayLike, turns: Mapping[str, tuple[str, 
     return figure
 
 
+@of.takes(
+    loss=of.loss(2, marked=True), metric=_METRIC, theta=of.reals("T", 2), times=of.reals("T"),
+    falls=of.mapping(of.one_of("ruler", "metric", "loss"), of.reals("T")),
+)
 def detour(loss: Loss, metric: ArrayLike, theta: ArrayLike, times: ArrayLike, falls: Mapping[str, ArrayLike]) -> Figure:
     """Draw a path that moves away from the minimum first, and how far off it is by several measures.
 
@@ -165,6 +183,14 @@ def detour(loss: Loss, metric: ArrayLike, theta: ArrayLike, times: ArrayLike, fa
     return figure
 
 
+@of.takes(
+    loss=of.loss(2, marked=True),
+    metric=of.FUNCTION,
+    path=of.trajectory(2),
+    short=of.trajectory(2),
+    plain=of.trajectory(2),
+    points=of.reals(None, 2),
+)
 def half_plane(
     loss: Loss,
     metric: Callable[[Array], ArrayLike],
@@ -205,6 +231,7 @@ def half_plane(
     return figure
 
 
+@of.takes(values=of.mapping(of.row(_SCORE, of.COUNT_FROM_ZERO), of.reals(None)))
 def spectra(values: Mapping[tuple[str, int], ArrayLike]) -> Figure:
     """Draw curvatures per unit of price, h_i, at several stages of learning.
 
@@ -230,6 +257,12 @@ def spectra(values: Mapping[tuple[str, int], ArrayLike]) -> Figure:
     return figure
 
 
+@of.takes(
+    runs=of.mapping(
+        of.row(_SCORE, of.one_of(*LINES, "ballistic metric")),
+        of.many(of.row(of.reals("S"), of.POSITIVE, of.reals(None)), "K"),
+    )
+)
 def learning(runs: Runs) -> Figure:
     """Draw losses of several rules against steps and against time, one row for each score.
 
@@ -242,6 +275,8 @@ def learning(runs: Runs) -> Figure:
     """
     scores = list(dict.fromkeys(score for score, _ in runs))
     rules = list(dict.fromkeys(rule for _, rule in runs))
+    if len(runs) != len(scores) * len(rules):
+        raise ValueError(f"runs = those of {list(runs)}, but it must have every rule for every score")
     figure, axes = plt.subplots(len(scores), 2, figsize=(5.8, 2.9 * len(scores)), sharey="row", squeeze=False)
     for row, score in zip(axes, scores, strict=True):
         losses = {rule: np.array([run[0] for run in runs[score, rule]]) for rule in rules}

@@ -11,7 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, line, mark
 from lossnav.problem.losses import Loss
 
@@ -19,6 +21,12 @@ Span = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 
+def _height(name: str, value: Any, lengths: of.Lengths) -> Any:
+    """Check a landscape, or a function in the place of one."""
+    return (of.loss(2) if isinstance(value, Loss) else of.FUNCTION)(name, value, lengths)
+
+
+@of.takes(ax=of.AXES, loss=of.loss(2), x=of.SPAN, y=of.SPAN, levels=of.optional(of.reals(None)))
 def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = None) -> None:
     """Draw a two-parameter loss as shaded contours: dark valleys, pale heights.
 
@@ -39,6 +47,7 @@ def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = 
     ax.spines[:].set_visible(False)
 
 
+@of.takes(ax=of.AXES, height=_height, span=of.BOX, scale=of.optional(of.FUNCTION))
 def ground(
     ax: Axes,
     height: Loss | Callable[[Array], Array],
@@ -64,6 +73,7 @@ def ground(
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
 
 
+@of.takes(loss=of.loss(2), optimal=of.reals(None, 2), descent=of.reals(None, 2), x=of.SPAN, y=of.SPAN)
 def paths(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.45, 1.45), y: Span = (-0.8, 0.8)) -> Figure:
     """Draw the optimal path and the path of gradient descent from one start on the landscape.
 
@@ -93,6 +103,7 @@ def paths(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.45, 1.45), y
     return fig
 
 
+@of.takes(loss=of.loss(2), optimal=of.reals(None, 2), descent=of.reals(None, 2), x=of.SPAN, y=of.SPAN)
 def surface(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.4, 1.4), y: Span = (-0.7, 0.7)) -> Figure:
     """Draw both paths on the landscape as a surface seen from above the local minimum.
 
@@ -129,6 +140,7 @@ def surface(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.4, 1.4), y
     return fig
 
 
+@of.takes(times=of.reals("T"), kinetic=of.reals("T"), potential=of.reals("T"))
 def costs(times: ArrayLike, kinetic: ArrayLike, potential: ArrayLike) -> Figure:
     """Draw the two running costs of a path over time: the price of speed and the price of loss.
 
@@ -157,6 +169,13 @@ def costs(times: ArrayLike, kinetic: ArrayLike, potential: ArrayLike) -> Figure:
     return fig
 
 
+@of.takes(
+    planned=of.mapping(of.POSITIVE, of.reals(None)),
+    myopic=of.mapping(of.POSITIVE, of.reals(None)),
+    limit=of.row(of.reals("T"), of.reals("T")),
+    steps=of.positives("M"),
+    errors=of.positives("M"),
+)
 def discrete_limit(
     planned: Mapping[float, Array], myopic: Mapping[float, Array], limit: tuple[Array, Array], steps: Array,
     errors: Array,
@@ -195,6 +214,10 @@ def discrete_limit(
     return fig
 
 
+@of.takes(
+    times=of.reals("T"), fan=of.mapping(of.NUMBER, of.reals("T")), constants=of.reals("M"),
+    horizon_costs=of.mapping(of.POSITIVE, of.reals("M")),
+)
 def extremals(
     times: Array, fan: Mapping[float, Array], constants: Array, horizon_costs: Mapping[float, Array]
 ) -> Figure:
@@ -236,6 +259,7 @@ def _grid(loss: Loss, x: Span, y: Span, points: int = 301) -> tuple[Array, Array
     return grid_x, grid_y, loss.value(np.stack([grid_x, grid_y], axis=-1))
 
 
+@of.takes(loss=of.by(_checks.instance, Loss, "a Loss"))
 def known_minimum(loss: Loss) -> Array:
     """Return the stationary point that a figure marks, shape (D,); ValueError if no formula for it is known."""
     points = loss.stationary_points()

@@ -13,11 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, label_end, letter, line, mark
 from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
 
+@of.takes(
+    trajectory=of.trajectory(1), loss=of.loss(1), times=of.nonnegatives("T"), momentum=of.reals("T"), now=of.NUMBER,
+    discount=of.NONNEGATIVE,
+)
 def future_average(
     trajectory: Trajectory, loss: Loss, times: ArrayLike, momentum: ArrayLike, now: float, discount: float
 ) -> Figure:
@@ -74,6 +79,11 @@ def future_average(
     return figure
 
 
+@of.takes(
+    panels=of.mapping(of.TEXT, of.row(of.RULE, of.reals(2, 2)), "P"),
+    rate=of.NUMBER,
+    paths=of.many(of.reals(None, 2), "P"),
+)
 def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths: Sequence[ArrayLike]) -> Figure:
     """Draw two linear flows in the plane of position and momentum, side by side.
 
@@ -104,6 +114,9 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
     return figure
 
 
+@of.takes(
+    times=of.reals("T"), optimal=of.reals("T"), forward=of.many(of.row(of.TEXT, of.reals("T"))), rate=of.NUMBER
+)
 def blow_up(times: ArrayLike, optimal: ArrayLike, forward: Sequence[tuple[str, ArrayLike]], rate: float) -> Figure:
     """Draw forward integrations of the Euler–Lagrange equation beside the path they should follow, and their error.
 
@@ -147,6 +160,7 @@ def blow_up(times: ArrayLike, optimal: ArrayLike, forward: Sequence[tuple[str, A
     return figure
 
 
+@of.takes(loss=of.loss(2), paths=of.by_rule(of.row(of.TEXT, of.TEXT, of.reals(None, 2))), extent=of.BOX)
 def walks(
     loss: Loss, paths: Mapping[str, tuple[str, str, ArrayLike]], extent: tuple[float, float, float, float]
 ) -> Figure:
@@ -192,6 +206,7 @@ def _ends(ax: Axes, start: np.ndarray, loss: Loss) -> None:
         ax.plot(*points[0], "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
 
 
+@of.takes(steps=of.positives("N"), costs=of.by_rule(of.row(of.TEXT, of.positives("N"))), least=of.POSITIVE)
 def rivals(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], least: float) -> Figure:
     """Draw the cost J of rules that all stay finite against their step.
 
@@ -220,6 +235,7 @@ def rivals(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], least: 
     return figure
 
 
+@of.takes(steps=of.positives("N"), costs=of.by_rule(of.row(of.TEXT, of.gapped("N"))), least=of.POSITIVE)
 def cost_of_steps(steps: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], least: float) -> Figure:
     """Draw the cost J of each rule against its step, with the least cost possible.
 

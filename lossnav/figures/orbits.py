@@ -6,7 +6,7 @@ Every function takes what it draws and returns a figure; nothing is solved here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,13 +14,15 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.drift import END, Field, Span, arrows
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, halo, label, letter, line
 from lossnav.problem.losses import Loss
 
 
-class Orbit(NamedTuple):
+@dataclass(frozen=True)
+class Orbit:
     """One start on one landscape: the path that goes round, and the one that rests."""
 
     title: str
@@ -29,7 +31,18 @@ class Orbit(NamedTuple):
     going: Array | None  # (T, 2), the optimal path if it never rests
     resting: Array  # (T, 2), the best path that comes to rest, optimal if ``going`` is None
 
+    def __post_init__(self) -> None:
+        of.settle(
+            self,
+            title=of.TEXT,
+            loss=of.loss(2),
+            drift=of.FUNCTION,
+            going=of.optional(of.reals(None, 2)),
+            resting=of.reals(None, 2),
+        )
 
+
+@of.takes(orbits=of.many(of.having("an Orbit", Orbit), 2), span=of.BOX)
 def plane(orbits: Sequence[Orbit], span: Span) -> Figure:
     """Draw landscapes with their drift, and for one start on each the path that goes round and the one that rests.
 
@@ -58,6 +71,11 @@ def plane(orbits: Sequence[Orbit], span: Span) -> Figure:
     return figure
 
 
+@of.takes(
+    costs=of.row(of.reals("N"), of.reals("N"), of.gapped("N"), of.gapped("N"), of.NUMBER),
+    curves=of.mapping(of.TEXT, of.apart(of.row(of.RULE, of.reals("M"), of.reals("M"), of.reals("K"), of.reals("K")))),
+    vanishing=of.row(of.reals("V"), of.reals("V")),
+)
 def locking(
     costs: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, float],
     curves: Mapping[str, tuple[str, ArrayLike, ArrayLike, ArrayLike, ArrayLike]],

@@ -13,11 +13,15 @@ from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, label, letter, line, mark
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
 Span = tuple[float, float]
+
+_POINTS = of.mapping(of.TEXT, of.NUMBER)
+_BRANCH = of.having("an optimal speed in feedback form", reach=of.gapped(2), speed=of.FUNCTION)
 
 
 class Branch(Protocol):
@@ -29,6 +33,14 @@ class Branch(Protocol):
         """Return θ̇ at θ on this branch."""
 
 
+@of.takes(
+    objective=of.OBJECTIVE,
+    loss=of.loss(1),
+    span=of.SPAN,
+    speeds=of.SPAN,
+    chosen=of.mapping(of.TEXT, of.reals(2, None)),
+    points=_POINTS,
+)
 def energy_portrait(
     objective: Objective, loss: Loss, span: Span, speeds: Span, chosen: Mapping[str, Array], points: Mapping[str, float]
 ) -> Figure:
@@ -62,6 +74,14 @@ def energy_portrait(
     return fig
 
 
+@of.takes(
+    objectives=of.many(of.OBJECTIVE, "P"),
+    loss=of.loss(1),
+    branches=of.many(of.mapping(of.TEXT, of.row(_BRANCH, of.gapped(2))), "P"),
+    points=_POINTS,
+    span=of.SPAN,
+    speeds=of.SPAN,
+)
 def portraits(
     objectives: Sequence[Objective], loss: Loss, branches: Sequence[Mapping[str, tuple[Branch, Span]]],
     points: Mapping[str, float], span: Span = (-1.45, 1.3), speeds: Span = (-0.9, 1.75),
@@ -94,6 +114,10 @@ def portraits(
     return fig
 
 
+@of.takes(
+    discounts=of.positives("M"), indifference=of.reals("M"), threshold=of.POSITIVE, points=_POINTS,
+    checks=of.many(of.row(of.POSITIVE, of.NUMBER, of.FLAG), least=0), span=of.SPAN,
+)
 def stay_or_cross(
     discounts: Array, indifference: Array, threshold: float, points: Mapping[str, float],
     checks: Sequence[tuple[float, float, bool]] = (), span: Span = (-1.25, 0.25),
@@ -138,6 +162,7 @@ def stay_or_cross(
     return fig
 
 
+@of.takes(deadlines=of.positives("M"), staying=of.gapped("M"), crossing=of.gapped("M"), threshold=of.POSITIVE)
 def horizons(
     deadlines: Array, staying: Array, crossing: Array, threshold: float
 ) -> Figure:
@@ -164,6 +189,10 @@ def horizons(
     return fig
 
 
+@of.takes(
+    place=of.reals("X"), snapshots=of.mapping(of.NUMBER, of.reals("X")), path=of.row(of.reals("T"), of.reals("T")),
+    profile=of.row(of.reals("M"), of.reals("M")), points=_POINTS,
+)
 def travelling_front(
     place: Array, snapshots: Mapping[float, Array], path: tuple[Array, Array], profile: tuple[Array, Array],
     points: Mapping[str, float],
@@ -208,6 +237,10 @@ def travelling_front(
     return fig
 
 
+@of.takes(
+    tilts=of.reals("M"), leaving=of.reals("M"), dividing=of.reals("M"), pulled=of.reals("M"), onset=of.NUMBER,
+    computed=of.many(of.row(of.NUMBER, of.NUMBER, of.NUMBER), least=0),
+)
 def thresholds(
     tilts: Array, leaving: Array, dividing: Array, pulled: Array, onset: float,
     computed: Sequence[tuple[float, float, float]],

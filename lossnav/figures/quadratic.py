@@ -16,15 +16,20 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
+from lossnav.figures import _takes as of
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, label_end, letter, line, mark
 from lossnav.problem.losses import Loss
 from lossnav.trajectory.result import Trajectory
 
+_POWER = of.by(_checks.whole, low=-20, high=20)
+
 Curves = Mapping[str, tuple[str, Trajectory]]
 Lines = Mapping[str, tuple[str, ArrayLike]]
 
 
+@of.takes(curves=of.by_rule(of.row(of.TEXT, of.trajectory(1))), times=of.nonnegatives("T"), loss=of.loss(1))
 def traces(curves: Curves, times: ArrayLike, loss: Loss) -> Figure:
     """Draw θ(t) above the loss along it, L(θ(t)), for one parameter (the paper's Fig. 2a and 2b).
 
@@ -57,6 +62,12 @@ def traces(curves: Curves, times: ArrayLike, loss: Loss) -> Figure:
     return figure
 
 
+@of.takes(
+    curves=of.by_rule(of.row(of.TEXT, of.trajectory(2))),
+    times=of.nonnegatives("T"),
+    loss=of.loss(2),
+    marks=of.many(of.NONNEGATIVE, least=0),
+)
 def paths(curves: Curves, times: ArrayLike, loss: Loss, marks: Sequence[float] = ()) -> Figure:
     """Draw paths over the contours of a landscape of two parameters (the paper's Fig. 2c).
 
@@ -100,6 +111,7 @@ def _along(ax: Axes, theta: np.ndarray, text: str, rule: str, place: int) -> Non
     label(ax, at[0] + 0.13 * side, at[1] - 0.02, text, rule, va="center", ha="right" if side < 0 else "left")
 
 
+@of.takes(ratio=of.positives("N"), curves=of.by_rule(of.row(of.TEXT, of.reals("N"))))
 def rates(ratio: ArrayLike, curves: Lines) -> Figure:
     """Draw how much faster the steep direction converges than the shallow one (the paper's Fig. 2d).
 
@@ -125,6 +137,12 @@ def rates(ratio: ArrayLike, curves: Lines) -> Figure:
     return figure
 
 
+@of.takes(
+    curvature=of.positives("N"),
+    values=of.positives("N"),
+    rules=of.by_rule(of.row(of.TEXT, of.positives("N"))),
+    breaks=of.many(of.POSITIVE, least=0),
+)
 def preconditioner(
     curvature: ArrayLike, values: ArrayLike, rules: Mapping[str, tuple[str, ArrayLike]], breaks: Sequence[float]
 ) -> Figure:
@@ -140,6 +158,8 @@ def preconditioner(
         The figure, log–log.
     """
     h, phi = np.asarray(curvature, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if len(breaks) != len(rules) - 1:
+        raise ValueError(f"breaks has {len(breaks)} entries, but it must have {len(rules) - 1}, one fewer than rules")
     figure, ax = plt.subplots(figsize=(5.8, 4.2))
     edges = [h[0], *breaks, h[-1]]
     for place, (rule, (text, own)) in enumerate(rules.items()):
@@ -163,6 +183,9 @@ def preconditioner(
     return figure
 
 
+@of.takes(
+    curvature=of.positives("N"), panels=of.mapping(of.TEXT, of.many(of.row(of.TEXT, of.positives("N"))))
+)
 def preconditioner_families(curvature: ArrayLike, panels: Mapping[str, Sequence[tuple[str, ArrayLike]]]) -> Figure:
     """Draw families of preconditioners, one family a panel, from light to dark.
 
@@ -189,6 +212,12 @@ def preconditioner_families(curvature: ArrayLike, panels: Mapping[str, Sequence[
     return figure
 
 
+@of.takes(
+    discounting=of.positives("M"),
+    stretch=of.positives("N"),
+    errors=of.by_rule(of.row(of.TEXT, of.reals("N", "M"))),
+    tolerance=of.POSITIVE,
+)
 def regime_map(
     discounting: ArrayLike, stretch: ArrayLike, errors: Mapping[str, tuple[str, ArrayLike]], tolerance: float = 0.1
 ) -> Figure:
@@ -226,6 +255,7 @@ def regime_map(
     return figure
 
 
+@of.takes(gammas=of.positives("N"), errors=of.many(of.row(of.TEXT, of.RULE, of.positives("N"), _POWER)))
 def orders(gammas: ArrayLike, errors: Sequence[tuple[str, str, ArrayLike, int]]) -> Figure:
     """Draw errors of the overdamped expansion against γ, with the slopes they should have.
 
@@ -237,6 +267,8 @@ def orders(gammas: ArrayLike, errors: Sequence[tuple[str, str, ArrayLike, int]])
         The figure, log–log; grey lines carry the expected slopes.
     """
     x = np.asarray(gammas, dtype=np.float64)
+    if len(x) < 2:
+        raise ValueError(f"gammas has {len(x)} entry, but it must have 2 or more, for a slope")
     figure, ax = plt.subplots(figsize=(5.8, 3.5))
     for place, (text, rule, values, power) in enumerate(errors):
         y = np.asarray(values, dtype=np.float64)
@@ -252,6 +284,7 @@ def orders(gammas: ArrayLike, errors: Sequence[tuple[str, str, ArrayLike, int]])
     return figure
 
 
+@of.takes(curvature=of.positives("N"), counts=of.many(of.row(of.TEXT, of.RULE, of.reals("N"))))
 def digits(curvature: ArrayLike, counts: Sequence[tuple[str, str, ArrayLike]]) -> Figure:
     """Draw how many decimal digits of φ(h) each way of computing it gets right.
 
@@ -275,6 +308,7 @@ def digits(curvature: ArrayLike, counts: Sequence[tuple[str, str, ArrayLike]]) -
     return figure
 
 
+@of.takes(curvature=of.reals("N"), values=of.reals("N"), newton=of.gapped("N"), edge=of.NUMBER)
 def curvature_sign(curvature: ArrayLike, values: ArrayLike, newton: ArrayLike, edge: float) -> Figure:
     """Draw the preconditioner across zero curvature, down to the edge where no minimiser exists.
 

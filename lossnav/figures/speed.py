@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -14,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from lossnav import _checks
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, LINES, halo, readable
 from lossnav.figures.tables import Interval, Table
 from lossnav.lab.registry import RULES
@@ -22,13 +25,26 @@ _RULES = {rule.optimizer.split(":")[1]: name for name, rule in RULES.items() if 
 _TEXT = 9.0  # points
 
 
+def _stored(*columns: str) -> of.Kind:
+    """Return the kind of stored tables with these columns."""
+
+    def kind(name: str, value: Any, _: of.Lengths) -> Table:
+        table = _checks.instance(name, value, Table, "a stored Table")
+        for column in columns:
+            if column not in table.shown:
+                raise ValueError(f"{name} has the columns {table.shown}, but it must have {column!r}")
+        return table
+
+    return kind
+
+
 @dataclass(frozen=True)
 class Dot:
     """One number with its quartiles.
 
     Attributes:
         interval: where it lies.
-        rule: its colour and marker, a key of ``COLOURS``.
+        rule: its colour and marker, a key of ``LINES``, or "loss".
         filled: whether the marker is.
         text: what is written beside the row.
     """
@@ -38,11 +54,15 @@ class Dot:
     filled: bool = True
     text: str = ""
 
+    def __post_init__(self) -> None:
+        of.settle(self, interval=of.having("an Interval", Interval), rule=of.RULE, filled=of.FLAG, text=of.TEXT)
+
 
 Group = tuple[str, Sequence[tuple[str, Sequence[Dot]]]]
 """A heading ("" for none) and its rows: a label, and one or more marks."""
 
 
+@of.takes(ax=of.AXES, groups=of.many(of.row(of.TEXT, of.many(of.row(of.TEXT, of.many(of.having("a Dot", Dot)))))))
 def dots(ax: Axes, groups: Sequence[Group]) -> None:
     """Draw groups of rows from top to bottom, with headings between them and labels on the left."""
     y, ticks, labels = 0.0, [], []
@@ -73,6 +93,7 @@ def _draw(ax: Axes, y: float, dot: Dot) -> None:
                 color=readable(colour))  # fmt: skip
 
 
+@of.takes(table=_stored("GB/s"))
 def optimizers(table: Table) -> Figure:
     """Draw the time of a step as a multiple of one contender's, and the bandwidth, fastest first.
 
@@ -82,7 +103,10 @@ def optimizers(table: Table) -> Figure:
     Returns:
         The figure: two panels, filled marks for fused kernels, dotted lines at 1 and at the bandwidth of an addition.
     """
-    against = next(name for name in table.columns if name.startswith("of "))
+    against = next((name for name in table.columns if name.startswith("of ")), None)
+    addition = next((name for name in table if name.startswith("add")), None)
+    if against is None or addition is None:
+        raise ValueError(f'table has the columns {table.shown}, but it must be that of "optimizers"')
     names = sorted(table, key=lambda name: table.value(name, against))
     size = 5.8, 0.235 * len(names) + 1.0
     figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 2))
@@ -94,7 +118,6 @@ def optimizers(table: Table) -> Figure:
     dots(left, [("", rows)])
     dots(right, [("", speeds)])
     left.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
-    addition = next(name for name in names if name.startswith("add"))
     right.axvline(table.value(addition, "GB/s"), color=COLOURS["quiet"], lw=0.8, ls=":")
     _decades(left)
     right.set_xlim(left=0.0)
@@ -106,6 +129,7 @@ def optimizers(table: Table) -> Figure:
     return figure
 
 
+@of.takes(table=_stored("ratio", "ratio of vmap"), goal=of.NUMBER)
 def seeds(table: Table, goal: float = 3.0) -> Figure:
     """Draw how many times the throughput of one seed after the other the seeds have together.
 
@@ -132,6 +156,7 @@ def seeds(table: Table, goal: float = 3.0) -> Figure:
     return figure
 
 
+@of.takes(table=_stored("ms"))
 def pipelines(table: Table) -> Figure:
     """Draw the time of a batch each way, from ``python -m benchmarks data``; filled marks for this package's way."""
 
@@ -145,6 +170,7 @@ def pipelines(table: Table) -> Figure:
     return figure
 
 
+@of.takes(table=_stored("times the plain speed", "chosen by", "images/s"))
 def steps(table: Table) -> Figure:
     """Draw each form's speed as a multiple of the plain form's, from ``python -m benchmarks step``.
 
@@ -166,6 +192,7 @@ def steps(table: Table) -> Figure:
     return figure
 
 
+@of.takes(table=_stored("ratio"))
 def update(table: Table) -> Figure:
     """Draw how many times faster ``update`` is than the printed formula, from ``python -m benchmarks update``."""
 
@@ -183,6 +210,7 @@ def update(table: Table) -> Figure:
     return figure
 
 
+@of.takes(table=_stored("ours is faster"))
 def eigenpairs(table: Table) -> Figure:
     """Draw how many times as long the others take as this package, from ``python -m benchmarks eigenpairs``."""
     gain = "ours is faster"

@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from lossnav import _checks
+from lossnav.figures import _takes as of
 from lossnav.lab import records
 from lossnav.lab.records import Record
 
@@ -28,6 +28,9 @@ class Interval:
     median: float
     high: float
 
+    def __post_init__(self) -> None:
+        of.settle(self, low=of.NUMBER, median=of.NUMBER, high=of.NUMBER)
+
 
 class Table:
     """A stored table.
@@ -40,6 +43,7 @@ class Table:
     """
 
     def __init__(self, record: Record) -> None:
+        _checks.instance("record", record, Record, "a records.Record")
         try:
             self.columns: list[str] = record.results["columns"]
             self.formats: list[str] = ["", *record.results["formats"]]
@@ -146,4 +150,4 @@ def load(path: str | os.PathLike[str]) -> Table:
         FileNotFoundError: there is none.
         ValueError: the file holds no table that can be read.
     """
-    return Table(records.load(Path(path)))
+    return Table(records.load(path))

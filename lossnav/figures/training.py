@@ -17,6 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
+from lossnav.figures import _takes as of
+from lossnav.figures._runs import histories_by
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
 from lossnav.figures.style import line as style
 from lossnav.lab import registry
@@ -26,6 +29,21 @@ from lossnav.lab.training import History
 _VARIANTS = {"ballistic, corrected": "ballistic, bias-corrected"}
 
 
+def _beta(name: str, value: Any, _: of.Lengths) -> float:
+    """Check the factor of a running average."""
+    if (beta := _checks.finite(name, value, low=0.0, high=1.0)) == 1.0:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a number in [0, 1)")
+    return beta
+
+
+@of.takes(
+    panels=of.many(
+        of.row(
+            of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2))
+        ),
+        least=2,
+    )
+)
 def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:
     """Draw paths on one quadratic valley turned by several angles, side by side.
 
@@ -57,6 +75,7 @@ def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]])
     return figure
 
 
+@of.takes(runs=histories_by(of.variant, train_loss=of.gapped("E"), test_accuracy=of.reals("E")), data=of.TEXT)
 def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
     """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best seed.
 
@@ -87,6 +106,7 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
     return figure
 
 
+@of.takes(beta=_beta, runs=histories_by(of.variant, step_loss=of.gapped("S")), steps=of.COUNT)
 def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) -> Figure:
     """Draw how long the first steps are under a constant gradient, and the training loss of these steps.
 
@@ -125,6 +145,22 @@ def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) 
     return figure
 
 
+@of.takes(
+    record=of.record(
+        config=of.table(rates=of.by_rule(of.POSITIVE), epochs=of.COUNT),
+        data=of.LABEL,
+        seeds=of.SEEDS,
+        results=of.many(
+            of.table(
+                rule=of.TEXT,
+                factor=of.NUMBER,
+                seed=of.SEED,
+                test_accuracy=of.optional(of.reals(None)),
+                train_loss=of.optional(of.reals(None)),
+            )
+        ),
+    )
+)
 def sensitivity(record: Record) -> Figure:
     """Draw test accuracy and training loss after the last epoch against the rate, each rule's in units of its own.
 

@@ -6,7 +6,8 @@ Every function takes what it draws (times, arrays) and returns a figure; nothing
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, label, letter, line, mark
 
 _DASHES: Sequence[Any] = ("-", (0, (6.0, 1.6)), (0, (3.0, 1.4)), (0, (1.2, 1.4)))  # solid for the first, then shorter
@@ -25,7 +27,11 @@ _SIDES: Mapping[str, tuple[int, int, str, str]] = {  # shift, and alignment of t
 }
 
 
-class Curve(NamedTuple):
+_FRACTION = of.by(_checks.finite, low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Curve:
     """A labelled curve: its text, the rule whose colour and line it has, values of shape (T,), and where the label is.
 
     ``at`` is the label's place along the curve as a fraction of its points, ``side`` the side it stands on: "above",
@@ -38,7 +44,16 @@ class Curve(NamedTuple):
     at: float = 0.8
     side: str = "above"
 
+    def __post_init__(self) -> None:
+        of.settle(self, text=of.TEXT, rule=of.RULE, values=of.gapped(None), at=_FRACTION, side=of.one_of(*_SIDES))
 
+
+_CURVE = of.having("a Curve", Curve, values=of.gapped("T"))
+
+
+@of.takes(
+    ways=of.mapping(of.TEXT, of.apart(of.row(of.RULE, of.reals("N"), of.positives("N")))), stops=of.many(_FRACTION)
+)
 def half_plane(
     ways: Mapping[str, tuple[str, Array, Array]], stops: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)
 ) -> Figure:
@@ -77,6 +92,19 @@ def half_plane(
     return figure
 
 
+@of.takes(
+    times=of.reals("T"),
+    curves=of.many(of.row(of.TEXT, of.many(_CURVE)), "P"),
+    columns=of.COUNT,
+    xlabel=of.TEXT,
+    ylabels=of.many(of.TEXT, least=0),
+    logarithmic=of.many(of.FLAG, least=0),
+    level=of.optional(of.NUMBER),
+    events=of.many(of.NUMBER, least=0),
+    checks=of.optional(of.row(of.reals("C"), of.many(of.reals("C"), "P"))),
+    height=of.POSITIVE,
+    limits=of.optional(of.mapping(of.COUNT_FROM_ZERO, of.SPAN, least=0)),
+)
 def panels(
     times: ArrayLike, curves: Sequence[tuple[str, Sequence[Curve]]], *, columns: int = 1, xlabel: str = "time $t$",
     ylabels: Sequence[str] = (), logarithmic: Sequence[bool] = (), level: float | None = None,
@@ -165,11 +193,14 @@ def _beside(ax: Axes, t: Array, curve: Curve) -> None:
     """Write a curve's label beside it."""
     place = min(round(curve.at * (len(t) - 1)), len(t) - 1)
     x, y = ax.transAxes.inverted().transform(ax.transData.transform((t[place], curve.values[place])))
-    right, up, across, along = _SIDES[_checks.one_of("side", curve.side, tuple(_SIDES))]
+    right, up, across, along = _SIDES[curve.side]
     label(ax, x + 0.02 * right, y + 0.045 * up, curve.text, curve.rule, transform=ax.transAxes, ha=across, va=along,
           fontsize=9.5)
 
 
+@of.takes(groups=of.many(
+    of.row(of.TEXT, of.TEXT, of.mapping(of.TEXT, of.apart(of.row(of.positives("S"), of.positives("S")))))
+))
 def before_after(groups: Sequence[tuple[str, str, Mapping[str, tuple[ArrayLike, ArrayLike]]]]) -> Figure:
     """Draw pairs of values, one a seed, as lines from *before* to *after* on logarithmic axes.
 
