@@ -23,7 +23,7 @@ SHADES: tuple[str, ...] = ("gradient descent", "newton", "ballistic", "kinetic")
 
 @of.takes(
     curvature=of.positives("N"),
-    windows=of.many(of.row(of.TEXT, of.positives("N"), of.positives("M")), least=2),
+    windows=of.many(of.row(of.TEXT, of.positives("N"), of.positives("M"))),
     smooth=of.positives("M"),
     flat=of.TEXT,
 )
@@ -118,7 +118,7 @@ def smoother(
 
 @of.takes(
     times=of.positives("T"),
-    panels=of.many(of.row(of.TEXT, of.table(weight=of.reals("T"), aim=of.reals("T"), rule=of.reals("T"))), least=2),
+    panels=of.many(of.row(of.TEXT, of.table(weight=of.reals("T"), aim=of.reals("T"), rule=of.reals("T")))),
 )
 def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]]) -> Figure:
     """Draw a weight and the minimum that it believes in, over time, in plans of slow and of hasty beliefs.
@@ -132,6 +132,7 @@ def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]
     """
     t = np.asarray(times, dtype=np.float64)
     figure, axes = plt.subplots(len(panels), 1, figsize=(5.8, 2.55 * len(panels)), sharex=True, sharey=True)
+    axes = np.atleast_1d(axes)
     for at, (ax, (_, lines)) in enumerate(zip(axes, panels, strict=True)):
         ax.plot(t, lines["aim"], color=COLOURS["belief"], ls="--", lw=2.0)
         ax.plot(t, lines["rule"], color=COLOURS["ballistic"], ls=":", lw=2.0)
@@ -215,7 +216,7 @@ def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) 
     return figure
 
 
-@of.takes(stages=of.many(of.apart(of.row(of.TEXT, of.positives("W"), of.positives("W"))), least=2))
+@of.takes(stages=of.many(of.apart(of.row(of.TEXT, of.positives("W"), of.positives("W")))))
 def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
     """Draw the curvature of each weight of a network against the variance of its gradient, at stages of training.
 
@@ -227,6 +228,7 @@ def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
         The figure: one panel a stage, over common axes.
     """
     figure, axes = plt.subplots(1, len(stages), figsize=(5.8, 2.9), sharex=True, sharey=True)
+    axes = np.atleast_1d(axes)
     for ax, (_, variance, found), rule in zip(axes, stages, SHADES, strict=False):
         v, h = np.asarray(variance, dtype=np.float64), np.asarray(found, dtype=np.float64)
         ax.plot(v, h, ".", ms=2.2, alpha=0.35, color=COLOURS[rule], mec="none", rasterized=True)

@@ -36,7 +36,7 @@ _ENDS = of.many(of.NUMBER, least=0)
 
 def _gamma(name: str, value: Any, _: of.Lengths) -> float:
     """Check a discount; a record spells infinity "inf"."""
-    return math.inf if value == "inf" else _checks.duration(name, value, zero=True)
+    return math.inf if isinstance(value, str) and value == "inf" else _checks.duration(name, value, zero=True)
 
 
 @of.takes(stored=of.reals("N", "C", "H", "W"), drawn=of.reals(None, "N", "C", "H", "W"))

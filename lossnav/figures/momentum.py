@@ -96,6 +96,7 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
         The figure.
     """
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 3.3), sharey=True)
+    axes = np.atleast_1d(axes)
     grid = np.linspace(-2.0, 2.0, 41)
     x, p = np.meshgrid(grid, grid)
     for ax, (rule, matrix), path in zip(axes, panels.values(), paths, strict=True):
@@ -176,7 +177,7 @@ def walks(
         The figure, two panels a row.
     """
     rows = (len(paths) + 1) // 2
-    figure, axes = plt.subplots(rows, 2, figsize=(5.8, 2.5 * rows), sharex=True, sharey=True)
+    figure, axes = plt.subplots(rows, 2, figsize=(5.8, 2.5 * rows), sharex=True, sharey=True, squeeze=False)
     left, right, bottom, top = extent
     x, y = np.linspace(left, right, 220), np.linspace(bottom, top, 220)
     heights = np.log10(loss.value(np.stack(np.meshgrid(x, y), axis=-1)) + 0.02)

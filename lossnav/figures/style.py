@@ -154,7 +154,10 @@ def letter(axes: Any, titles: Sequence[str] = ()) -> None:
 
 
 def readable(colour: str, ratio: float = 4.5) -> str:
-    """Return ``colour``, darkened just enough for a contrast of ``ratio``:1 against white (WCAG AA)."""
+    """Return ``colour``, darkened just enough for a contrast of ``ratio``:1 (1 … 21) against white (WCAG AA)."""
+    _checks.finite("ratio", ratio, low=1.0, high=21.0)  # black has 21
+    if not mpl.colors.is_color_like(colour):
+        raise ValueError(f"colour = {_checks.shown(colour)}, but it must be a colour of matplotlib's")
     rgb = mpl.colors.to_rgb(colour)
     while 1.05 / (_luminance(rgb) + 0.05) < ratio:
         # through hex, so that the contrast is that of the colour as it will be drawn

@@ -40,8 +40,7 @@ def _beta(name: str, value: Any, _: of.Lengths) -> float:
     panels=of.many(
         of.row(
             of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2))
-        ),
-        least=2,
+        )
     )
 )
 def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:
@@ -55,6 +54,7 @@ def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]])
         The figure; its rules share a legend below.
     """
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 2.6), sharey=True)
+    axes = np.atleast_1d(axes)
     points = np.concatenate([np.asarray(path) for _, _, paths in panels for path in paths.values()])
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     half = 0.62 * float(np.max(np.ptp(points, axis=0)))

@@ -265,3 +265,47 @@ def _is_truth(value: Any) -> bool:
     if torch.is_tensor(value):
         return value.dtype is torch.bool
     return isinstance(value, bool | np.bool_) or (isinstance(value, np.ndarray) and value.dtype == bool)
+
+
+_NO_LISTS: list[Any] = [
+    "x", "", b"x", 0, 1, 1.5, NAN, True, 1j, None, {1.0}, Odd(), Broken(), len, int, math, np.array(1.0), Ellipsis,
+    _generator(), 10**400, np.ma.masked, np.datetime64("NaT"), torch.tensor(1.0), slice(None),
+]  # fmt: skip
+
+
+def nest(good: Any, *, empty: bool = False, rules: bool = False, also: tuple[str, ...] = ()) -> Argument:
+    """A mapping, a list (of any length) or a tuple (of this length) of arguments: wrong as a whole, and in one place.
+
+    ``empty``: whether it may have no entries; ``rules``: whether the keys of the mapping are names of rules.
+    """
+    if isinstance(good, dict):
+        found: list[Any] = [*_NO_LISTS, [], [1.0], ()]
+        places = good
+        first = next(iter(good.values())).good
+        found += [{key: first} for key in (Odd(), None, (), True, b"x", *(("x", "", "NEWTON") if rules else ()))]
+        made: Any = dict
+    else:
+        found = [*_NO_LISTS, {"x": 1.0}, ["x"], [Odd()], [None], [[]], [{}]]
+        places = dict(enumerate(good))
+        made = lambda entries: type(good)(entries.values())
+        if isinstance(good, tuple):
+            whole_good = tuple(one.good for one in good)
+            found += [whole_good[:-1], (*whole_good, whole_good[-1])]
+    whole_one = {key: one.good for key, one in places.items()}
+    found += [made({**whole_one, key: value}) for key, one in places.items() for value in one.bad]
+    return Argument(made(whole_one), [*found, *([] if empty else [{} if isinstance(good, dict) else []])], also)
+
+
+def spoilt(tree: Any, spared: Iterable[str] = ()) -> list[Any]:
+    """Copies of a tree of dictionaries and lists, each with one entry (the first of a list) gone or of no kind.
+
+    ``spared``: keys whose entries may be absent or empty.
+    """
+    if isinstance(tree, dict):
+        found = [{k: v for k, v in tree.items() if k != key} for key in tree if key not in spared]
+        places = [(key, value) for key, entry in tree.items() for value in spoilt(entry, spared)]
+        kept = [(key, value) for key, value in places if not (key in spared and isinstance(value, list) and not value)]
+        return [*found, *({**tree, key: value} for key, value in kept)]
+    if isinstance(tree, list) and tree:
+        return [[], "x", Odd(), 1.5, *([value, *tree[1:]] for value in spoilt(tree[0], spared))]
+    return [Odd(), (), {1.0}, 1j]

@@ -168,6 +168,10 @@ def _style() -> dict[str, Recipe]:
     axes, rule = thing(AXES), word("newton")
     return {
         "figures.halo": Recipe(figures.halo, {"width": rate(2.5)}),
+        "figures.style.readable": Recipe(figures.style.readable, {
+            "colour": Argument("#ffffff", ["x", "", 0, 1.5, None, [], Odd(), len, {}, (2.0, 0.0, 0.0)]),
+            "ratio": number(4.5, low=1.0, high=21.0),
+        }),
         "figures.line": Recipe(figures.line, {"rule": rule, "marker": flag(False)}),
         "figures.mark": Recipe(figures.mark, {"rule": rule}),
         "figures.label": Recipe(figures.label, {

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import inspect
 
+import matplotlib.pyplot as plt
 import pytest
 import recipes_beliefs
+import recipes_figures
 import recipes_rest
 import recipes_theory
 import recipes_torch
+from matplotlib.axes import Axes
 from walk import Recipe, callables, walk
 
-BOOKS = (recipes_theory, recipes_beliefs, recipes_torch, recipes_rest)
+BOOKS = (recipes_theory, recipes_beliefs, recipes_torch, recipes_figures, recipes_rest)
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
 EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}
 FREE = {"self", "args", "kwargs", "overrides", "closure"}  # what has no kind: keyword arguments that are handed on
@@ -23,13 +26,19 @@ FREE = {"self", "args", "kwargs", "overrides", "closure"}  # what has no kind: k
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_every_wrong_argument_is_refused_by_its_name(name):
-    count, wrong = walk(RECIPES[name])
+    recipe = RECIPES[name]
+    axes = [argument.good for argument in recipe.arguments.values() if isinstance(argument.good, Axes)]
+    before = [len(ax.get_children()) for ax in axes]
+    count, wrong = walk(recipe)
     assert not wrong, f"{len(wrong)} of {count} calls of {name}:\n" + "\n".join(wrong)
+    drawn = plt.get_fignums() or [len(ax.get_children()) for ax in axes] != before
+    assert not drawn, "something was drawn before a wrong argument was refused"
 
 
 @pytest.mark.parametrize("name", sorted(name for name, recipe in RECIPES.items() if not recipe.costly))
 def test_what_the_recipe_calls_good_is_taken(name):
     RECIPES[name].call(**RECIPES[name].good())
+    plt.close("all")
 
 
 def test_every_public_callable_has_a_recipe_or_a_reason_to_have_none():
@@ -49,7 +58,7 @@ def test_every_argument_has_a_kind(name):
 
 def test_the_walk_is_long_and_its_wrong_values_can_fail():
     calls = sum(len(argument.bad) for recipe in RECIPES.values() for argument in recipe.arguments.values())
-    assert calls > 10_000
+    assert calls > 80_000
     careless = Recipe(lambda theta: float(theta), RECIPES["uncertainty.Problem"].arguments | {})
     count, wrong = walk(Recipe(lambda eta: float(eta), {"eta": careless.arguments["eta"]}))
     assert count > 50 and len(wrong) > 10

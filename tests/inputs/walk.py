@@ -13,6 +13,7 @@ from typing import Any
 from bad_values import Argument
 
 import lossnav
+from lossnav import figures
 
 PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation of others send a reader to
     "rules.recipe",
@@ -22,6 +23,8 @@ PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation 
     "continual.contenders",
     "continual.networks",
     "continual.study",
+    *(f"figures.{room}" for room in figures._CHAPTERS),
+    "figures.style",
 )
 
 
