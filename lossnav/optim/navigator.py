@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav import _random
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _naming, _recipes, _replicas, _shards
+from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
@@ -151,13 +150,7 @@ class Navigator(Rule):
         if self.curvature != "hutchinson":
             raise RuntimeError(f"observe(loss) is for curvature='hutchinson', but it is {shown(self.curvature)}")
         params = [p for p in self._parameters() if p.requires_grad]
-        if not loss.requires_grad:
-            raise RuntimeError("loss has no graph: call observe(loss) before loss.backward(), with gradients enabled")
-        with torch.enable_grad():
-            grads = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
-        if all(g is None for g in grads):
-            raise RuntimeError("loss depends on none of the parameters, so it has no curvature to observe")
-        for p in self._probe(params, list(grads)):
+        for p in self._probe(params, _hutchinson.gradients(loss, params)):
             self.state[p]["fresh"] = self.state[p].get("fresh", 0) + 1
 
     def curvature_due(self) -> bool:
@@ -177,18 +170,8 @@ class Navigator(Rule):
                 "process_group is a group, but it must be 'auto' or None where parameters are DTensors: their parts "
                 "are no replicas, and a function of them must average by itself what it takes from elsewhere"
             )
-        if self.curvature != "hutchinson":
-            return
-        holder = ""
-        if self._owner is not None:
-            holder = "ZeroRedundancyOptimizer gives each process the state of some parameters alone"
-        elif any(_shards.is_sharded(p) or _shards.is_flattened(p) for p in group["params"]):
-            holder = "a parameter is sharded over processes (FSDP, a DTensor), and autograd does not see its parts"
-        if holder:
-            raise ValueError(
-                f"curvature = 'hutchinson', but it must be 'second_moment' or a function here: {holder} "
-                "(DistributedDataParallel keeps them whole)"
-            )
+        if self.curvature == "hutchinson":
+            _hutchinson.check_whole(group["params"], dealt=self._owner is not None)
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(group, given=self.curvature != "second_moment")
@@ -259,7 +242,8 @@ class Navigator(Rule):
                 if self._is_due(p, group) and not self.state.get(p, {}).get("fresh", False):
                     due.append(p)
         if self.curvature == "hutchinson":
-            self._look_back(due)
+            if due:
+                self._probe(due, _hutchinson.left_behind(due, self.process_group))
         else:
             self._learn(due, [self._called(p) for p in due], shared=self.process_group != "auto")
         for p in self._parameters():
@@ -267,24 +251,6 @@ class Navigator(Rule):
                 p.grad = p.grad.detach()  # parameter and graph would keep each other in memory
             if p in self.state:
                 self.state[p].pop("fresh", None)
-
-    def _look_back(self, params: list[Tensor]) -> None:
-        """Observe through the graphs that a backward pass has left in the gradients."""
-        if not params:
-            return
-        if not any(p.grad.requires_grad for p in params if p.grad is not None):
-            raise RuntimeError(
-                f"Navigator(curvature='hutchinson') has no curvature for a parameter of shape "
-                f"{tuple(params[0].shape)}: call optimizer.observe(loss) before loss.backward(), or "
-                "loss.backward(create_graph=True); with every > 1, in the steps where optimizer.curvature_due()"
-            )
-        if _replicas.found(self.process_group) is not None:  # DDP's buckets scale the graph by 1/processes, or fail
-            raise RuntimeError(
-                "loss.backward(create_graph=True) shows no curvature that replicas could share (torch does not carry "
-                "the graph through DistributedDataParallel): call optimizer.observe(loss) before loss.backward(), or "
-                "pass process_group=None if this process trains alone"
-            )
-        self._probe(params, [p.grad for p in params])
 
     def _called(self, parameter: Tensor) -> Tensor:
         assert callable(self.curvature) and parameter.grad is not None
@@ -298,31 +264,16 @@ class Navigator(Rule):
         return found
 
     def _probe(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor]:
-        """Observe z ⊙ Hz, one Hessian-vector product a probe for all parameters together; return those that have one.
+        """Observe the curvature through the graphs of the gradients; return the parameters that have one.
 
         A parameter on which the loss does not depend has the gradient None, and is not observed.
         """
         home = {id(p): (i, group) for i, (p, group) in enumerate(self._members())}
-        reached = [(p, g) for p, g in zip(params, grads, strict=True) if g is not None]
-        graphs = [i for i, (_, g) in enumerate(reached) if g.requires_grad]
-        totals = {id(p): torch.zeros_like(p) for p, _ in reached}
-        probes = max(home[id(p)][1]["probes"] for p, _ in reached)
-        for k in range(probes):
-            z = []
-            for p, _ in reached:
-                *name, parts = self._draw_name(p, *home[id(p)])
-                z.append(_random.signs(p, *name, k + parts * probes))
-            with torch.enable_grad():
-                products = torch.autograd.grad(
-                    [reached[i][1] for i in graphs], [p for p, _ in reached], [z[i] for i in graphs],
-                    retain_graph=True, allow_unused=True,
-                )  # fmt: skip
-            for (p, _), sign, product in zip(reached, z, products, strict=True):
-                if product is not None:  # a loss that is linear in a parameter has no curvature there
-                    totals[id(p)].addcmul_(sign, product.detach(), value=1 / probes)
-        return self._learn(params, [totals.get(id(p)) for p in params], shared=True)
+        names = [None if g is None else self._draw_name(p, *home[id(p)]) for p, g in zip(params, grads, strict=True)]
+        probes = max(home[id(p)][1]["probes"] for p, g in zip(params, grads, strict=True) if g is not None)
+        return self._learn(params, _hutchinson.diagonal(params, grads, names, probes), shared=True)
 
-    def _draw_name(self, parameter: Tensor, place: int, group: Group) -> tuple[int, int, int, int]:
+    def _draw_name(self, parameter: Tensor, place: int, group: Group) -> _hutchinson.Name:
         """Return seed, parameter, number of the observation, and of how many parts it has been made so far."""
         state = self.state.get(parameter, {})
         if "h" not in state:
