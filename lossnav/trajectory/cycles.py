@@ -25,6 +25,7 @@ from lossnav import _checks
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
+from lossnav.trajectory import fourier
 
 _FIRST_NODES = 33
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
@@ -68,11 +69,11 @@ class Cycle:
 
     def position(self, t: ArrayLike) -> Array:
         """Return θ(t) for any real times, shape (T,) → (T, D)."""
-        return _series(self.nodes, _times(t) / self.period, 0)
+        return fourier.series(self.nodes, _times(t) / self.period, 0)
 
     def velocity(self, t: ArrayLike) -> Array:
         """Return θ̇(t) for any real times, shape (T,) → (T, D)."""
-        return _series(self.nodes, _times(t) / self.period, 1) / self.period
+        return fourier.series(self.nodes, _times(t) / self.period, 1) / self.period
 
     def cost_rate(self, t: ArrayLike) -> Array:
         """Return |θ̇−f|²_G/2η + kL at given times, shape (T,)."""
@@ -90,7 +91,7 @@ class Cycle:
             standing = self.objective.kinetic(self.nodes, np.zeros_like(self.nodes)) * self.strength**2
             tiny = 1e-9 * float(np.max(np.abs(costs)) + np.max(standing))
             return 0.0 if abs(self.rate) <= tiny else math.copysign(math.inf, self.rate)
-        frequency = 2 * np.pi * _order(len(costs)) / self.period
+        frequency = 2 * np.pi * fourier.order(len(costs)) / self.period
         return float(np.sum(np.fft.fft(costs) / len(costs) / (self.objective.gamma - 1j * frequency)).real)
 
     def __repr__(self) -> str:
@@ -212,7 +213,7 @@ def _newton(start: Cycle, clock: bool) -> Cycle:
     objective, loss, (count, dim) = start.objective, start.loss, start.nodes.shape
     size = float(np.max(np.ptp(start.nodes, axis=0)))
     metric = objective.metric_matrix(dim)
-    first, second = _differentiation(count)
+    first, second = fourier.differentiation(count)
     total = count * dim
 
     def unpack(factor: float) -> tuple[float, float]:
@@ -284,7 +285,7 @@ def _newton(start: Cycle, clock: bool) -> Cycle:
             f"no closed extremal was found near the guess (residual {missed:.3g}); the learner may lock in place here: "
             "come from a stronger drift, with the cycle found there as guess"
         )
-    return Cycle(objective, loss, float(strength), float(period), size * state[0], missed, _tail(state[0]))
+    return Cycle(objective, loss, float(strength), float(period), size * state[0], missed, fourier.tail(state[0]))
 
 
 def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
@@ -293,7 +294,7 @@ def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
     loop = _checks.array("guess", guess, shape=(None, loss.dim))
     if len(loop) < 8:
         raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
-    slope = _series(loop, np.arange(len(loop)) / len(loop), 1)
+    slope = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
     metric, drift = objective.metric_matrix(loss.dim), _drift(objective, loop)
     length = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, slope)))
     helped = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, drift)))
@@ -319,33 +320,7 @@ def _wait(start: Cycle, period: float) -> Cycle:
 
 
 def _resampled(start: Cycle, count: int) -> Cycle:
-    return replace(start, nodes=_series(start.nodes, np.arange(count) / count, 0))
-
-
-def _order(count: int) -> Array:
-    """Return the modes' numbers as ``np.fft`` orders them; the highest of an even count, which has no slope, is 0."""
-    order = np.fft.fftfreq(count, 1 / count)
-    return np.where(2 * np.abs(order) < count, order, 0.0)
-
-
-def _series(nodes: Array, phase: Array, derivative: int) -> Array:
-    """Return the trigonometric interpolant of equidistant nodes, shape (N, D), at phases of any shape."""
-    order = _order(len(nodes))
-    waves = np.exp(2j * np.pi * phase[..., None] * order) * (2j * np.pi * order) ** derivative
-    return (waves @ np.fft.fft(nodes, axis=0) / len(nodes)).real
-
-
-def _differentiation(count: int) -> tuple[Array, Array]:
-    """Return the matrices of the first and second derivative by the phase, shape (N, N) each, N odd."""
-    turn = 2j * np.pi * _order(count)[:, None]
-    modes = np.fft.fft(np.eye(count), axis=0)
-    return np.fft.ifft(turn * modes, axis=0).real, np.fft.ifft(turn**2 * modes, axis=0).real
-
-
-def _tail(place: Array) -> float:
-    modes = np.abs(np.fft.fft(place, axis=0)) / len(place)
-    high = np.abs(_order(len(place))) > len(place) / 3
-    return float(np.sum(modes[high]))
+    return replace(start, nodes=fourier.series(start.nodes, np.arange(count) / count, 0))
 
 
 def _times(t: ArrayLike) -> Array:
