@@ -147,7 +147,7 @@ def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) 
 
 @of.takes(
     record=of.record(
-        config=of.table(rates=of.by_rule(of.POSITIVE), epochs=of.COUNT),
+        config=of.table(rates=of.mapping(of.variant, of.POSITIVE), epochs=of.COUNT),
         data=of.LABEL,
         seeds=of.SEEDS,
         results=of.many(

@@ -400,7 +400,8 @@ def _tables() -> dict[str, dict[str, Argument]]:
 
 def _training() -> dict[str, dict[str, Argument]]:
     ways = nest({"ballistic": POINTS, "gradient descent": POINTS}, rules=True)
-    runs = [{"rule": "sgd", "factor": f, "seed": s, "test_accuracy": [0.9], "train_loss": [0.1]} for f in (0.0,
+    rule = "ballistic, corrected"
+    runs = [{"rule": rule, "factor": f, "seed": s, "test_accuracy": [0.9], "train_loss": [0.1]} for f in (0.0,
         1.0) for s in (0, 1)]
     curves = {"train_loss": [2.0, 1.0], "test_accuracy": [0.4, 0.5]}
     return {
@@ -408,7 +409,7 @@ def _training() -> dict[str, dict[str, Argument]]:
         "curves": {"runs": histories("sgd", "ballistic, corrected", **curves), "data": TEXT},
         "first_steps": {"beta": number(0.9, low=0.0, high=1.0, open_high=True),
                         "runs": histories("ballistic", step_loss=[2.0, 1.0, 0.5]), "steps": COUNT},
-        "sensitivity": {"record": record(runs, {"rates": {"sgd": 0.1}, "epochs": 2}, ("test_accuracy", "train_loss"))},
+        "sensitivity": {"record": record(runs, {"rates": {rule: 0.1}, "epochs": 2}, ("test_accuracy", "train_loss"))},
     }  # fmt: skip
 
 

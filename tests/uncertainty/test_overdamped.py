@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 import scipy.integrate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import lossnav as ln
@@ -185,3 +188,23 @@ def test_path_errors() -> None:
         un.overdamped_path(un.Problem(entropy=0.8), flat, [0.0], [1.0], [0.0, 1.0])
     with pytest.raises(ln.NotConverged, match="stopped"):  # on a hill the variance is infinite after a finite time
         un.overdamped_path(problem, flat, [0.1], [1.0], [0.0, 100.0])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    hill=st.floats(0.1, 10.0), start=st.floats(0.05, 5.0), eta=st.floats(0.1, 5.0), gamma=st.floats(0.5, 20.0),
+    beyond=st.floats(1.5, 20.0),
+)  # fmt: skip
+def test_a_runaway_is_told_apart_from_a_fast_task_and_stopped_where_the_closed_form_diverges(
+    hill, start, eta, gamma, beyond
+) -> None:
+    """On a hill of the loss the precision falls in a straight line: it is gone at γ/ηkhv₀."""
+    problem = un.Problem(eta=eta, k=1.0, gamma=gamma, entropy=0.0)
+    moment = gamma / (eta * hill * start)
+    loss = un.average(ln.losses.Quadratic([[-hill]], minimum=[0.0]))
+    with pytest.raises(ln.NotConverged, match="without bound") as refusal:
+        un.overdamped_path(problem, loss, [0.0], [start], [beyond * moment])
+    stopped = float(re.search(r"t = ([0-9.e+-]+):", str(refusal.value)).group(1))
+    assert stopped == pytest.approx(moment, rel=2e-5)
+    before = un.overdamped_path(problem, loss, [0.0], [start], [0.0, 0.9 * moment, 0.999 * moment])[1][:, 0]
+    np.testing.assert_allclose(before, start / np.array([1.0, 0.1, 0.001]), rtol=1e-4)
