@@ -11,7 +11,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss, budget
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import newton, stationary
+from lossnav.trajectory import newton, relaxing, stationary
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
@@ -36,7 +36,9 @@ def to_rests(
     missed = True
     for number, end in enumerate(ends, 1):
         budget.stage(f"path to rest {number} of {len(ends)}")
-        probe = _towards(objective, loss, theta0, end, cut, [other for other in ends if other is not end])
+        alone = len(rests.points) == 1 and cut is None and settings.steps is None
+        probe = _relaxing(objective, loss, theta0, end) if alone else None
+        probe = probe or _towards(objective, loss, theta0, end, cut, [other for other in ends if other is not end])
         missed = missed and probe.reason.startswith(NO_EXTREMAL)
         if probe.reason or budget.spent():
             yield probe.trajectory()
@@ -88,6 +90,22 @@ class _Probe:
         return replace(traj, converged=False, reason=self.reason, is_minimum=False)
 
 
+def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
+    """Return how near to a rest counts as arrived, and how long the linear law takes to get well inside."""
+    distance = max(float(np.max(np.abs(theta0 - end.fixed))), 1e-300)
+    arrived = 1e-4 * max(1.0, float(np.max(np.abs(end.fixed))), distance)
+    return arrived, max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
+
+
+def _relaxing(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> _Probe | None:
+    """Look for the extremal to the only rest on a graded grid; None where that is not safe."""
+    if end.growth >= 0:
+        return None
+    arrived, span = _arrival(theta0, end)
+    found = relaxing.probe(objective, loss, theta0, end, span, 0.5 * arrived)
+    return None if found is None else _Probe(*found)
+
+
 def _towards(
     objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut: float | None, others: list[LocalValue]
 ) -> _Probe:
@@ -96,12 +114,10 @@ def _towards(
     A path that comes to rest at one of ``others`` first, and leaves it only because the grid ends, is no extremal.
     """
     place = end.fixed if end.growth < 0 else end.centre
-    distance = max(float(np.max(np.abs(theta0 - place))), 1e-300)
-    arrived = 1e-4 * max(1.0, float(np.max(np.abs(place))), distance)
     if end.growth < 0:
-        span = max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
-    else:
-        span = 10 / max(objective.gamma, 2 * end.growth)  # the model is exact: any handover will do
+        arrived, span = _arrival(theta0, end)
+    else:  # the model is exact: any handover will do
+        arrived, span = math.nan, 10 / max(objective.gamma, 2 * end.growth)
     span = cut if cut is not None else span
     fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
     level, start, lengthened = float(loss.value(place)), None, False
@@ -181,4 +197,4 @@ def _unresolved(problem: Problem, theta0: Array) -> _Probe:
     small = replace(problem, steps=2)
     still = np.repeat(theta0[None], 3, axis=0)
     slope, bend = problem.loss.gradient(still), problem.loss.hessian(still)
-    return _Probe(small, newton.Minimum(still, small.action(still), math.nan, False, False, 0, slope, bend), reason)
+    return _Probe(small, newton.Minimum(still, small.action(still), math.nan, math.nan, False, False, 0, slope, bend), reason)

@@ -7,7 +7,7 @@ r"""The discretised objective: midpoint velocities, trapezoid loss, and its grad
 
 with :math:`c = (\tfrac12, 1, …, 1, \tfrac12)`; error O(Δt²) in J and path. The rule ``"left"``,
 :math:`c = (1, …, 1, 0)` and weights :math:`w_n` for the kinetic term, is the paper's Eq. 29, error O(Δt). Derivatives
-are divided by :math:`w_n`, so that nothing underflows.
+are divided by :math:`w_n`, so that nothing underflows. ``graded.Graded`` is the same sum over intervals that differ.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Problem:
     rule: str = "trapezoid"
 
     @cached_property
-    def dt(self) -> float:
-        """Length of an interval."""
+    def dt(self) -> Any:
+        """Length of an interval; where they differ, of each, shape (N, 1), as of all that belongs to an interval."""
         return self.horizon / self.steps
 
     @cached_property
@@ -74,38 +74,77 @@ class Problem:
         return weights
 
     @cached_property
-    def kinetic_factors(self) -> tuple[float, float]:
+    def kinetic_factors(self) -> tuple[Any, Any]:
         """The kinetic weight of an interval relative to w at its left and at its right node."""
         half = math.exp(min(self.objective.gamma * self.dt / 2, 300.0))  # beyond it the grid resolves nothing anyway
         return (1.0, half * half) if self.rule == "left" else (1 / half, half)
 
     @cached_property
-    def _share(self) -> Array:
+    def halves(self) -> tuple[Any, Any]:
+        """What an interval's loss counts at its left and at its right node, before discounting."""
+        return (self.dt, 0.0) if self.rule == "left" else (self.dt / 2, self.dt / 2)
+
+    @cached_property
+    def drift_shares(self) -> tuple[Any, Any]:
+        """The shares of f at an interval's left and right node in its mean."""
+        return 0.5, 0.5
+
+    @cached_property
+    def share(self) -> Array:
         """kΔt·c: what a node's loss counts, before discounting."""
         return self.objective.k * self.dt * self.loss_weights()
+
+    @cached_property
+    def unit_share(self) -> float:
+        """What the loss of a node inside counts on average; ``node_sizes`` are relative to it."""
+        return float(self.objective.k * self.dt)
+
+    @cached_property
+    def node_sizes(self) -> Any:
+        """The time that a free node stands for, relative to the mean; where they differ, shape (M, 1)."""
+        return 1.0
+
+    def residual(self, gradient: Array) -> float:
+        """Return the largest residual of θ̈, given ``gradient`` at the free nodes, as they are: unit u/T²."""
+        return float(np.max(np.abs(gradient), initial=0.0)) * self.objective.eta / float(self.dt)
 
     @cached_property
     def _inertia(self) -> tuple[Array, Array]:
         """What the kinetic term adds to the Hessian without drift: on the diagonal and below it."""
         dim = self.loss.dim
         left, right = self.kinetic_factors
-        mass = self.objective.metric_matrix(dim) / (self.dt * self.objective.eta)
+        mass = self.objective.metric_matrix(dim) / (_wide(self.dt) * self.objective.eta)
         diagonal = np.zeros((self.steps + 1, dim, dim))
-        diagonal[:-1] += left * mass
-        diagonal[1:] += right * mass
-        return diagonal, np.broadcast_to(-math.sqrt(left * right) * mass, (self.steps, dim, dim))
+        diagonal[:-1] += _wide(left) * mass
+        diagonal[1:] += _wide(right) * mass
+        return diagonal, np.broadcast_to(-np.sqrt(_wide(left * right)) * mass, (self.steps, dim, dim))
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, float]:
         """Weights of |s|² in intervals and of L at nodes, and that of the terminal value, with their discount."""
         discount = np.exp(-self.objective.gamma * self.times)
         left, _ = self.kinetic_factors
-        return self.dt * left / (2 * self.objective.eta) * discount[:-1], self._share * discount, float(discount[-1])
+        intervals = np.ravel(self.dt * left / (2 * self.objective.eta)) * discount[:-1]
+        return intervals, self.share * discount, float(discount[-1])
+
+    @cached_property
+    def _drift_weights(self) -> tuple[Any, Any]:
+        """What an interval's momentum counts in ∂J/∂f at its left and at its right node."""
+        (left, right), (before, after) = self.kinetic_factors, self.drift_shares
+        return left * self.dt * before, right * self.dt * after
 
     @cached_property
     def discount_root(self) -> Array:
         """√(w_n/w_1) at the free nodes, shape (M, 1)."""
         return np.exp(-self.objective.gamma / 2 * self.dt * np.arange(self.free.stop - 1))[:, None]
+
+    @property
+    def discount_steps(self) -> Any:
+        """√(w_n/w_{n+1}) between free nodes, as far as floats go: beyond, the grid is hopeless, and the caller says so.
+
+        Where intervals differ, shape (M−1, 1, 1).
+        """
+        return math.exp(min(self.objective.gamma * self.dt / 2, 300.0))
 
     def slips(self, path: Array) -> Array:
         """Return s, shape (..., N, D)."""
@@ -113,7 +152,11 @@ class Problem:
         if self.objective.drift is None:
             return velocity
         drift = self.objective.drift(path)
-        return velocity - (drift[..., 1:, :] + drift[..., :-1, :]) / 2
+        return velocity - self._mean(drift)
+
+    def _mean(self, drift: Array) -> Array:
+        """Return the mean of f in each interval, shape (..., N, D)."""
+        return (drift[..., 1:, :] + drift[..., :-1, :]) / 2
 
     def _lowered(self, slips: Array) -> Array:
         """Return G s."""
@@ -137,15 +180,15 @@ class Problem:
         objective = self.objective
         push = self._lowered(self.slips(path)) / objective.eta  # conjugate momentum
         left, right = self.kinetic_factors
-        result = self._share[:, None] * (self.loss.gradient(path) if slope is None else slope)
+        result = self.share[:, None] * (self.loss.gradient(path) if slope is None else slope)
         result[..., :-1, :] -= left * push
         result[..., 1:, :] += right * push
         if objective.drift is not None:
             jacobian = objective.drift.jacobian(path)
             back = np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
-            result[..., :-1, :] -= left * self.dt / 2 * back
+            result[..., :-1, :] -= self._drift_weights[0] * back
             ahead = np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
-            result[..., 1:, :] -= right * self.dt / 2 * ahead
+            result[..., 1:, :] -= self._drift_weights[1] * ahead
         if self.terminal is not None:
             result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
             result[..., -1, :] += self.terminal.linear
@@ -157,35 +200,37 @@ class Problem:
         The blocks on the diagonal have shape (..., N+1, D, D), those below it (N, D, D) or (..., N, D, D).
         """
         objective, dim = self.objective, path.shape[-1]
-        diagonal = self._share[:, None, None] * (self.loss.hessian(path) if curvature is None else curvature)
+        diagonal = self.share[:, None, None] * (self.loss.hessian(path) if curvature is None else curvature)
         if objective.drift is None:
             whole, below = self._inertia
             diagonal += whole
         else:
-            metric = objective.metric_matrix(dim) * self.dt / objective.eta
-            left, right = self.kinetic_factors
-            between = math.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
-            jacobian = objective.drift.jacobian(path) / 2
-            ahead = np.eye(dim) / self.dt - jacobian[..., 1:, :, :]
-            behind = -np.eye(dim) / self.dt - jacobian[..., :-1, :, :]
-            product = "...nji,jk,...nkl->...nil"
+            dt = _wide(self.dt)
+            metric = np.broadcast_to(objective.metric_matrix(dim) * dt / objective.eta, (self.steps, dim, dim))
+            left, right = (_wide(factor) for factor in self.kinetic_factors)
+            before, after = (_wide(share) for share in self.drift_shares)
+            between = np.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
+            jacobian = objective.drift.jacobian(path)
+            ahead = np.eye(dim) / dt - after * jacobian[..., 1:, :, :]
+            behind = -np.eye(dim) / dt - before * jacobian[..., :-1, :, :]
+            product = "...nji,njk,...nkl->...nil"
             diagonal[..., :-1, :, :] += left * np.einsum(product, behind, metric, behind)
             diagonal[..., 1:, :, :] += right * np.einsum(product, ahead, metric, ahead)
             below = between * np.einsum(product, ahead, metric, behind)
             if not isinstance(objective.drift, Linear):
-                diagonal += self._drift_curvature(path, left, right)
+                diagonal += self._drift_curvature(path)
         if self.terminal is not None:
             diagonal[..., -1, :, :] += self.terminal.matrix
         return diagonal, below
 
-    def _drift_curvature(self, path: Array, left: float, right: float) -> Array:
+    def _drift_curvature(self, path: Array) -> Array:
         """Return −½Δt Σ_i p_i ∇²f_i at each node, from central differences of the Jacobian."""
         drift = self.objective.drift
         assert drift is not None
-        push = self._lowered(self.slips(path)) / self.objective.eta * self.dt / 2
+        push = self._lowered(self.slips(path)) / self.objective.eta
         weight = np.zeros_like(path)
-        weight[..., :-1, :] += left * push
-        weight[..., 1:, :] += right * push
+        weight[..., :-1, :] += self._drift_weights[0] * push
+        weight[..., 1:, :] += self._drift_weights[1] * push
         result = np.empty((*path.shape, path.shape[-1]))
         for j in range(path.shape[-1]):
             step = 1e-5 * np.maximum(1.0, np.abs(path[..., j]))
@@ -200,16 +245,22 @@ class Problem:
         objective = self.objective
         push = self._lowered(self.slips(path)) / objective.eta
         left, right = self.kinetic_factors
-        slope = self._share[:, None] * (self.loss.gradient(path) if slope is None else slope)
+        slope = objective.k * (self.loss.gradient(path) if slope is None else slope)
+        ahead, behind = self.halves
         momentum = np.empty_like(path)
-        momentum[:-1] = left * push - slope[:-1] * (0.5 if self.rule == "trapezoid" else 1.0)
-        momentum[0] = left * push[0] - slope[0]  # c₀ = ½ already
-        momentum[-1] = right * push[-1] + slope[-1]
+        momentum[:-1] = left * push - ahead * slope[:-1]
+        momentum[-1] = (right * push)[-1] + np.ravel(behind)[-1] * slope[-1]
         if objective.drift is not None:
-            jacobian = objective.drift.jacobian(path) * self.dt / 2
-            momentum[:-1] += left * np.einsum("nji,nj->ni", jacobian[:-1], push)
-            momentum[-1] -= right * jacobian[-1].T @ push[-1]
+            jacobian = objective.drift.jacobian(path)
+            before, after = self._drift_weights
+            momentum[:-1] += before * np.einsum("nji,nj->ni", jacobian[:-1], push)
+            momentum[-1] -= np.ravel(after)[-1] * jacobian[-1].T @ push[-1]
         velocity = objective.eta * momentum
         if objective.metric is not None:
             velocity = np.linalg.solve(objective.metric_matrix(path.shape[1]), velocity.T).T
         return velocity if objective.drift is None else velocity + objective.drift(path)
+
+
+def _wide(weight: Any) -> Any:
+    """Return an interval's weight as a factor of matrices: one for all as it is, (N, 1) as (N, 1, 1)."""
+    return weight[..., None] if isinstance(weight, np.ndarray) else weight

@@ -20,6 +20,11 @@ def first_steps(objective: Objective, dim: int, span: float, fastest: float = 0.
     return min(2 ** math.ceil(math.log2(wanted)), most_steps(dim) // 4)
 
 
+def graded_steps(dim: int, length: float) -> int:
+    """Return a power of two of steps for a clock of this ``length``: each at most an eighth of the time scale."""
+    return min(2 ** math.ceil(math.log2(max(_FIRST_STEPS, 8 * length))), most_steps(dim) // 4)
+
+
 def most_steps(dim: int) -> int:
     """Return the largest grid, a power of two: its Hessian has 2D²N entries."""
     return min(_MOST_STEPS, 2 ** int(math.log2(_MOST_ENTRIES / (2 * dim * dim))))

@@ -24,6 +24,7 @@ class Minimum:
         path: θ at the nodes, shape (N+1, D).
         action: its J_N (see ``Problem.action``).
         gradient: largest |∂J_N/∂θ_n|/w_n over the free nodes.
+        residual: largest residual of the Euler–Lagrange equations there, solved for θ̈.
         converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
         definite: whether the Hessian there is positive definite: no conjugate point.
         iterations: Newton steps taken.
@@ -34,6 +35,7 @@ class Minimum:
     path: Array
     action: float
     gradient: float
+    residual: float
     converged: bool
     definite: bool
     iterations: int
@@ -223,7 +225,7 @@ class _Walk:
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
         # The drift and the end may be what is negative: the loss's own scale is the least.
         units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
-        for one, unit in zip(self.live, (self.problem.objective.k * self.problem.dt * units).tolist(), strict=True):
+        for one, unit in zip(self.live, (self.problem.unit_share * units).tolist(), strict=True):
             one.unit = one.unit or unit
 
     def _join(self) -> None:
@@ -259,7 +261,10 @@ class _Walk:
         problem, path, slope = self.problem, self.path[b], self.slope[b]
         gradient = problem.gradient(path, slope)[problem.free]
         largest = float(np.max(np.abs(gradient), initial=0.0))
-        return Minimum(path, self.live[b].action, largest, converged, definite, self.count, slope, self.curvature[b])
+        residual = problem.residual(gradient)
+        return Minimum(
+            path, self.live[b].action, largest, residual, converged, definite, self.count, slope, self.curvature[b]
+        )
 
 
 def _apart(path: Array, other: Array) -> float:
@@ -291,18 +296,18 @@ class _System:
         Where √w itself would underflow, the factor still decides about definiteness, and LU solves the system with rows
         scaled by 1/w.
         """
-        system = self.bands[b]
+        system, sizes = self.bands[b], self.problem.node_sizes
+        dim = self.diagonal.shape[-1]
         if extra:
             system = np.array(system, order="F")
-            system[0] += extra
+            system[0] += extra * (np.repeat(sizes, dim) if isinstance(sizes, np.ndarray) else sizes)
         factored = blocks.factor(system)
         if factored is None:
             return None
         if self.scaled:
             return blocks.solve(factored, self.right[b]) / self.problem.discount_root
-        # Beyond this limit the grid is hopeless; the caller says so.
-        half = math.exp(min(self.problem.objective.gamma * self.problem.dt / 2, 300.0))
+        half = self.problem.discount_steps
         lower = self.below if self.below.ndim == 3 else self.below[b]
         upper = np.swapaxes(lower, 1, 2) / half
-        whole = self.diagonal[b] + extra * np.eye(self.diagonal.shape[-1])
+        whole = self.diagonal[b] + (extra * sizes if isinstance(sizes, float) else extra * sizes[..., None]) * np.eye(dim)
         return -blocks.solve_general(whole, half * lower, upper, self.gradient[b])

@@ -106,7 +106,7 @@ def trajectory_of(
         end=horizon if end is None else math.inf,
         converged=converged,
         reason="" if converged else _why(problem, found, change),
-        residual=found.gradient * objective.eta / problem.dt,
+        residual=found.residual,
         is_minimum=found.definite,
         error=error,
         growth=growth,

@@ -169,7 +169,7 @@ def _wrap(problem: Problem, found: newton.Minimum) -> Trajectory:
     curve = interpolate.quintic(problem.times, found.path, velocity, bend)
     return Trajectory(
         objective, loss, problem.times, found.action, math.nan, np.full(loss.dim, np.nan), "action", curve,
-        curve.derivative(), end=problem.horizon, converged=False, residual=found.gradient * objective.eta / problem.dt,
+        curve.derivative(), end=problem.horizon, converged=False, residual=found.residual,
         is_minimum=None,
     )  # fmt: skip
 

@@ -1,0 +1,238 @@
+"""Graded time grids: derivatives, order, and infinite times with slow modes in few calls, against other channels."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from test_drifting import problem as random_problem
+from test_user_losses import logistic
+
+import lossnav as ln
+from lossnav.trajectory import newton, phase_plane, riccati, stationary
+from lossnav.trajectory.clock import Clock
+from lossnav.trajectory.graded import Graded
+from lossnav.trajectory.nodal import account
+
+
+def breast_cancer(penalty, dim=30):
+    features, labels = load_breast_cancer(return_X_y=True)
+    features = (features - features.mean(0)) / features.std(0)
+    return logistic(features[:, :dim], labels.astype(float), penalty)
+
+
+def logistic_of_arrays(features, labels, penalty):
+    """The same regression, written for arrays of shape (..., D)."""
+    signed = features * (2.0 * labels - 1)[:, None]
+
+    def gradient(t):
+        return -(1 / (1 + np.exp(t @ signed.T))) @ signed / len(signed) + penalty * t
+
+    def hessian(t):
+        p = 1 / (1 + np.exp(t @ signed.T))
+        return np.einsum("...n,ni,nj->...ij", p * (1 - p), signed, signed) / len(signed) + penalty * np.eye(2)
+
+    return ln.losses.Function(
+        lambda t: np.logaddexp(0, -t @ signed.T).mean(-1) + penalty / 2 * (t**2).sum(-1), gradient, hessian, dim=2
+    )
+
+
+def as_function(loss):
+    """The same loss as a user would give it: nothing is known of its form."""
+    return ln.losses.Function(loss.value, loss.gradient, loss.hessian, dim=loss.dim)
+
+
+def test_the_clock_starts_slow_and_keeps_to_its_longest_step():
+    """dt/ds = 1/(1/(t + c) + 1/m), against scipy's integration of it."""
+    from scipy.integrate import solve_ivp
+
+    for longest in (math.inf, 3.0):
+        clock = Clock(start=0.02, longest=longest)
+        total = clock.length(50.0)
+        t = clock.times(50.0, 64)
+        way = solve_ivp(
+            lambda _, t, m=longest: 1 / (1 / (t + 0.02) + 1 / m), (0.0, total), [0.0], "DOP853",
+            np.linspace(0.0, total, 65), rtol=1e-12, atol=1e-13,
+        )  # fmt: skip
+        assert np.allclose(t, way.y[0], rtol=1e-9, atol=1e-11)
+        assert t[0] == 0.0 and t[-1] == 50.0
+        assert np.array_equal(clock.times(50.0, 128)[::2], t)
+        assert np.max(np.diff(t)) < longest * total / 64
+
+
+@pytest.mark.parametrize("drift", [None, "rotation", "nonlinear"])
+def test_gradient_and_hessian_against_differences(drift):
+    nonlinear = ln.drifts.Function(
+        lambda x: np.array([np.sin(x[1]), x[0] * x[1] / 3]),
+        lambda x: np.array([[0.0, np.cos(x[1])], [x[1] / 3, x[0] / 3]]),
+        dim=2,
+    )
+    field = {None: None, "rotation": ln.drifts.rotation(0.7), "nonlinear": nonlinear}[drift]
+    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=field)
+    p = Graded(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, clock=Clock(0.1, 2.0))
+    assert p.dt[-1] > 3 * p.dt[0]
+    path, step = np.random.default_rng(0).normal(size=(8, 2)), 1e-5
+    weight = np.exp(-p.objective.gamma * p.times)[:, None]
+
+    def along(function, n, i):
+        plus, minus = path.copy(), path.copy()
+        plus[n, i] += step
+        minus[n, i] -= step
+        return (function(plus) - function(minus)) / (2 * step)
+
+    numeric = np.array([[along(p.action, n, i) for i in range(2)] for n in range(8)])
+    assert np.allclose(p.gradient(path) * weight, numeric, rtol=1e-6, atol=1e-7)
+    diagonal, below = p.hessian(path)
+    root = np.sqrt(weight)
+    for n in range(8):
+        for i in range(2):
+            scaled = along(lambda x: p.gradient(x) * weight, n, i) / root / root[n]
+            assert np.allclose(scaled[n], diagonal[n][:, i], rtol=1e-5, atol=1e-5)
+            if n < 7:
+                assert np.allclose(scaled[n + 1], below[n][:, i], rtol=1e-5, atol=1e-5)
+            assert np.allclose(scaled[n + 2 :], 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("drift", [None, ln.drifts.Linear([[-0.1, 0.3], [0.0, -0.2]], [0.1, 0.0])])
+def test_second_order_then_fourth_and_sixth(gamma, drift):
+    """J, path and velocity of two modes 200 times apart, on grids of one clock: the error is a series in (Δs)²."""
+    loss = ln.losses.Quadratic([[4.0, 0.3], [0.3, 0.05]], minimum=[1.0, -1.0])
+    objective = ln.Objective(gamma=gamma, drift=drift)
+    end = riccati.local_value(objective, loss, np.zeros(2))
+    exact = riccati.solve(objective, loss, np.zeros(2), horizon=math.inf)
+    slow = -end.growth
+    span, level, clock = 15 / slow, float(loss.value(end.fixed)), Clock(0.5, min(3 / slow, 2 / max(gamma, 1e-9)))
+    first = 2 ** math.ceil(math.log2(3 * clock.length(span)))
+    found = {}
+    for steps in (first, 2 * first, 4 * first):
+        p = Graded(objective, loss, span, steps, terminal=end, level=level, clock=clock)
+        one = newton.minimise(p, end.follow(np.zeros(2), p.times))
+        assert one.converged and one.definite
+        stride = steps // first
+        t = p.times[::stride]
+        excess = account(p, one.action, one.path)[1]
+        speed = p.velocities(one.path, one.slope)[::stride] - exact.velocity(t)
+        found[steps] = [np.atleast_1d(excess - exact.excess), (one.path[::stride] - exact(t)), speed]
+    raw = [[np.max(np.abs(part)) for part in found[steps]] for steps in (first, 2 * first, 4 * first)]
+    assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.1)
+    once = [[fine + (fine - rough) / 3 for fine, rough in zip(found[2 * n], found[n], strict=True)] for n in (first, 2 * first)]
+    errors = [[np.max(np.abs(part)) for part in one] for one in once]
+    assert np.allclose(np.log2(np.divide(errors[0], errors[1])), 4.0, atol=0.5)
+    twice = [np.max(np.abs(fine + (fine - rough) / 15)) for fine, rough in zip(once[1], once[0], strict=True)]
+    assert np.all(np.array(twice) < np.array(errors[1]) / 10)
+
+
+def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
+    """Held against a drift at γΔt ≫ 1, where midpoint and trapezoid would place the rest wrongly."""
+    objective = ln.Objective(gamma=0.4, drift=ln.drifts.Linear([[0.21]], [0.5]))
+    loss = ln.losses.Quadratic([[0.44]], minimum=[0.0])
+    end = riccati.local_value(objective, loss, np.zeros(1))
+    p = Graded(objective, loss, 400.0, 16, terminal=end, clock=Clock(20.0, 100.0))
+    assert np.max(objective.gamma * p.dt) > 5
+    still = np.repeat(end.fixed[None], 17, axis=0)
+    assert p.residual(p.gradient(still)[1:]) < 1e-14
+    rate = float(objective.cost_rate(loss, end.fixed, np.zeros(1)))
+    assert p.action(still) == pytest.approx(rate / 0.4, rel=1e-12)
+
+
+@pytest.mark.parametrize(("penalty", "most"), [(0.1, 10_000), (0.01, 11_000)])
+def test_a_logistic_regression_with_slow_modes_in_few_calls(penalty, most):
+    """30 parameters; 54,000 and 218,000 calls on grids of equal steps."""
+    loss = breast_cancer(penalty)
+    traj = ln.solve(ln.Objective(gamma=0.1), loss, np.zeros(30))
+    assert traj.converged and traj.is_minimum and loss.calls <= most
+    height, speed = loss.value(np.zeros(30)), traj.velocity(0.0)
+    assert 0.1 * traj.action == pytest.approx(height - speed @ speed / 2, rel=1e-8)  # the energy identity
+    assert np.max(np.abs(loss.gradient(traj.asymptote))) < 1e-9
+    h = 1e-3  # ∇V = −θ̇/η: the value function falls along the path as its velocity says
+    before, after = (ln.value(ln.Objective(gamma=0.1), loss, traj(t)) for t in (0.0, 2 * h))
+    assert (before - after) / (2 * h) == pytest.approx(float(traj.velocity(h) @ traj.velocity(h)), rel=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 0.01])
+def test_few_parameters_as_collocation_and_equal_steps_have_it(penalty):
+    features, labels = load_breast_cancer(return_X_y=True)
+    features = ((features - features.mean(0)) / features.std(0))[:, :2]
+    loss, objective, start = logistic_of_arrays(features, labels, penalty), ln.Objective(gamma=0.1), np.array([1.0, -1.0])
+    traj = ln.solve(objective, loss, start)
+    t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])
+    other = ln.solve(objective, loss, start, method="bvp")
+    assert traj.action == pytest.approx(other.action, rel=1e-7)
+    assert np.allclose(traj(t), other(t), atol=2e-6)
+    uniform = ln.solve(objective, loss, start, steps=2**12)
+    assert traj.action == pytest.approx(uniform.action, rel=1e-7)
+    assert np.allclose(traj(t), uniform(t), atol=1e-7)
+    assert np.allclose(traj.velocity(t), uniform.velocity(t), atol=1e-6)
+    assert len(traj.times) < 2**10
+
+
+@pytest.mark.parametrize(
+    ("ratio", "gamma", "most"),
+    [(1e2, 0.0, 256), (1e2, 0.02, 256), (1e2, 0.5, 2048), (1e4, 0.0, 512), (1e4, 0.02, 512), (10.0, 4.0, 2**13)],
+)
+def test_a_wide_spectrum_against_the_closed_form(ratio, gamma, most):
+    """2,048, 2,048, 16,384, 32,768, 65,536 and more on grids of equal steps."""
+    rng = np.random.default_rng(7)
+    basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    bowl = ln.losses.Quadratic(basis @ np.diag(np.geomspace(1 / ratio, 1.0, 4)) @ basis.T, minimum=rng.normal(size=4))
+    objective, start = ln.Objective(gamma=gamma), rng.normal(size=4)
+    exact = ln.solve(objective, bowl, start)
+    traj = ln.solve(objective, as_function(bowl), start)
+    assert traj.excess == pytest.approx(exact.excess, rel=1e-7)
+    rates = riccati.local_value(objective, bowl, start).closed
+    t = np.concatenate([[0.0], np.geomspace(0.1, 10, 7) / np.min(np.linalg.eigvalsh(-rates))])
+    size = float(np.max(np.abs(exact(t))))
+    assert np.max(np.abs(traj(t) - exact(t))) < 1e-7 * size
+    assert np.max(np.abs(traj.velocity(t) - exact.velocity(t))) < 1e-6 * size
+    assert len(traj.times) <= most + 1
+
+
+def test_a_drift_near_half_the_discount_as_riccati_has_it():
+    """drift > γ/2: the approach takes thousands of units, and the rest is held against the drift."""
+    objective, loss, start = random_problem(1117, "general", 1)
+    exact = ln.solve(objective, loss, start)
+    traj = ln.solve(objective, loss, start, method="action", rtol=1e-7)
+    t = np.array([0.0, 1.0, 4.0, 100.0, 1000.0])
+    assert traj.action == pytest.approx(exact.action, rel=1e-6)
+    assert np.max(np.abs(traj(t) - exact(t))) < 1e-5
+    assert len(traj.times) < 2**17
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "start", "span"),
+    [
+        ("kink", lambda x: np.sqrt(1e-4 + x[..., 0] ** 2), 4.0, (-0.1, 4.5)),  # convex: slow for long, then very fast
+        ("plateau", lambda x: np.log(1 + x[..., 0] ** 2), 5.0, (-0.1, 5.5)),  # not convex, one rest
+        ("bump", lambda x: x[..., 0] ** 2 / 200 + np.logaddexp(0, 30 * (x[..., 0] - 2)) / 30, 4.0, (-1.0, 4.5)),
+    ],
+)
+def test_paths_that_grow_fast_late_are_not_missed(name, value, start, span):
+    loss, objective = ln.losses.Function(value, dim=1), ln.Objective(gamma=0.5)
+    traj = ln.solve(objective, loss, [start])
+    rest = stationary.points(objective, loss, np.array([start]))[0, 0]
+    law = phase_plane.feedback(objective, loss, rest, span)
+    assert traj.converged
+    assert traj.action == pytest.approx(float(law.action(start)), rel=2e-6), name
+    for t in (0.0, 1.0, 3.0):
+        assert traj.velocity(t)[0] == pytest.approx(float(law.speed(traj(t)[0])), rel=1e-3, abs=1e-4)
+
+
+def test_turning_paths_are_resolved_to_their_end():
+    """A slow approach that turns fast: a grid that only follows the rate of decay would miss the turns."""
+    objective = ln.Objective(gamma=0.2, drift=ln.drifts.Linear([[0.0, 3.0], [-3.0, 0.0]]))
+    loss = ln.losses.Quadratic(np.diag([0.02, 0.05]), minimum=[1.0, 0.5])
+    exact = ln.solve(objective, loss, [3.0, 1.0])
+    assert exact.method == "riccati"
+    traj = ln.solve(objective, loss, [3.0, 1.0], method="action")
+    assert traj.action == pytest.approx(exact.action, rel=1e-7)
+    t = np.linspace(0.0, 60.0, 50)
+    assert np.max(np.abs(traj(t) - exact(t))) < 1e-6
+
+
+def test_with_more_than_one_rest_the_steps_are_equal():
+    traj = ln.solve(ln.Objective(gamma=0.3), ln.losses.DoubleWell(), [-0.6, 0.5])
+    for one in traj.candidates:
+        assert np.ptp(np.diff(one.times)) < 1e-12 * one.times[-1]
+    asked = ln.solve(ln.Objective(gamma=0.1), breast_cancer(0.1, 2), np.zeros(2), steps=256)
+    assert np.ptp(np.diff(asked.times)) < 1e-12 * asked.times[-1]
