@@ -2,8 +2,8 @@ r"""A fixed smooth map from equal steps to time, for paths that start fast and c
 
 .. math:: \frac{dt}{ds} = \Bigl(\frac1{t+c} + \frac1m\Bigr)^{-1},\qquad s(t) = \ln(1 + t/c) + t/m:
 
-steps grow in proportion to time, from c·Δs at the start to at most m·Δs. A mode that still moves at time t has a rate of
-about 1/t, so that each is resolved equally well while it lasts. As the map is smooth and does not change when Δs is
+steps grow in proportion to time, from c·Δs at the start to at most m·Δs. A mode that still moves at time t has a rate
+of about 1/t, so that each is resolved equally well while it lasts. As the map is smooth and does not change when Δs is
 halved, a symmetric scheme keeps its error series in (Δs)².
 """
 

@@ -197,4 +197,5 @@ def _unresolved(problem: Problem, theta0: Array) -> _Probe:
     small = replace(problem, steps=2)
     still = np.repeat(theta0[None], 3, axis=0)
     slope, bend = problem.loss.gradient(still), problem.loss.hessian(still)
-    return _Probe(small, newton.Minimum(still, small.action(still), math.nan, math.nan, False, False, 0, slope, bend), reason)
+    action = small.action(still)
+    return _Probe(small, newton.Minimum(still, action, math.nan, math.nan, False, False, 0, slope, bend), reason)

@@ -113,11 +113,11 @@ class Problem:
         """What the kinetic term adds to the Hessian without drift: on the diagonal and below it."""
         dim = self.loss.dim
         left, right = self.kinetic_factors
-        mass = self.objective.metric_matrix(dim) / (_wide(self.dt) * self.objective.eta)
+        mass = self.objective.metric_matrix(dim) / (matrices(self.dt) * self.objective.eta)
         diagonal = np.zeros((self.steps + 1, dim, dim))
-        diagonal[:-1] += _wide(left) * mass
-        diagonal[1:] += _wide(right) * mass
-        return diagonal, np.broadcast_to(-np.sqrt(_wide(left * right)) * mass, (self.steps, dim, dim))
+        diagonal[:-1] += matrices(left) * mass
+        diagonal[1:] += matrices(right) * mass
+        return diagonal, np.broadcast_to(-np.sqrt(matrices(left * right)) * mass, (self.steps, dim, dim))
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, float]:
@@ -205,10 +205,10 @@ class Problem:
             whole, below = self._inertia
             diagonal += whole
         else:
-            dt = _wide(self.dt)
+            dt = matrices(self.dt)
             metric = np.broadcast_to(objective.metric_matrix(dim) * dt / objective.eta, (self.steps, dim, dim))
-            left, right = (_wide(factor) for factor in self.kinetic_factors)
-            before, after = (_wide(share) for share in self.drift_shares)
+            left, right = (matrices(factor) for factor in self.kinetic_factors)
+            before, after = (matrices(share) for share in self.drift_shares)
             between = np.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
             jacobian = objective.drift.jacobian(path)
             ahead = np.eye(dim) / dt - after * jacobian[..., 1:, :, :]
@@ -261,6 +261,6 @@ class Problem:
         return velocity if objective.drift is None else velocity + objective.drift(path)
 
 
-def _wide(weight: Any) -> Any:
+def matrices(weight: Any) -> Any:
     """Return an interval's weight as a factor of matrices: one for all as it is, (N, 1) as (N, 1, 1)."""
     return weight[..., None] if isinstance(weight, np.ndarray) else weight

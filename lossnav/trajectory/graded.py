@@ -15,7 +15,7 @@ series in (Δs)².
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,7 @@ from lossnav.trajectory.modes import exp_mean
 class Graded(Problem):
     """J discretised with ``steps`` intervals that are equal in the time s of ``clock``; see ``Problem``."""
 
-    clock: Clock = Clock(1.0)
+    clock: Clock = field(kw_only=True)
 
     @cached_property
     def times(self) -> Array:

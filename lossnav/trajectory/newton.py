@@ -10,7 +10,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.losses import budget
 from lossnav.trajectory import blocks
-from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.discrete import Problem, matrices
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
@@ -309,5 +309,5 @@ class _System:
         half = self.problem.discount_steps
         lower = self.below if self.below.ndim == 3 else self.below[b]
         upper = np.swapaxes(lower, 1, 2) / half
-        whole = self.diagonal[b] + (extra * sizes if isinstance(sizes, float) else extra * sizes[..., None]) * np.eye(dim)
+        whole = self.diagonal[b] + extra * matrices(sizes) * np.eye(dim)
         return -blocks.solve_general(whole, half * lower, upper, self.gradient[b])

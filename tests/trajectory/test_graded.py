@@ -116,7 +116,8 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
         found[steps] = [np.atleast_1d(excess - exact.excess), (one.path[::stride] - exact(t)), speed]
     raw = [[np.max(np.abs(part)) for part in found[steps]] for steps in (first, 2 * first, 4 * first)]
     assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.1)
-    once = [[fine + (fine - rough) / 3 for fine, rough in zip(found[2 * n], found[n], strict=True)] for n in (first, 2 * first)]
+    pairs = [(found[2 * n], found[n]) for n in (first, 2 * first)]
+    once = [[fine + (fine - rough) / 3 for fine, rough in zip(*pair, strict=True)] for pair in pairs]
     errors = [[np.max(np.abs(part)) for part in one] for one in once]
     assert np.allclose(np.log2(np.divide(errors[0], errors[1])), 4.0, atol=0.5)
     twice = [np.max(np.abs(fine + (fine - rough) / 15)) for fine, rough in zip(once[1], once[0], strict=True)]
@@ -154,7 +155,8 @@ def test_a_logistic_regression_with_slow_modes_in_few_calls(penalty, most):
 def test_few_parameters_as_collocation_and_equal_steps_have_it(penalty):
     features, labels = load_breast_cancer(return_X_y=True)
     features = ((features - features.mean(0)) / features.std(0))[:, :2]
-    loss, objective, start = logistic_of_arrays(features, labels, penalty), ln.Objective(gamma=0.1), np.array([1.0, -1.0])
+    loss = logistic_of_arrays(features, labels, penalty)
+    objective, start = ln.Objective(gamma=0.1), np.array([1.0, -1.0])
     traj = ln.solve(objective, loss, start)
     t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])
     other = ln.solve(objective, loss, start, method="bvp")
