@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.drifts import Linear
-from lossnav.losses import Loss, Quadratic, budget
-from lossnav.objective import Objective
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss, Quadratic, budget
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, newton
 from lossnav.trajectory.clock import Clock
 from lossnav.trajectory.graded import Graded
