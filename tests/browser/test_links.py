@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,10 +26,16 @@ class Anchors(HTMLParser):
         self.targets += [values[key] for key in ("href", "src") if values.get(key)]
 
 
+@cache
+def anchors(path: Path) -> Anchors:
+    """Each page is the target of many links, and read once."""
+    return Anchors(path)
+
+
 @pytest.mark.parametrize("name", pages())
 def test_links_resolve(html: Path, name: str) -> None:
     here = html / f"{name}.html"
-    own = Anchors(here)
+    own = anchors(here)
     local = [urlsplit(target) for target in own.targets if not urlsplit(target).scheme and not target.startswith("//")]
     assert len(local) > 5
     for link in local:
@@ -36,4 +43,4 @@ def test_links_resolve(html: Path, name: str) -> None:
         assert target.is_file(), f"{link.geturl()} leads nowhere"
         assert not link.path.startswith("/"), f"{link.geturl()} breaks when the book lies in a folder"
         if link.fragment and target.suffix == ".html":
-            assert unquote(link.fragment) in Anchors(target).ids, f"no anchor for {link.geturl()}"
+            assert unquote(link.fragment) in anchors(target).ids, f"no anchor for {link.geturl()}"
