@@ -15,10 +15,10 @@ from IPython.display import display
 
 from lossnav import _checks
 
-STATIC = Path(__file__).with_name("static")
+STATIC = Path(__file__).parent
 
 _COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>\w+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\.{1,2}/(?P<file>\w+\.js)";\n', re.MULTILINE)
 
 
 def bundle(*files: str) -> str:
@@ -28,7 +28,7 @@ def bundle(*files: str) -> str:
     from those before it. Lines that are all comment stay behind: each widget of a page brings its own copy.
 
     Args:
-        *files: names in ``static/``; the last has the default export.
+        *files: their paths in this folder; the last has the default export.
 
     Raises:
         ValueError: if a file imports one that does not come before it.
@@ -37,7 +37,7 @@ def bundle(*files: str) -> str:
     for position, name in enumerate(files):
         text = (STATIC / name).read_text(encoding="utf-8")
         for wanted in _IMPORT.finditer(text):
-            if wanted["file"] not in files[:position]:
+            if wanted["file"] not in [Path(file).name for file in files[:position]]:
                 raise ValueError(f"{name} imports {wanted['file']}, which must come before it in {files}")
         parts.append(_COMMENT.sub("", _IMPORT.sub("", text)))
     return "\n".join(parts)

@@ -12,7 +12,7 @@ import scipy.stats
 
 from lossnav import explore
 from lossnav.belief import memory
-from lossnav.explore._stream import gradient_stream, uniform
+from lossnav.explore.belief_filter.stream import gradient_stream, uniform
 
 SETTINGS = [
     {"gamma": gamma, "decay": decay, "diffusion": diffusion, "noise": 0.8}

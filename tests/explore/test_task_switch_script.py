@@ -11,7 +11,7 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import explore, uncertainty
-from lossnav.explore._switch import TIMES, switch_plan
+from lossnav.explore.task_switch.plans import TIMES, switch_plan
 
 SETTINGS = list(itertools.product((0.0, 0.5, 3.0, 10.0), (0.2, 0.8, 2.0)))
 STARTS = [(0.7, 0.0), (-1.4, 0.0), (0.0, 1.6), (-1.0, 4.0)]

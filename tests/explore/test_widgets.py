@@ -18,7 +18,7 @@ import lossnav as ln
 from lossnav import explore, figures
 from lossnav.explore import base
 from lossnav.explore._picture import signed
-from lossnav.explore.double_well import course, laws
+from lossnav.explore.double_well.widget import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 LIMIT = 40_000  # bytes of script: each widget on a page carries its own copy
@@ -52,8 +52,8 @@ def test_bundle_leaves_comments_behind_and_nothing_else(tmp_path, monkeypatch):
 
 
 def test_bundle_refuses_a_wrong_order():
-    with pytest.raises(ValueError, match=r"horizon\.js imports kit\.js, which must come before it"):
-        base.bundle("horizon.js", "kit.js")
+    with pytest.raises(ValueError, match=r"horizon/view\.js imports kit\.js, which must come before it"):
+        base.bundle("horizon/view.js", "kit.js")
 
 
 @pytest.mark.parametrize(

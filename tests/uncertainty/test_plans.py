@@ -11,7 +11,7 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import uncertainty as un
-from lossnav.explore._switch import TIMES, switch_plan
+from lossnav.explore.task_switch.plans import TIMES, switch_plan
 from lossnav.trajectory import curved
 from lossnav.uncertainty.rests import rests
 

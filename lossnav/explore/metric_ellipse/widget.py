@@ -52,7 +52,7 @@ class MetricEllipse(Explorable):
         True
     """
 
-    _esm = bundle("kit.js", "labels.js", "plane.js", "metric_ellipse_model.js", "metric_ellipse.js")
+    _esm = bundle("kit.js", "labels.js", "plane.js", "metric_ellipse/model.js", "metric_ellipse/view.js")
 
     start = point_trait((1.3, 1.8), EDGE)
     angle = traitlets.Float(-30.0, min=-90.0, max=90.0).tag(sync=True)

@@ -12,8 +12,8 @@ import traitlets
 from lossnav import _checks, uncertainty
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._switch import TIMES, UNTIL, switch_plan
 from lossnav.explore.base import Explorable, bundle
+from lossnav.explore.task_switch.plans import TIMES, UNTIL, switch_plan
 
 RANGES = {"gamma": (0.0, 10.0), "entropy": (0.2, 2.0), "curvature": (0.25, 4.0), "minimum": (-3.0, 3.0)}
 MOST_SWITCHES = 8
@@ -72,7 +72,7 @@ class TaskSwitch(Explorable):
         2.0
     """
 
-    _esm = bundle("kit.js", "chart.js", "labels.js", "task_switch_model.js", "task_switch.js")
+    _esm = bundle("kit.js", "chart.js", "labels.js", "task_switch/model.js", "task_switch/view.js")
 
     gamma = _dial("gamma", 0.5)
     entropy = _dial("entropy", 0.8)

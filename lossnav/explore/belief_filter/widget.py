@@ -13,8 +13,8 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.belief import Memory, memory
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._stream import gradient_stream
 from lossnav.explore.base import Explorable, bundle
+from lossnav.explore.belief_filter.stream import gradient_stream
 
 RANGES = {"gamma": (0.0, 2.0), "decay": (0.0, 0.5), "diffusion": (0.02, 1.0), "noise": (0.1, 5.0)}
 LAST = 20_000
@@ -50,7 +50,7 @@ class BeliefFilter(Explorable):
         0.5
     """
 
-    _esm = bundle("kit.js", "chart.js", "belief_filter_model.js", "belief_filter.js")
+    _esm = bundle("kit.js", "chart.js", "belief_filter/model.js", "belief_filter/view.js")
 
     gamma = _dial("gamma", 0.1)
     decay = _dial("decay", 0.0)

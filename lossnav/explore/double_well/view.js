@@ -1,7 +1,7 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
-import { arrowhead, clamp, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, stageWidth, trace, unbroken } from "./kit.js";
-import { branch, course, gradientFlow, heteroclinic, loss, pathFrom, policy, stationary } from "./double_well_model.js";
+import { arrowhead, clamp, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, stageWidth, trace, unbroken } from "../kit.js";
+import { branch, course, gradientFlow, heteroclinic, loss, pathFrom, policy, stationary } from "./model.js";
 
 const SPAN = [-1.6, 1.6];
 const STARTS = [-1.5, 1.5];

@@ -1,8 +1,8 @@
 // The view of a belief: a stream of noisy gradients, what the average and the smoother make of it, and their weights.
 
-import { buttonRow, clamp, compact, draw, explorable, figure, fixed, handle, lineSample, logDial, make, readoutNode, rootDial, sampleTable, scaffold, trace, verdictLines } from "./kit.js";
-import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "./chart.js";
-import { averageWeight, averages, beliefLaw, gradientStream, smoothed, smootherWeight } from "./belief_filter_model.js";
+import { buttonRow, clamp, compact, draw, explorable, figure, fixed, handle, lineSample, logDial, make, readoutNode, rootDial, sampleTable, scaffold, trace, verdictLines } from "../kit.js";
+import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "../chart.js";
+import { averageWeight, averages, beliefLaw, gradientStream, smoothed, smootherWeight } from "./model.js";
 
 const SPAN = 200; // steps shown
 const LAST = 20000;

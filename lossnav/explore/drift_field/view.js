@@ -1,8 +1,8 @@
 // The view of a drift field: the plane with the field, the loss, the optimal path and where it ends.
 
-import { arrowhead, compact, discountDial, draw, explorable, figure, fixed, lineSample, readoutNode, rootDial, sampleTable, scaffold, slider, trace, verdictLines } from "./kit.js";
-import { planePoint, squareFrame, squareGround, squareWindow } from "./plane.js";
-import { STIFF, driftLaw, driftTimes } from "./drift_field_model.js";
+import { arrowhead, compact, discountDial, draw, explorable, figure, fixed, lineSample, readoutNode, rootDial, sampleTable, scaffold, slider, trace, verdictLines } from "../kit.js";
+import { planePoint, squareFrame, squareGround, squareWindow } from "../plane.js";
+import { STIFF, driftLaw, driftTimes } from "./model.js";
 
 const EDGE = 2;
 const HOLD = 1.9; // farthest start and minimum

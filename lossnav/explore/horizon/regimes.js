@@ -1,8 +1,8 @@
 // The plane of the two dimensionless groups that decide the regime, γ²/(4ηkh) and rΔt: where each limit holds.
 
-import { clamp, draw, trace } from "./kit.js";
-import { around, placeLabels, textWidth } from "./labels.js";
-import { BOWL, TOLERANCE, groups, validity } from "./horizon_model.js";
+import { clamp, draw, trace } from "../kit.js";
+import { around, placeLabels, textWidth } from "../labels.js";
+import { BOWL, TOLERANCE, groups, validity } from "./model.js";
 
 export const LIMITS = {
   newton: { name: "Newton", color: "var(--ln-newton)", dash: "9 3 2 3" },

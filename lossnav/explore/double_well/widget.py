@@ -40,7 +40,7 @@ class DoubleWell(Explorable):
         'stay'
     """
 
-    _esm = bundle("kit.js", "double_well_model.js", "double_well.js")
+    _esm = bundle("kit.js", "double_well/model.js", "double_well/view.js")
 
     start = traitlets.Float(-0.6, min=STARTS[0], max=STARTS[1]).tag(sync=True)
     gamma = traitlets.Float(0.3, min=DISCOUNTS[0], max=DISCOUNTS[1]).tag(sync=True)

@@ -1,9 +1,9 @@
 // The view of a task switch: variance, mean and learning rate over a running time, and the bowls of both tasks.
 
-import { buttonRow, clamp, compact, discountDial, draw, explorable, figure, fixed, handle, logDial, readoutNode, scaffold, scale, setAll, slider, trace, verdictLines } from "./kit.js";
-import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "./chart.js";
-import { around, dense, placeLabels } from "./labels.js";
-import { taskHistory } from "./task_switch_model.js";
+import { buttonRow, clamp, compact, discountDial, draw, explorable, figure, fixed, handle, logDial, readoutNode, scaffold, scale, setAll, slider, trace, verdictLines } from "../kit.js";
+import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "../chart.js";
+import { around, dense, placeLabels } from "../labels.js";
+import { taskHistory } from "./model.js";
 
 const SPAN = 12; // units of 1/r
 const LONGEST = 13; // from a switch to the last time

@@ -45,7 +45,7 @@ class DriftField(Explorable):
         array([ 0.      , -0.019231])
     """
 
-    _esm = bundle("kit.js", "plane.js", "drift_field_model.js", "drift_field.js")
+    _esm = bundle("kit.js", "plane.js", "drift_field/model.js", "drift_field/view.js")
 
     start = point_trait((1.5, 1.5), EDGE)
     minimum = point_trait((0.0, -1.5), EDGE)

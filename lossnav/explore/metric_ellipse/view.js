@@ -1,9 +1,9 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
-import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, readoutNode, sampleTable, scaffold, slider, trace, verdictLines } from "./kit.js";
-import { around, dense, placeLabels } from "./labels.js";
-import { bowlContours, drawArrow, planePoint, squareFrame, squareGround, squareWindow } from "./plane.js";
-import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./metric_ellipse_model.js";
+import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, readoutNode, sampleTable, scaffold, slider, trace, verdictLines } from "../kit.js";
+import { around, dense, placeLabels } from "../labels.js";
+import { bowlContours, drawArrow, planePoint, squareFrame, squareGround, squareWindow } from "../plane.js";
+import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
 const EDGE = 3;
 const HOLD = 2.6; // farthest start

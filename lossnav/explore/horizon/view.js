@@ -1,10 +1,10 @@
 // The view of one optimal step on a quadratic: contours with the path and the three limits, and the regime plane.
 
-import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, trace, unbroken } from "./kit.js";
-import { around, dense, placeLabels } from "./labels.js";
-import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "./plane.js";
-import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./horizon_model.js";
-import { GROUPS, LIMITS, planeGround, planeSpots } from "./regime_plane.js";
+import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, trace, unbroken } from "../kit.js";
+import { around, dense, placeLabels } from "../labels.js";
+import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
+import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./model.js";
+import { GROUPS, LIMITS, planeGround, planeSpots } from "./regimes.js";
 
 const EDGE = 4;
 const HOLD = 3.8; // farthest start

@@ -48,7 +48,7 @@ class Horizon(Explorable):
         'ballistic'
     """
 
-    _esm = bundle("kit.js", "labels.js", "plane.js", "horizon_model.js", "regime_plane.js", "horizon.js")
+    _esm = bundle("kit.js", "labels.js", "plane.js", "horizon/model.js", "horizon/regimes.js", "horizon/view.js")
 
     start = point_trait((-3.0, -3.0), EDGE)
     gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
