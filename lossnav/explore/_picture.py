@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav.explore.base import stylesheet
+from lossnav.explore._scripts import stylesheet
 
 Style = dict[str, float | str]
+
+CONTOUR = "#a7acb5"
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -76,16 +78,22 @@ class Picture:
         self.text((left + right) / 2, bottom + 34, xlabel, text_anchor="middle", fill=self._soft)
 
     def line(
-        self, panel: Panel, points: Iterable[Sequence[float]], stroke: str, width: float = 2.0, dash: str = "none"
+        self,
+        panel: Panel,
+        points: Iterable[Sequence[float]],
+        stroke: str,
+        width: float = 2.0,
+        dash: str = "none",
+        name: str = "",
     ) -> None:
-        """Draw a line through data points."""
+        """Draw a line through data points; ``name`` is that of the script's line, which tests compare with it."""
         pixels = (panel.at(float(x), float(y)) for x, y in points)
         path = "".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(pixels))
         style: Style = {"stroke": stroke, "stroke_width": width, "stroke_dasharray": dash}
-        self.add("path", d=path, fill="none", stroke_linejoin="round", **style)
+        self.add("path", d=path, fill="none", stroke_linejoin="round", **style, **_curve(name, panel))
 
     def inside(
-        self, panel: Panel, points: ArrayLike, stroke: str, width: float = 2.0, dash: str = "none"
+        self, panel: Panel, points: ArrayLike, stroke: str, width: float = 2.0, dash: str = "none", name: str = ""
     ) -> None:
         """Draw the parts of a line through data points, shape (N, 2), that lie in the panel."""
         line = np.asarray(points, dtype=float)
@@ -94,7 +102,7 @@ class Picture:
         edges = np.flatnonzero(np.diff(shown.astype(int))) + 1
         for part, seen in zip(np.split(line, edges), np.split(shown, edges), strict=True):
             if seen[0] and len(part) > 1:
-                self.line(panel, part, stroke, width, dash)
+                self.line(panel, part, stroke, width, dash, name)
 
     def legend(self, x: float, y: float, words: str, stroke: str, dash: str = "none") -> None:
         """Write a legend's row: a piece of a line and its name, with the baseline at (x, y)."""
@@ -107,7 +115,16 @@ class Picture:
         cx, cy = panel.at(x, y)
         self.add("circle", cx=cx, cy=cy, r=radius, fill=fill, stroke="#ffffff", stroke_width=1.5)
 
-    def arrow(self, panel: Panel, start: ArrayLike, end: ArrayLike, stroke: str, dash: str = "none") -> None:
+    def contours(self, panel: Panel, curvatures: ArrayLike) -> None:
+        """Draw the contours ½Σhᵢθᵢ² = level²/2 of a bowl about the origin."""
+        turn = np.linspace(0, 2 * np.pi, 361)
+        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+        for level in np.arange(0.5, 5.0, 0.5):
+            self.inside(panel, level * circle / np.sqrt(curvatures), CONTOUR, 1.0)
+
+    def arrow(
+        self, panel: Panel, start: ArrayLike, end: ArrayLike, stroke: str, dash: str = "none", name: str = ""
+    ) -> None:
         """Draw an arrow between data points, cut at the panel's edge."""
         (x0, y0), (x1, y1) = (panel.at(*map(float, np.asarray(point))) for point in (start, end))
         left, top, right, bottom = panel.box
@@ -122,7 +139,8 @@ class Picture:
             return
         ux, uy = dx / length, dy / length
         bx, by = tip[0] - 10 * ux, tip[1] - 10 * uy
-        self.add("line", x1=x0, y1=y0, x2=bx, y2=by, stroke=stroke, stroke_width=2.2, stroke_dasharray=dash)
+        style: Style = {"stroke": stroke, "stroke_width": 2.2, "stroke_dasharray": dash}
+        self.add("line", x1=x0, y1=y0, x2=bx, y2=by, **style, **_curve(name, panel))
         corners = (tip, (bx - 4.2 * uy, by + 4.2 * ux), (bx + 4.2 * uy, by - 4.2 * ux))
         self.add("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), fill=stroke)
 
@@ -135,6 +153,13 @@ class Picture:
             f'height="{height}" font-family="{_FONT}">\n'
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n{body}\n</svg>\n'
         )
+
+
+def _curve(name: str, panel: Panel) -> Style:
+    """Return what names a line, and says at which pixels the data's origin and (1, 1) lie."""
+    if not name:
+        return {}
+    return {"data_curve": name, "data_units": " ".join(_plain(v) for point in (0, 1) for v in panel.at(point, point))}
 
 
 def _plain(value: float | str) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
-import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import anywidget
 import numpy as np
@@ -14,38 +12,21 @@ import traitlets
 from IPython.display import display
 
 from lossnav import _checks
-
-STATIC = Path(__file__).parent
-
-_COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\.{1,2}/(?P<file>\w+\.js)";\n', re.MULTILINE)
+from lossnav.explore._scripts import stylesheet
 
 
-def bundle(*files: str) -> str:
-    """Return the scripts ``files`` as one module: a published page carries each widget's script, and no other files.
+def number_trait(ends: Sequence[float], default: float) -> traitlets.Float:
+    """Return a trait that holds a number from the first to the last of ``ends``, and travels to the script."""
+    return traitlets.Float(default, min=ends[0], max=ends[-1]).tag(sync=True)
 
-    The files are joined in the order given, and their imports of each other dropped, so a file may import only
-    from those before it. Lines that are all comment stay behind: each widget of a page brings its own copy.
 
-    Args:
-        *files: their paths in this folder; the last has the default export.
+def number_within(name: str, value: float, ends: Sequence[float]) -> float:
+    """Return ``value`` as a float from the first to the last of ``ends``.
 
     Raises:
-        ValueError: if a file imports one that does not come before it.
+        ValueError: naming the argument, its value and the range.
     """
-    parts: list[str] = []
-    for position, name in enumerate(files):
-        text = (STATIC / name).read_text(encoding="utf-8")
-        for wanted in _IMPORT.finditer(text):
-            if wanted["file"] not in [Path(file).name for file in files[:position]]:
-                raise ValueError(f"{name} imports {wanted['file']}, which must come before it in {files}")
-        parts.append(_COMMENT.sub("", _IMPORT.sub("", text)))
-    return "\n".join(parts)
-
-
-def stylesheet() -> str:
-    """Return the style sheet of the explorables."""
-    return (STATIC / "explorable.css").read_text(encoding="utf-8")
+    return _checks.finite(name, value, low=float(ends[0]), high=float(ends[-1]))
 
 
 def point_trait(default: tuple[float, float], edge: float) -> traitlets.Tuple:
@@ -69,9 +50,10 @@ def plane_point(name: str, value: Sequence[float], edge: float) -> tuple[float, 
 class Explorable(anywidget.AnyWidget):
     """An interactive figure with a static twin.
 
-    A subclass sets ``_esm`` to a ``bundle`` whose default export is ``explorable(name, build)`` with its own class
-    name, holds its state in traits tagged ``sync=True``, and draws its twin from the same state. Displayed, the twin
-    comes first; the script hides it once the widget lives, so that it stays where scripts do not run (GitHub, print).
+    A subclass sets ``_esm`` to the ``bundle`` of its folder, whose default export is ``explorable(name, build)`` with
+    its own class name, and ``_css`` to its ``stylesheet``; it holds its state in traits tagged ``sync=True``, and draws
+    its twin from the same state. Displayed, the twin comes first; the script hides it once the widget lives, so that it
+    stays where scripts do not run (GitHub, print).
     """
 
     _css = stylesheet()

@@ -52,7 +52,7 @@ def action(gamma: float, minimum: float, start: float) -> float | None:
 def scripted(double_well, cases: list[tuple[float, float]]) -> list[dict]:
     """Both paths, from the script, for each (γ, start)."""
     expression = """given.map(([gamma, start]) => {
-        const plans = M.policy(gamma, [-1.75, 1.75]);
+        const plans = M.policy(gamma);
         return ["stay", "cross"].map((name) => M.pathFrom(M.branch(plans[name], start), start));
     })"""
     return [dict(zip(("stay", "cross"), pair, strict=True)) for pair in double_well(expression, cases)]
@@ -102,7 +102,7 @@ def test_cost_by_quadrature_keeps_the_energy_identity(double_well):
 
 def test_indifference_point(double_well):
     rates = [0.54, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0]
-    found = double_well("given.map((gamma) => M.policy(gamma, [-1.75, 1.75]).indifference)", rates)
+    found = double_well("given.map((gamma) => M.policy(gamma).indifference)", rates)
     for gamma, point in zip(rates, found, strict=True):
 
         def lead(x, gamma=gamma):
@@ -116,7 +116,7 @@ def test_indifference_point(double_well):
 @pytest.mark.parametrize(("gamma", "expected"), [(0.3, None), (0.53, None), (3.95, BARRIER), (5.0, BARRIER)])
 def test_indifference_at_both_ends_of_the_range(double_well, gamma, expected):
     # Below γ_het crossing always wins; from 2√|h_b| = 3.9019 on the barrier divides, as for gradient descent.
-    found = double_well("M.policy(given, [-1.75, 1.75]).indifference", gamma)
+    found = double_well("M.policy(given).indifference", gamma)
     assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
 
 
@@ -134,7 +134,7 @@ def test_heteroclinic_discount(double_well):
 @pytest.mark.parametrize(("gamma", "start", "name"), [(0.3, -0.6, "cross"), (0.3, -0.6, "stay"), (2.0, 0.4, "cross")])
 def test_course_solves_the_euler_lagrange_equation(double_well, gamma, start, name):
     expression = """(() => {
-        const found = M.branch(M.policy(given[0], [-1.75, 1.75])[given[2]], given[1]);
+        const found = M.branch(M.policy(given[0])[given[2]], given[1]);
         return M.course(found, M.pathFrom(found, given[1]), given[1], 4, 1);
     })()"""
     t, x = np.array(double_well(expression, [gamma, start, name])).T

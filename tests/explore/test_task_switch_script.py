@@ -11,7 +11,6 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import explore, uncertainty
-from lossnav.explore.task_switch.plans import TIMES, switch_plan
 
 SETTINGS = list(itertools.product((0.0, 0.5, 3.0, 10.0), (0.2, 0.8, 2.0)))
 STARTS = [(0.7, 0.0), (-1.4, 0.0), (0.0, 1.6), (-1.0, 4.0)]
@@ -34,23 +33,42 @@ def scales(gamma: float, entropy: float) -> tuple[float, float]:
     return rate, rate / (rate + gamma)
 
 
-def test_plans_are_those_of_the_library(task_switch):
+@pytest.fixture(scope="module")
+def times(task_switch) -> np.ndarray:
+    """The script's own times, in units of 1/r."""
+    return np.array(task_switch("M.TIMES"))
+
+
+def test_plans_are_those_of_the_library(task_switch, times):
     cases = [(*setting, *start) for setting in SETTINGS for start in STARTS]
     given = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]
     expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
-    assert np.allclose(task_switch("M.TIMES"), TIMES, atol=1e-13)
     for (gamma, entropy, y0, z0), (y, z) in zip(cases, task_switch(expression, given), strict=True):
         problem = uncertainty.Problem(gamma=gamma, entropy=entropy)
         bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
         root = math.sqrt(entropy)
         exact = uncertainty.plan(problem, bowl, mean=[z0 * root], variance=[entropy * math.exp(y0)])
-        t = TIMES / scales(gamma, entropy)[0]
+        t = times / scales(gamma, entropy)[0]
         np.testing.assert_allclose(y, exact.log_variance(t)[:, 0] - math.log(entropy), atol=1e-3)
         np.testing.assert_allclose(z, exact.mean(t)[:, 0] / root, atol=1e-3)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 10.0])
+def test_the_farthest_switches_are_planned_as_by_the_library(task_switch, times, gamma):
+    expression = "(({ y, z }) => [[...y], [...z]])(M.switchPlan(...given))"
+    (h, a), (h_next, a_next), entropy = (4.0, -3.0), (0.25, 3.0), 0.2
+    rate, share = scales(gamma, entropy)
+    root = math.sqrt(entropy / h_next)
+    y, z = task_switch(expression, [share, math.log(h_next / h), (a - a_next) / root])
+    problem = uncertainty.Problem(gamma=gamma, entropy=entropy)
+    bowl = ln.losses.Quadratic([[h_next]], minimum=[a_next])
+    exact = uncertainty.plan(problem, bowl, mean=[a], variance=[entropy / h])
+    np.testing.assert_allclose(y, exact.log_variance(times / rate)[:, 0] - math.log(entropy / h_next), atol=2e-3)
+    np.testing.assert_allclose(z, (exact.mean(times / rate)[:, 0] - a_next) / root, atol=2e-3)
+
+
 @pytest.mark.parametrize(("share", "y0", "z0"), [(1.0, 0.5, 3.0), (0.3, -1.0, 2.0), (0.01, 1.0, 2.0)])
-def test_plan_solves_the_equations_as_a_boundary_value_problem(task_switch, share, y0, z0):
+def test_plan_solves_the_equations_as_a_boundary_value_problem(task_switch, times, share, y0, z0):
     def law(t, x):
         y, z, u, w = x
         return [
@@ -61,12 +79,12 @@ def test_plan_solves_the_equations_as_a_boundary_value_problem(task_switch, shar
     def ends(a, b):
         return [a[0] - y0, a[1] - z0, b[0] + b[2], b[1] + b[3]]
 
-    fade = np.exp(-TIMES)
+    fade = np.exp(-times)
     guess = [y0 * fade, z0 * fade, -y0 * fade, -z0 * fade]
-    found = scipy.integrate.solve_bvp(law, ends, TIMES, guess, tol=1e-8, max_nodes=50_000)
+    found = scipy.integrate.solve_bvp(law, ends, times, guess, tol=1e-8, max_nodes=50_000)
     assert found.success
     y, z = task_switch("(({ y, z }) => [[...y], [...z]])(M.switchPlan(...given))", [share, y0, z0])
-    np.testing.assert_allclose([y, z], found.sol(TIMES)[:2], atol=3e-4)
+    np.testing.assert_allclose([y, z], found.sol(times)[:2], atol=3e-4)
 
 
 def test_plans_from_far_away_and_from_near_by_are_the_same(task_switch):
@@ -77,13 +95,6 @@ def test_plans_from_far_away_and_from_near_by_are_the_same(task_switch):
     })"""
     far = [[p, y, z] for p in (1.0, 0.2, 0.002) for y, z in ((-2.8, 27.0), (2.8, 27.0), (0.0, 15.0), (0.1, 0.0))]
     assert max(task_switch(expression, far)) < 1e-6
-
-
-def test_both_languages_plan_alike(task_switch):
-    cases = [[p, y, z] for p in (1.0, 0.1, 0.002) for y, z in ((-2.8, 20.0), (1.0, 3.0))]
-    expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
-    for (share, y0, z0), found in zip(cases, task_switch(expression, cases), strict=True):
-        np.testing.assert_allclose(switch_plan(share, (y0, z0)), found, atol=1e-7)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0, 10.0])
@@ -114,24 +125,24 @@ def test_a_mere_shift_raises_it_for_a_while_unless_overdamped(task_switch):
     assert big["variance"][-1] == pytest.approx(0.4, rel=1e-4)
 
 
-def test_a_life_of_surprises_is_the_librarys(task_switch):
+def test_a_life_of_surprises_is_the_librarys(task_switch, times):
     switches = [[1.0, 0.5, 2.0], [2.2, 2.0, -1.0]]
     given = state(gamma=0.7, switches=switches, now=5.0, curvature=2.0, minimum=-1.0)
     widget = explore.TaskSwitch(**given)
     rate = scales(0.7, 0.8)[0]
     bowls = [ln.losses.Quadratic([[h]], minimum=[a]) for h, a in [(1.0, 0.0), *(task[1:] for task in switches)]]
-    times = [task[0] / rate for task in switches]
+    moments = [task[0] / rate for task in switches]
     exact = uncertainty.plan(
         uncertainty.Problem(gamma=0.7, entropy=0.8), bowls[0], mean=[0.0], variance=[0.8],
-        switches=list(zip(times, bowls[1:], strict=True)),
+        switches=list(zip(moments, bowls[1:], strict=True)),
     )  # fmt: skip
     assert widget.rate() == pytest.approx(rate)
     found = task_switch(LAST, [given])[0]
-    t = (2.2 + np.array(TIMES)) / rate
+    t = (2.2 + times) / rate
     np.testing.assert_allclose(np.log(found["variance"]), exact.log_variance(t)[:, 0], atol=1e-3)
     np.testing.assert_allclose(found["mean"], exact.mean(t)[:, 0], atol=1e-3)
-    assert widget.variance() == pytest.approx(found["now"]["variance"], rel=1e-6)
-    assert widget.mean() == pytest.approx(found["now"]["mean"], abs=1e-6)
+    assert widget.variance() == pytest.approx(found["now"]["variance"], rel=1e-3)
+    assert widget.mean() == pytest.approx(found["now"]["mean"], abs=1e-3)
 
 
 def test_a_task_that_is_the_present_one_changes_nothing(task_switch):

@@ -16,7 +16,7 @@ from IPython.utils.capture import capture_output
 
 import lossnav as ln
 from lossnav import explore, figures
-from lossnav.explore import base
+from lossnav.explore import _scripts
 from lossnav.explore._picture import signed
 from lossnav.explore.double_well.widget import course, laws
 
@@ -44,16 +44,42 @@ def test_script_is_one_small_module(widget):
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", script)  # nothing from elsewhere
 
 
-def test_bundle_leaves_comments_behind_and_nothing_else(tmp_path, monkeypatch):
-    code = "/** a */ const a = 1; // b\n  // c\nconst d = 3;\n/**\n * e\n */\nexport const f = 2;\n"
-    (tmp_path / "x.js").write_text(code, encoding="utf-8")
-    monkeypatch.setattr(base, "STATIC", tmp_path)
-    assert base.bundle("x.js") == "/** a */ const a = 1; // b\nconst d = 3;\nexport const f = 2;\n"
+def folder(path, **modules):
+    """A widget's folder with a constant and these modules."""
+    path.mkdir()
+    (path / "constants.json").write_text('{"edge": 2, "name": "θ"}', encoding="utf-8")
+    for name, text in modules.items():
+        (path / f"{name}.js").write_text(text, encoding="utf-8")
+    return path
 
 
-def test_bundle_refuses_a_wrong_order():
-    with pytest.raises(ValueError, match=r"horizon/view\.js imports kit\.js, which must come before it"):
-        base.bundle("horizon/view.js", "kit.js")
+def test_bundle_leaves_comments_behind_and_nothing_else(tmp_path):
+    code = "/** a */ const a = /** @type {1} */ (1); // b\n  // c\nconst d = 3;\n/**\n * e\n */\nexport const f = 2;\n"
+    joined = _scripts.bundle(folder(tmp_path / "widget", view=code)).split("\n", 1)[1]
+    assert joined == "/** a */ const a = (1); // b\nconst d = 3;\nexport const f = 2;\n"
+
+
+def test_bundle_puts_each_module_once_after_what_it_imports(tmp_path):
+    (tmp_path / "kit.js").write_text("export const kit = 1;\n", encoding="utf-8")
+    view = 'import { kit } from "../kit.js";\nimport { model } from "./model.js";\nexport default kit + model;\n'
+    shared = 'import SHARED from "./constants.json" with { type: "json" };\n'
+    model = f'import {{ kit }} from "../kit.js";\n{shared}export const model = kit + SHARED.edge;\n'
+    assert _scripts.bundle(folder(tmp_path / "widget", view=view, model=model)) == (
+        'const SHARED = {"edge":2,"name":"θ"};\n'
+        "export const kit = 1;\n\nexport const model = kit + SHARED.edge;\n\nexport default kit + model;\n"
+    )
+
+
+def test_bundle_refuses_modules_that_go_in_circles(tmp_path):
+    modules = {"view": 'import { b } from "./b.js";\n', "b": 'import { view } from "./view.js";\n'}
+    with pytest.raises(ValueError, match=r"b\.js imports view\.js, which waits for it"):
+        _scripts.bundle(folder(tmp_path / "widget", **modules))
+
+
+@pytest.mark.parametrize("line", ['import x from "./b.js";', 'import "./b.js";', 'import { x } from "somewhere";'])
+def test_bundle_refuses_other_ways_to_import(tmp_path, line):
+    with pytest.raises(ValueError, match=r"view\.js says 'import"):
+        _scripts.bundle(folder(tmp_path / "widget", view=line + "\n"))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +96,7 @@ def test_bundle_refuses_a_wrong_order():
     ],
 )
 def test_colours_are_those_of_the_figures(name, rule):
-    found = re.search(rf"--ln-{name}: (#\w+);", base.stylesheet())
+    found = re.search(rf"--ln-{name}: (#\w+);", _scripts.stylesheet())
     assert found is not None
     assert found[1].upper() == figures.COLOURS[rule].upper()
 

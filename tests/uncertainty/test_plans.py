@@ -11,7 +11,6 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import uncertainty as un
-from lossnav.explore.task_switch.plans import TIMES, switch_plan
 from lossnav.trajectory import curved
 from lossnav.uncertainty.rests import rests
 
@@ -221,13 +220,32 @@ def test_other_losses_are_averaged_by_quadrature() -> None:
 
 @pytest.mark.parametrize(("gamma", "away", "narrower"), [(0.5, 15.0, 0.0), (2.0, 15.0, 0.0), (0.5, 15.0, -4.0)])
 def test_plans_from_far_away_are_found(gamma: float, away: float, narrower: float) -> None:
-    """First guesses miss these; the plan is that of the finite differences behind the explorable, in its units."""
+    """First guesses miss these. Followed back from near its rest, where nothing else grows, a plan finds its start.
+
+    In units of 1/r, with y = ln(v/v*), z = μ/√v* and p = r/(r+γ), Eqs. 15 and 16 are
+    p y″ = (1−p) y′ + e^y − 1 − p z′² e^{−y} and p z″ = (1−p + p y′) z′ + e^y z.
+    """
     path = un.plan(problem(gamma), bowl(1.0), [away * math.sqrt(0.8)], [0.8 * math.exp(narrower)])
-    rate = math.sqrt(gamma**2 / 4 + 0.8) - gamma / 2
-    log_variance, mean = switch_plan(rate / (rate + gamma), (narrower, away))
-    t = TIMES / rate
-    np.testing.assert_allclose(path.log_variance(t)[:, 0] - math.log(0.8), log_variance, atol=0.05)
-    np.testing.assert_allclose(path.mean(t)[:, 0] / math.sqrt(0.8), mean, atol=0.05)
+    rate, root = math.sqrt(gamma**2 / 4 + 0.8) - gamma / 2, math.sqrt(0.8)
+    p = rate / (rate + gamma)
+
+    def back(_, x):
+        y, z, u, w = x
+        fall = ((1 - p) * u + math.exp(y) - 1 - p * w**2 * math.exp(-y)) / p
+        return [-u, -w, -fall, -((1 - p + p * u) * w + math.exp(y) * z) / p]
+
+    def state(tau):
+        t = np.atleast_1d(tau) / rate
+        places = path.log_variance(t) - math.log(0.8), path.mean(t) / root
+        rates = path.log_rate(t), path.mean_rate(t) / root
+        return np.concatenate([*places, *(v / rate for v in rates)], axis=1).T
+
+    last = 6.0
+    tau = np.linspace(0.0, last, 61)
+    found = scipy.integrate.solve_ivp(back, (0, last), state(last)[:, 0], t_eval=tau, rtol=1e-9, atol=1e-12)
+    assert found.success
+    np.testing.assert_allclose(found.y[:2, ::-1], state(tau)[:2], atol=1e-3)
+    assert np.max(np.abs(state(14.0))) < 1e-4  # it comes to rest
 
 
 def test_foreseen_switches_to_far_away_are_found() -> None:

@@ -1,6 +1,13 @@
 // The belief about a mean that wanders: its leaky average and its two-sided smoother, and the stream they watch. Δt = 1.
 
-/** B, A, ρ, γ+ρ, β, κ and the share of the smoother's weight that lies on the past. */
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {ReturnType<typeof beliefLaw>} BeliefLaw */
+
+/**
+ * B, A, ρ, γ+ρ, β, κ and the share of the smoother's weight that lies on the past.
+ * @param {{ gamma: number, decay: number, diffusion: number, noise: number }} setting
+ */
 export function beliefLaw({ gamma, decay, diffusion, noise }) {
   const evidence = (diffusion / noise) ** 2;
   const stiffness = decay * (decay + gamma) + evidence;
@@ -9,22 +16,34 @@ export function beliefLaw({ gamma, decay, diffusion, noise }) {
   return { evidence, stiffness, rate, fast, beta: Math.exp(-rate), gain: evidence / stiffness, causal: fast / (fast + rate) };
 }
 
-/** The leaky average's weight on the datum `lag` steps ago. */
+/**
+ * The leaky average's weight on the datum `lag` steps ago.
+ * @type {(law: BeliefLaw, lag: number) => number}
+ */
 export const averageWeight = (law, lag) => (lag < 0 ? 0 : -law.gain * Math.expm1(-law.rate) * Math.exp(-law.rate * lag));
 
-/** The smoother's weight on the datum `lag` steps ago (< 0: still to come); a datum holds for one step. */
+/**
+ * The smoother's weight on the datum `lag` steps ago (< 0: still to come); a datum holds for one step.
+ * @type {(law: BeliefLaw, lag: number) => number}
+ */
 export function smootherWeight(law, lag) {
   if (lag >= 0) return law.causal * averageWeight(law, lag);
   return -law.gain * (1 - law.causal) * Math.expm1(-law.fast) * Math.exp(law.fast * (lag + 1));
 }
 
-/** The leaky average x ← βx + κ(1−β)g after each datum, from 0. */
+/**
+ * The leaky average x ← βx + κ(1−β)g after each datum, from 0.
+ * @type {(law: BeliefLaw, data: number[]) => number[]}
+ */
 export function averages(law, data) {
   let held = 0;
   return data.map((g) => (held = law.beta * held - law.gain * Math.expm1(-law.rate) * g));
 }
 
-/** The bounded solution of ẍ − γẋ = Ax − Bg after each datum: an average of the past mixed with one of the future. */
+/**
+ * The bounded solution of ẍ − γẋ = Ax − Bg after each datum: an average of the past mixed with one of the future.
+ * @type {(law: BeliefLaw, data: number[]) => number[]}
+ */
 export function smoothed(law, data) {
   const past = averages(law, data);
   const found = new Array(data.length);
@@ -37,23 +56,41 @@ export function smoothed(law, data) {
   return found;
 }
 
-export const STREAM = { decay: 0.02, diffusion: 0.1, noise: 0.8, often: 1 / 80 }; // what really makes the gradients
+/**
+ * How many steps after `now` the smoother looks on: until what it would add cannot be seen.
+ * @param {BeliefLaw} law
+ */
+export const lookAhead = (law) => Math.min(SHARED.ahead.steps, Math.ceil(SHARED.ahead.memories / law.fast));
 
-/** A number in (0, 1) that belongs to a step and a salt: the same in Python, whatever has been drawn before. */
-export function uniform(step, salt) {
+const STREAM = SHARED.stream; // what really makes the gradients
+
+/**
+ * A number in (0, 1) that belongs to a step and a salt: the same in Python, whatever has been drawn before.
+ * @param {number} step
+ * @param {number} salt
+ */
+function uniform(step, salt) {
   let x = Math.imul(step + 1, 0x9e3779b1) ^ Math.imul(salt + 1, 0x85ebca77);
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (((x ^ (x >>> 16)) >>> 0) + 0.5) / 2 ** 32;
 }
 
+/** @type {(step: number, salt: number) => number} */
 const normal = (step, salt) => Math.sqrt(-2 * Math.log(uniform(step, salt))) * Math.cos(2 * Math.PI * uniform(step, salt + 1));
 
-/** The stream of a seed with extra jumps [[step, size], …]; `upTo(n)` gives the hidden means and gradients 1 … n. */
+/**
+ * The stream of a seed with extra jumps [[step, size], …]; `upTo(n)` gives the hidden means and gradients 1 … n.
+ * @param {number} seed
+ * @param {[number, number][]} jumps
+ */
 export function gradientStream(seed, jumps) {
-  const [means, gradients] = [[], []];
+  /** @type {number[]} */
+  const means = [];
+  /** @type {number[]} */
+  const gradients = [];
   const extra = new Map(jumps);
-  const upTo = (count) => {
+  const upTo = (/** @type {number} */ count) => {
     for (let step = means.length + 1; step <= count; step++) {
       const salt = 8 * seed;
       const chance = uniform(step, salt + 4);

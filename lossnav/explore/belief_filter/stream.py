@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lossnav._checks import Array
+from lossnav.explore._scripts import constants
 
 Steps = NDArray[np.int64]
 
-DECAY, DIFFUSION, NOISE, OFTEN = 0.02, 0.1, 0.8, 1 / 80
+_MADE: dict[str, float] = constants(Path(__file__).parent)["stream"]
 
 
 def uniform(step: Steps, salt: int) -> Array:
@@ -37,14 +39,14 @@ def gradient_stream(seed: int, jumps: Iterable[tuple[int, float]], count: int) -
     """
     step = np.arange(1, count + 1)
     chance = uniform(step, 8 * seed + 4)
-    leap = np.where(chance < OFTEN / 2, 1.0, -1.0) * (1 + uniform(step, 8 * seed + 5))
-    pushes = DIFFUSION * normal(step, 8 * seed) + np.where(chance < OFTEN, leap, 0.0)
+    leap = np.where(chance < _MADE["often"] / 2, 1.0, -1.0) * (1 + uniform(step, 8 * seed + 5))
+    pushes = _MADE["diffusion"] * normal(step, 8 * seed) + np.where(chance < _MADE["often"], leap, 0.0)
     for when, size in jumps:
         if when <= count:
             pushes[when - 1] += size
     means = np.empty(count)
     held = 0.0
     for i, push in enumerate(pushes):
-        held = (1 - DECAY) * held + push
+        held = (1 - _MADE["decay"]) * held + push
         means[i] = held
-    return means, means + NOISE * normal(step, 8 * seed + 2)
+    return means, means + _MADE["noise"] * normal(step, 8 * seed + 2)

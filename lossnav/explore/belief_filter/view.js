@@ -1,108 +1,125 @@
 // The view of a belief: a stream of noisy gradients, what the average and the smoother make of it, and their weights.
 
-import { buttonRow, clamp, compact, draw, explorable, figure, fixed, handle, lineSample, logDial, make, readoutNode, rootDial, sampleTable, scaffold, trace, verdictLines } from "../kit.js";
-import { calm, chartFrame, chartGround, follow, panelWindow, player, timeAxis, valueAxis } from "../chart.js";
-import { averageWeight, averages, beliefLaw, gradientStream, smoothed, smootherWeight } from "./model.js";
+/** @import { Scale } from "../kit.js" */
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { State } from "../life.js" */
+/** @import { BeliefLaw } from "./model.js" */
 
-const SPAN = 200; // steps shown
-const LAST = 20000;
+import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
+import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
+import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readoutNode, scaffold, trace, upright, verdictLines } from "../kit.js";
+import { explorable } from "../life.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { averageWeight, averages, beliefLaw, gradientStream, lookAhead, smoothed, smootherWeight } from "./model.js";
+
+/** @typedef {{ gamma: number, decay: number, diffusion: number, noise: number, now: number }} Setting */
+/** @typedef {{ seed: number, jumps: [number, number][] }} Source */
+/** @typedef {Record<"gradients" | LineName, number[]>} Lines */
+/** @typedef {keyof typeof SHARED.lines} LineName */
+/** @typedef {{ average: number, smoother: number }} Scores */
+/** @typedef {ChartFrame<"data" | "weights">} BeliefFrame */
+
+const { span: SPAN, past: PAST, reach: REACH } = SHARED.window; // steps, steps before now, and the gradients' axis
+const LAST = SHARED.steps;
 const PACE = 12; // steps per second
-const REACH = 4.5; // of the gradients' axis
 const LEAP = 2.5;
-const MOST_JUMPS = 60;
-const LINES = {
-  hidden: { stroke: "var(--ln-neutral)", "stroke-width": 2, "stroke-dasharray": "5 3" },
-  smoother: { stroke: "var(--ln-optimal)", "stroke-width": 2.2, "stroke-dasharray": "9 3 2 3" },
-  average: { stroke: "var(--ln-belief)", "stroke-width": 3 },
-};
+const LINES = mapped(SHARED.lines, ({ color, width, dash }) => ({ stroke: ink(color), "stroke-width": width, "stroke-dasharray": dash }));
 
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting & Source>} state
+ */
 function buildBeliefFilter(root, state) {
-  const gamma = rootDial(state, "gamma", "γ", "discount rate", [0, 0.1, 0.5, 1, 2]);
-  const decay = rootDial(state, "decay", "α", "believed decay", [0, 0.05, 0.2, 0.5]);
-  const diffusion = logDial(state, "diffusion", "σ", "believed wandering", [0.02, 0.1, 0.5, 1]);
-  const noise = logDial(state, "noise", "s", "believed noise", [0.1, 0.5, 2, 5]);
+  const { marks } = SHARED;
+  const finely = (/** @type {number} */ v) => fixed(v, 3);
+  const dials = {
+    gamma: discountDial(state, marks.gamma),
+    decay: rootDial(state, "decay", { symbol: "α", name: "believed decay", marks: marks.decay }),
+    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: marks.diffusion, text: finely }),
+    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: marks.noise, text: finely }),
+  };
   const [stage, readout, table] = [figure(), readoutNode(), beliefTable()];
   const at = () => state.get("now");
-  const go = (step) => state.set("now", clamp(Math.round(step), 1, LAST));
+  const go = (/** @type {number} */ step) => state.set("now", clamp(Math.round(step), 1, LAST));
   let due = 0;
-  const time = player(
-    root,
-    state,
-    (seconds) => {
+  const time = player(root, state, {
+    advance(seconds) {
       due += PACE * seconds;
       const steps = Math.floor(due);
       due -= steps;
       if (steps) state.show("now", clamp(at() + steps, 1, LAST));
       if (at() === LAST) time.want(false);
     },
-    (on) => {
-      row.buttons[0].textContent = on ? "Pause" : "Play";
-      readout.setAttribute("aria-live", on ? "off" : "polite"); // nobody wants every step read out
-    },
-  );
-  const pause = () => time.wanted() && time.want(false);
+    button: () => row.buttons[0],
+    play: "Play",
+    readout,
+  });
+  const goTo = (/** @type {number} */ step) => {
+    time.pause();
+    go(step);
+  };
   const row = buttonRow([
-    ["Play", "let the stream run", () => (time.wanted() ? (time.want(false), go(at())) : time.want(true))],
-    ["Step", "one gradient more", () => (pause(), go(at() + 1))],
+    ["Play", "let the stream run", () => (time.wanted() ? goTo(at()) : time.want(true))],
+    ["Step", "one gradient more", () => goTo(at() + 1)],
     ["Jump", "the hidden mean jumps with the next gradient", () => jump()],
   ]);
   scaffold(root, {
     label: "what a belief remembers of a stream of noisy gradients",
-    title: "How long does a belief remember?",
+    title: SHARED.title,
     hint: "Send γ to 0: half the weight lies on the future. Raise it: the kernel becomes a moving average, and a longer one. Then let the mean jump.",
-    areas: { control: [row.node, gamma.node, decay.node, diffusion.node, noise.node], stage: [stage], words: [table.node, readout] },
+    areas: { control: [row.node, ...Object.values(dials).map((dial) => dial.node)], stage: [stage], words: [table.node, readout] },
   });
-  const ground = draw(stage, "g", { "aria-hidden": "true" });
-  const moving = draw(stage, "g", { "aria-hidden": "true" });
+  const [ground, moving] = [layer(stage), layer(stage)];
   const cursor = handle(stage, {
     label: "now: the newest gradient that the average has seen",
-    color: "var(--ln-ink)",
-    onDrag: (px) => (pause(), go(first + ((px - frame.left) / (frame.right - frame.left)) * SPAN)),
-    onKey: ([dx, dy], big) => (pause(), go(at() + (dx + dy) * (big ? 10 : 1))),
-    onEnd: (side) => (pause(), go(side < 0 ? 1 : first + 150)),
+    color: ink("ink"),
+    onDrag: (px) => goTo(first + ((px - frame.left) / (frame.right - frame.left)) * SPAN),
+    onKey: ([dx, dy], big) => goTo(at() + (dx + dy) * (big ? 10 : 1)),
+    onEnd: (side) => goTo(side < 0 ? 1 : first + PAST),
   });
 
+  /** @type {(Source & ReturnType<typeof gradientStream>) | null} */
   let stream = null;
   const gradients = () => {
-    const [seed, jumps] = [state.get("seed"), state.get("jumps")];
-    if (stream?.seed !== seed || stream.jumps !== jumps) stream = { seed, jumps, ...gradientStream(seed, jumps) };
+    const source = state.pick("seed", "jumps");
+    if (stream?.seed !== source.seed || stream.jumps !== source.jumps) stream = { ...source, ...gradientStream(source.seed, source.jumps) };
     return stream;
   };
   const jump = () => {
     const { means } = gradients().upTo(at() + 1);
     const size = means[at()] > 0 ? -LEAP : LEAP;
     const jumps = state.get("jumps");
-    if (jumps.length < MOST_JUMPS) state.set("jumps", [...jumps.filter(([step]) => step !== at() + 1), [at() + 1, size]]);
+    if (jumps.length < SHARED.jumps) state.set("jumps", [...jumps.filter(([step]) => step !== at() + 1), [at() + 1, size]]);
     go(at() + 1);
   };
 
-  let [frame, first] = [null, Math.max(0, at() - 150)];
+  /** @type {BeliefFrame} */
+  let frame;
+  let first = Math.max(0, at() - PAST);
   if (!calm()) time.want(true);
   return {
+    /** @param {number} width */
     layout(width) {
-      frame = chartFrame(stage, root, width, [
-        ["data", "gradients and beliefs about their mean", 300, 190],
-        ["weights", null, 150, 96],
-      ]);
+      frame = chartFrame(stage, root, width, { data: ["gradients and beliefs about their mean", 300, 190], weights: [null, 150, 96] });
       ground.replaceChildren();
       chartGround(ground, frame);
     },
     update() {
-      const given = Object.fromEntries(["gamma", "decay", "diffusion", "noise", "now"].map((name) => [name, state.get(name)]));
+      const given = state.pick("gamma", "decay", "diffusion", "noise", "now");
       const law = beliefLaw(given);
-      first = Math.max(0, follow(first, given.now, 30, 150));
-      // The smoother looks on until what it would add cannot be seen.
-      const horizon = first + SPAN + Math.min(4000, Math.ceil(12 / law.fast));
-      const data = gradients().upTo(horizon);
-      const found = { ...data, average: averages(law, data.gradients), smoother: smoothed(law, data.gradients) };
-      for (const [dial, trait] of [[gamma, "gamma"], [decay, "decay"], [diffusion, "diffusion"], [noise, "noise"]]) dial.show(given[trait]);
+      first = Math.max(0, follow(first, given.now, 30, PAST));
+      const data = gradients().upTo(first + SPAN + lookAhead(law));
+      /** @type {Lines} */
+      const found = { gradients: data.gradients, hidden: data.means, average: averages(law, data.gradients), smoother: smoothed(law, data.gradients) };
+      for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
       moving.replaceChildren();
       const x = timeAxis(moving, frame, first, SPAN, 50, "step");
       beliefData(moving, frame, x, first, given.now, found);
       beliefWeights(moving, frame, x, first, given.now, law);
-      const [px, py] = [x(given.now), frame.rows.data.bottom];
-      draw(moving, "line", { class: "ln-plumb", x1: px, x2: px, y1: frame.rows.data.top, y2: frame.bottom });
-      cursor.place(px, py, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
+      const { data: top } = frame.rows;
+      upright(moving, x(given.now), { top: top.top, bottom: frame.bottom }, "ln-plumb");
+      cursor.place(x(given.now), top.bottom, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
       const scores = beliefScores(found, first, given.now);
       table.show(found, given.now, scores);
       readout.replaceChildren(...beliefWords(given, law, scores));
@@ -111,53 +128,59 @@ function buildBeliefFilter(root, state) {
   };
 }
 
-/** The gradients, seen and unseen, the hidden mean, and both beliefs; the average ends at now, the smoother does not. */
-function beliefData(at, f, x, first, now, { means, gradients, average, smoother }) {
+/**
+ * The gradients, seen and unseen, the hidden mean, and both beliefs; the average ends at now, the smoother does not.
+ * @type {(at: Element, f: BeliefFrame, x: Scale, first: number, now: number, found: Lines) => void}
+ */
+function beliefData(at, f, x, first, now, { gradients, ...lines }) {
   const row = f.rows.data;
-  const y = valueAxis(at, f, row, [-REACH, REACH], [-4, -2, 0, 2, 4].map((v) => [v, fixed(v, 0)]));
-  const inner = panelWindow(at, f, row);
-  draw(inner, "rect", { x: x(now), y: row.top, width: f.right - x(now), height: row.bottom - row.top, fill: "var(--ln-neutral)", "fill-opacity": 0.12 });
+  const y = valueAxis(at, row, [-REACH, REACH], plainTicks([-4, -2, 0, 2, 4]));
+  const inner = panelWindow(at, row);
+  draw(inner, "rect", { x: x(now), y: row.top, width: f.right - x(now), height: row.bottom - row.top, fill: ink("neutral"), "fill-opacity": 0.12 });
   const steps = Array.from({ length: SPAN + 2 }, (_, i) => first + i).filter((step) => step >= 1);
-  const pixel = (values) => (step) => [x(step), y(values[step - 1])];
-  const dots = (part) => part.map(pixel(gradients)).map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
-  const dot = { fill: "none", stroke: "var(--ln-ink)", "stroke-width": 3.6, "stroke-linecap": "round" };
-  draw(inner, "path", { ...dot, d: dots(steps.filter((step) => step > now)), "stroke-opacity": 0.22 });
-  draw(inner, "path", { ...dot, d: dots(steps.filter((step) => step <= now)), "stroke-opacity": 0.5 });
-  const line = (part, values, style) => draw(inner, "path", { class: "ln-line", d: trace(part.map(pixel(values))), ...style });
-  line(steps, means, LINES.hidden);
-  line(steps, smoother, LINES.smoother);
   const seen = steps.filter((step) => step <= now);
-  line(seen, average, LINES.average);
-  const end = pixel(average)(now);
-  draw(inner, "circle", { class: "ln-dot", cx: end[0], cy: end[1], r: 5, fill: "var(--ln-belief)" });
+  /** @type {(values: number[], part: number[]) => number[][]} */
+  const pixel = (values, part) => part.map((step) => [x(step), y(values[step - 1])]);
+  const dots = (/** @type {number[]} */ part) => pixel(gradients, part).map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
+  const dot = { fill: "none", stroke: ink("ink"), "stroke-width": 3.6, "stroke-linecap": "round" };
+  draw(inner, "path", { ...dot, d: dots(steps.filter((step) => step > now)), "stroke-opacity": 0.22 });
+  draw(inner, "path", { ...dot, d: dots(seen), "stroke-opacity": 0.5 });
+  for (const name of /** @type {LineName[]} */ (["hidden", "smoother", "average"])) {
+    drawLine(inner, pixel(lines[name], name === "average" ? seen : steps), { ...LINES[name], ...curve(name, x, y) });
+  }
+  drawDot(inner, pixel(lines.average, [now])[0], 5, ink("belief"));
   draw(at, "text", { class: "ln-name", x: f.right - 4, y: row.bottom - 7, "text-anchor": "end" }, "not yet seen");
 }
 
-/** The weights of both beliefs at `now`, under the gradients that they weigh. */
+/**
+ * The weights of both beliefs at `now`, under the gradients that they weigh.
+ * @type {(at: Element, f: BeliefFrame, x: Scale, first: number, now: number, law: BeliefLaw) => void}
+ */
 function beliefWeights(at, f, x, first, now, law) {
   const row = f.rows.weights;
   const most = averageWeight(law, 0);
   const top = roundUp(Math.max(most, smootherWeight(law, -1)));
-  const y = valueAxis(at, f, row, [0, top], [[0, "0"]]);
+  const y = valueAxis(at, row, [0, top], [[0, "0"]]);
   draw(at, "text", { class: "ln-name", x: f.left, y: row.top - 7 }, `weight of each gradient (top: ${Number(top.toPrecision(1))})`);
-  const inner = panelWindow(at, f, row);
+  const inner = panelWindow(at, row);
   const steps = Array.from({ length: SPAN + 2 }, (_, i) => first + i);
   // A datum holds for the step that ends with it.
+  /** @type {(part: number[], weight: typeof averageWeight) => number[][]} */
   const bars = (part, weight) => part.flatMap((step) => [[x(step - 1), y(weight(law, now - step))], [x(step), y(weight(law, now - step))]]);
   const sides = [steps.filter((step) => step <= now), steps.filter((step) => step > now)];
   sides.forEach((side, i) => {
     const outline = bars(side, smootherWeight);
-    const base = [[outline[outline.length - 1][0], row.bottom], [outline[0][0], row.bottom]];
-    draw(inner, "path", { d: `${trace([...outline, ...base])}Z`, fill: "var(--ln-optimal)", "fill-opacity": i ? 0.75 : 0.45 });
+    const base = [[lastOf(outline)[0], row.bottom], [outline[0][0], row.bottom]];
+    draw(inner, "path", { d: `${trace([...outline, ...base])}Z`, fill: ink("optimal"), "fill-opacity": i ? 0.75 : 0.45 });
   });
-  const d = trace([...bars(sides[0], averageWeight), [x(now), row.bottom]]);
-  draw(inner, "path", { class: "ln-line", ...LINES.average, d, "stroke-width": 2 });
+  drawLine(inner, [...bars(sides[0], averageWeight), [x(now), row.bottom]], { ...LINES.average, "stroke-width": 2 });
   const ahead = 100 * (1 - law.causal);
-  const share = (part) => `${fixed(part, part < 1 || part > 99 ? 1 : 0)}%`;
+  const share = (/** @type {number} */ part) => `${fixed(part, part < 1 || part > 99 ? 1 : 0)}%`;
   const [past, future] = [`past ${share(100 - ahead)}`, `future ${share(ahead)}`];
+  /** @type {(anchor: string, shift: number, words: string) => void} */
   const label = (anchor, shift, words) => {
     const place = { x: x(now) + shift, y: row.top + 15, "text-anchor": anchor };
-    draw(at, "text", { class: "ln-text", ...place }, words).style.setProperty("--c", "var(--ln-optimal)");
+    draw(at, "text", { class: "ln-text", ...place }, words).style.setProperty("--c", ink("optimal"));
   };
   const room = 92;
   if (x(now) - f.left < room) label("start", 7, `${past}, ${future}`);
@@ -168,23 +191,32 @@ function beliefWeights(at, f, x, first, now, law) {
   }
 }
 
-/** The next of 1, 2, 5, 10 … times a power of ten. */
+/**
+ * The next of 1, 2, 5, 10 … times a power of ten.
+ * @param {number} value
+ */
 function roundUp(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
-  return unit * [1, 2, 5, 10].find((step) => step * unit >= value * (1 - 1e-12));
+  return unit * ([1, 2, 5].find((step) => step * unit >= value * (1 - 1e-12)) ?? 10);
 }
 
-/** Root mean square distance from the hidden mean, over what is shown and seen. */
-function beliefScores({ means, average, smoother }, first, now) {
-  const score = (values) => {
+/**
+ * Root mean square distance from the hidden mean, over what is shown and seen.
+ * @type {(found: Lines, first: number, now: number) => Scores}
+ */
+function beliefScores({ hidden, average, smoother }, first, now) {
+  const score = (/** @type {number[]} */ values) => {
     let sum = 0;
-    for (let step = first + 1; step <= now; step++) sum += (values[step - 1] - means[step - 1]) ** 2;
+    for (let step = first + 1; step <= now; step++) sum += (values[step - 1] - hidden[step - 1]) ** 2;
     return Math.sqrt(sum / (now - first));
   };
   return { average: score(average), smoother: score(smoother) };
 }
 
-/** What the picture means, in words and numbers. */
+/**
+ * What the picture means, in words and numbers.
+ * @type {(given: Setting, law: BeliefLaw, scores: Scores) => Node[]}
+ */
 function beliefWords({ gamma, now }, law, scores) {
   const ahead = 1 - law.causal;
   const verdict =
@@ -203,13 +235,12 @@ function beliefWords({ gamma, now }, law, scores) {
 
 /** The table of the lines: where each is now, and how far from the hidden mean it has been. */
 function beliefTable() {
-  const names = { hidden: "hidden mean", average: "moving average", smoother: "smoother" };
-  const lines = Object.entries(names).map(([key, name]) => [key, { name, sample: lineSample(LINES[key]) }]);
-  const { node, rows } = sampleTable(Object.fromEntries(lines), ["line", "now", "error"]);
-  const show = ({ means, average, smoother }, now, scores) => {
-    for (const [key, values] of Object.entries({ hidden: means, average, smoother })) {
-      rows[key].cells[0].textContent = fixed(values[now - 1], 2);
-      rows[key].cells[1].textContent = key === "hidden" ? "–" : fixed(scores[key], 3);
+  const { node, rows } = lineTable(SHARED.lines, ["line", "now", "error"], (_, key) => LINES[key]);
+  /** @type {(found: Lines, now: number, scores: Scores) => void} */
+  const show = (found, now, scores) => {
+    for (const [key, { cells }] of entries(rows)) {
+      cells[0].textContent = fixed(found[key][now - 1], 2);
+      cells[1].textContent = key === "hidden" ? "–" : fixed(scores[key], 3);
     }
   };
   return { node, show };

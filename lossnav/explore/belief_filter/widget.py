@@ -1,9 +1,10 @@
-"""The explorable of the chapter *Beliefs*: what a belief remembers of a stream of noisy gradients."""
+"""``BeliefFilter`` in Python: its state, both beliefs about the stream, and its static twin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -13,18 +14,17 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.belief import Memory, memory
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore.base import Explorable, bundle
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within
 from lossnav.explore.belief_filter.stream import gradient_stream
 
-RANGES = {"gamma": (0.0, 2.0), "decay": (0.0, 0.5), "diffusion": (0.02, 1.0), "noise": (0.1, 5.0)}
-LAST = 20_000
-MOST_JUMPS = 60
-_SPAN = 200  # steps shown
-_REACH = 4.5  # of the gradients' axis
-
-
-def _dial(name: str, default: float) -> traitlets.Float:
-    return traitlets.Float(default, min=RANGES[name][0], max=RANGES[name][1]).tag(sync=True)
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS = _SHARED["marks"]
+_LAST: int = _SHARED["steps"]
+_MOST_JUMPS: int = _SHARED["jumps"]
+_SPAN: int = _SHARED["window"]["span"]  # steps shown
+_REACH: float = _SHARED["window"]["reach"]  # of the gradients' axis
 
 
 class BeliefFilter(Explorable):
@@ -50,13 +50,14 @@ class BeliefFilter(Explorable):
         0.5
     """
 
-    _esm = bundle("kit.js", "chart.js", "belief_filter/model.js", "belief_filter/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    gamma = _dial("gamma", 0.1)
-    decay = _dial("decay", 0.0)
-    diffusion = _dial("diffusion", 0.1)
-    noise = _dial("noise", 0.8)
-    now = traitlets.Int(120, min=1, max=LAST).tag(sync=True)
+    gamma = number_trait(_MARKS["gamma"], 0.1)
+    decay = number_trait(_MARKS["decay"], 0.0)
+    diffusion = number_trait(_MARKS["diffusion"], 0.1)
+    noise = number_trait(_MARKS["noise"], 0.8)
+    now = traitlets.Int(120, min=1, max=_LAST).tag(sync=True)
     seed = traitlets.Int(3, min=0, max=1_000_000).tag(sync=True)
     jumps = traitlets.List(traitlets.Tuple(traitlets.Int(min=1), traitlets.Float())).tag(sync=True)
 
@@ -72,8 +73,8 @@ class BeliefFilter(Explorable):
     ):
         given = {"gamma": gamma, "decay": decay, "diffusion": diffusion, "noise": noise}
         super().__init__(
-            **{name: _checks.finite(name, v, low=RANGES[name][0], high=RANGES[name][1]) for name, v in given.items()},
-            now=_whole("now", now, 1, LAST),
+            **{name: number_within(name, value, _MARKS[name]) for name, value in given.items()},
+            now=_whole("now", now, 1, _LAST),
             seed=_whole("seed", seed, 0, 1_000_000),
             jumps=_jumps(jumps),
         )
@@ -91,8 +92,8 @@ class BeliefFilter(Explorable):
         """Return the moving average and the smoother after steps 1 … count; a gradient holds for one step."""
         _checks.whole("count", count, low=1)
         weights = self.memory()
-        fast = weights.gamma + weights.rate
-        beyond = min(4000, math.ceil(12 / fast))
+        fast, ahead = weights.gamma + weights.rate, _SHARED["ahead"]
+        beyond = min(ahead["steps"], math.ceil(ahead["memories"] / fast))
         data = self.stream(count + beyond)[1]
         past = weights.filter(data)
         future = np.zeros(len(data))
@@ -128,7 +129,7 @@ class BeliefFilter(Explorable):
         top = Panel((46, 76, 706, 300), x, (-_REACH, _REACH))
         most = max(weights.gain * weights.forgetting, float(_step_weights(weights, np.array([-1]))[0]))
         below = Panel((46, 336, 706, 430), x, (0.0, 1.1 * most))
-        image.text(46, 22, "How long does a belief remember?", font_size=17, font_weight="bold")
+        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = range(50 * math.ceil(first / 50), first + _SPAN + 1, 50)
         image.frame(top, "gradients and beliefs about their mean", (), (-4, -2, 0, 2, 4), "")
         image.frame(below, f"weight on each gradient, at most {most:.2g}", list(ticks), (0,), "step")
@@ -162,18 +163,19 @@ class BeliefFilter(Explorable):
                 cx, cy = panel.at(step, float(data[step - 1]))
                 opacity = 0.5 if step <= self.now else 0.22
                 image.add("circle", cx=cx, cy=cy, r=1.7, fill=colour("ink"), fill_opacity=opacity)
-        for line, name, width, dash, until in (
-            (means, "neutral", 2.0, "5 3", count),
-            (found["smoother"], "optimal", 2.2, "9 3 2 3", count),
-            (found["average"], "belief", 3.0, "none", self.now),
+        for name, values, until, place in (
+            ("hidden", means, count, 320),
+            ("smoother", found["smoother"], count, 612),
+            ("average", found["average"], self.now, 458),
         ):
-            image.inside(panel, np.stack([steps, line], axis=-1)[first:until], colour(name), width, dash)
-            words = {"neutral": "hidden mean", "optimal": "smoother", "belief": "moving average"}[name]
-            image.legend({"neutral": 320, "belief": 458, "optimal": 612}[name], 68, words, colour(name), dash)
+            line = _SHARED["lines"][name]
+            points = np.stack([steps, values], axis=-1)[first:until]
+            image.inside(panel, points, colour(line["color"]), line["width"], line["dash"], name)
+            image.legend(place, 68, line["name"], colour(line["color"]), line["dash"])
 
     def _first(self) -> int:
         """Return the step before the first one shown."""
-        return max(0, self.now - 150)
+        return max(0, self.now - _SHARED["window"]["past"])
 
 
 def _step_weights(weights: Memory, lag: NDArray[np.int64]) -> Array:
@@ -201,7 +203,7 @@ def _jumps(jumps: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         if len(_checks.sequence("an entry of jumps", pair, "two numbers")) != 2:
             raise ValueError(f"jumps has an entry {_checks.shown(pair)}, but each must be (step, size)")
         step, size = pair
-        found.append((_whole("jumps[i][0]", step, 1, LAST), _checks.finite("jumps[i][1]", size, low=-5.0, high=5.0)))
-    if len(found) > MOST_JUMPS:
-        raise ValueError(f"jumps has {len(found)} entries, but at most {MOST_JUMPS} are allowed")
+        found.append((_whole("jumps[i][0]", step, 1, _LAST), _checks.finite("jumps[i][1]", size, low=-5.0, high=5.0)))
+    if len(found) > _MOST_JUMPS:
+        raise ValueError(f"jumps has {len(found)} entries, but at most {_MOST_JUMPS} are allowed")
     return found

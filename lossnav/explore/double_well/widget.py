@@ -1,25 +1,25 @@
-"""The explorable of the chapter *Learning as navigation*: stay in the shallow well, or cross into the deep one?"""
+"""``DoubleWell`` in Python: its state, the two optimal laws behind it, and its static twin."""
 
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import scipy.integrate
-import traitlets
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within
 from lossnav.problem.losses import DoubleWell as Landscape
 from lossnav.problem.losses import Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-STARTS = (-1.5, 1.5)
-DISCOUNTS = (0.05, 5.0)
-_UNTIL = 4.0
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_UNTIL: float = _SHARED["until"]
 
 
 class DoubleWell(Explorable):
@@ -40,15 +40,16 @@ class DoubleWell(Explorable):
         'stay'
     """
 
-    _esm = bundle("kit.js", "double_well/model.js", "double_well/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    start = traitlets.Float(-0.6, min=STARTS[0], max=STARTS[1]).tag(sync=True)
-    gamma = traitlets.Float(0.3, min=DISCOUNTS[0], max=DISCOUNTS[1]).tag(sync=True)
+    start = number_trait(_SHARED["start"], -0.6)
+    gamma = number_trait(_SHARED["gamma"], 0.3)
 
     def __init__(self, start: float = -0.6, gamma: float = 0.3):
         super().__init__(
-            start=_checks.finite("start", start, low=STARTS[0], high=STARTS[1]),
-            gamma=_checks.finite("gamma", gamma, low=DISCOUNTS[0], high=DISCOUNTS[1]),
+            start=number_within("start", start, _SHARED["start"]),
+            gamma=number_within("gamma", gamma, _SHARED["gamma"]),
         )
 
     def actions(self) -> dict[str, float]:
@@ -75,23 +76,23 @@ class DoubleWell(Explorable):
 
     def picture(self) -> str:
         """Return the landscape with both paths, and θ₁ against time, as an SVG document."""
-        loss, paths, actions, best = Section(Landscape(), 0), laws(self.gamma), self.actions(), self.verdict()
-        image = Picture(720, 470)
-        hill = Panel((56, 50, 700, 232), (-1.6, 1.6), (-0.75, 2.45))
-        time = Panel((56, 272, 700, 420), (-1.6, 1.6), (_UNTIL, 0.0))
+        loss, paths, actions, best = Section(landscape(), 0), laws(self.gamma), self.actions(), self.verdict()
+        image, theta = Picture(720, 470), tuple(_SHARED["panels"]["theta"])
+        hill = Panel((56, 50, 700, 232), theta, tuple(_SHARED["panels"]["loss"]))
+        time = Panel((56, 272, 700, 420), theta, (_UNTIL, 0.0))
         grey, pink = colour("neutral"), colour("optimal")
-        image.text(56, 20, "Stay, or cross?", font_size=17, font_weight="bold")
+        image.text(56, 20, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(hill, "loss L(θ₁)", (), (0, 1, 2), "")
         image.frame(time, "θ₁ against time t (downwards)", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), (0, 2, 4), "θ₁")
         terrain = np.linspace(-1.522, 1.6, 161)
-        image.line(hill, zip(terrain, loss.value(terrain[:, None]), strict=True), grey)
+        image.line(hill, zip(terrain, loss.value(terrain[:, None]), strict=True), grey, name="loss")
         for name in sorted(paths, key=lambda key: key == best):
             if np.isnan(actions[name]):
                 continue
             style = (pink, 3.4, "none") if name == best else (grey, 2.2, "2 4")
             t, x = course(paths[name], self.start)
             image.line(hill, zip(x, loss.value(x[:, None]) + 0.09, strict=True), *style)
-            image.line(time, zip(x, t, strict=True), *style)
+            image.line(time, zip(x, t, strict=True), *style, name)
             px, py = time.at(paths[name].target, _UNTIL)
             words = f"{name}: J = {signed(actions[name], 4)}{' (optimal)' if name == best else ''}"
             anchor = "start" if name == "stay" else "end"
@@ -101,14 +102,19 @@ class DoubleWell(Explorable):
         return image.svg()
 
 
+def landscape() -> Landscape:
+    """Return the loss of both weights."""
+    return Landscape(**_SHARED["well"])
+
+
 @functools.lru_cache(maxsize=16)
 def laws(gamma: float) -> dict[str, phase_plane.Feedback]:
     """Return the optimal law into each well at one discount rate."""
-    loss = Section(Landscape(), 0)
-    left, _, right = Landscape().stationary_points()[:, 0]
+    loss = Section(landscape(), 0)
+    left, _, right = landscape().stationary_points()[:, 0]
     wells = {"stay": float(left), "cross": float(right)}
     objective = Objective(gamma=gamma)
-    return {name: phase_plane.feedback(objective, loss, well, (-1.75, 1.75)) for name, well in wells.items()}
+    return {name: phase_plane.feedback(objective, loss, well, tuple(_SHARED["orbits"])) for name, well in wells.items()}
 
 
 def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL) -> tuple[Array, Array]:

@@ -1,50 +1,60 @@
 // The view of a drift field: the plane with the field, the loss, the optimal path and where it ends.
 
-import { arrowhead, compact, discountDial, draw, explorable, figure, fixed, lineSample, readoutNode, rootDial, sampleTable, scaffold, slider, trace, verdictLines } from "../kit.js";
-import { planePoint, squareFrame, squareGround, squareWindow } from "../plane.js";
-import { STIFF, driftLaw, driftTimes } from "./model.js";
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { DriftLaw, Setting } from "./model.js" */
 
-const EDGE = 2;
-const HOLD = 1.9; // farthest start and minimum
-const FASTEST = 10; // largest |q|
+import { discountDial, rootDial, traitDial } from "../controls.js";
+import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { explorable } from "../life.js";
+import { planePoint, squareFrame, squareGround } from "../plane.js";
+import { lineSample, sampleTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { driftLaw, driftTimes } from "./model.js";
 
-const pair = ([x, y]) => `(${fixed(x, 3)}, ${fixed(y, 3)})`;
+const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "2 4" };
+
+/** @type {(u: number[], v: number[]) => number} */
 const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
 
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
 function buildDriftField(root, state) {
-  const rate = slider({
-    symbol: "q",
-    name: "rotation rate of the drift",
-    marks: [-10, -2.5, 0, 2.5, 10].map((value) => ({ value, label: fixed(value, value % 1 ? 1 : 0) })),
-    toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / FASTEST)) / 2,
-    toValue: (u) => FASTEST * (2 * u - 1) * Math.abs(2 * u - 1),
-    text: (q) => fixed(q, 2),
-    onInput: (q) => state.set("rate", q),
+  const { marks, hold, edge } = SHARED;
+  const fastest = lastOf(marks.rate);
+  const turning = { symbol: "q", name: "rotation rate of the drift", marks: marks.rate };
+  const rate = traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {
+    // finer towards 0, the middle of its range
+    toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / fastest)) / 2,
+    toValue: (u) => fastest * (2 * u - 1) * Math.abs(2 * u - 1),
   });
-  const decay = rootDial(state, "decay", "j", "decay rate of the drift", [0, 0.25, 1, 4]);
-  const gamma = discountDial(state);
+  const decay = rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: marks.decay });
+  const gamma = discountDial(state, marks.gamma);
   const [stage, readout, table] = [figure(), readoutNode(), placeTable()];
   scaffold(root, {
     label: "the optimal path under a drift",
-    title: "Sailing with a drift",
+    title: SHARED.title,
     hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the minimum of L_eff. Drag the start, or the minimum.",
     areas: { control: [rate.node, decay.node, gamma.node], stage: [stage], words: [table.node, readout] },
   });
 
-  const ground = draw(stage, "g", { "aria-hidden": "true" });
-  const moving = draw(stage, "g", { "aria-hidden": "true" });
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: "var(--ln-ink)", hold: HOLD });
-  const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: "var(--ln-neutral)", hold: HOLD });
+  const [ground, moving] = [layer(stage), layer(stage)];
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
+  const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
 
-  let frame = null;
+  /** @type {SquareFrame} */
+  let frame;
   return {
+    /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge: EDGE });
+      frame = squareFrame(stage, root, width, { edge });
       ground.replaceChildren();
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
     },
     update() {
-      const given = Object.fromEntries(["start", "minimum", "rate", "decay", "gamma"].map((name) => [name, state.get(name)]));
+      const given = state.pick("start", "minimum", "rate", "decay", "gamma");
       const law = driftLaw(given);
       rate.show(given.rate);
       decay.show(given.decay);
@@ -59,29 +69,32 @@ function buildDriftField(root, state) {
   };
 }
 
-/** Loss, field, the drift alone, the optimal path and the three places. */
+/**
+ * Loss, field, the drift alone, the optimal path and the three places.
+ * @type {(at: Element, f: SquareFrame, given: Setting, law: DriftLaw) => void}
+ */
 function fieldMoving(at, f, { minimum, rate, decay }, law) {
-  const inner = squareWindow(at, f);
+  const inner = panelWindow(at, f);
+  const pixel = pixels(f);
   const unit = f.x(1) - f.x(0);
-  for (const r of [0.5, 1, 1.5, 2, 2.5, 3]) {
-    draw(inner, "circle", { class: "ln-contour", cx: f.x(minimum[0]), cy: f.y(minimum[1]), r: r * unit });
-  }
-  const blue = "color-mix(in srgb, var(--ln-descent) 75%, var(--ln-lean))"; // stands out in the dark, too
+  const [cx, cy] = pixel(minimum);
+  for (const r of [0.5, 1, 1.5, 2, 2.5, 3]) draw(inner, "circle", { class: "ln-contour", cx, cy, r: r * unit });
+  const blue = `color-mix(in srgb, ${ink("descent")} 75%, ${ink("lean")})`; // stands out in the dark, too
   draw(inner, "path", { d: fieldArrows(f, law.drift), fill: blue, stroke: blue, "stroke-width": 1.1, opacity: 0.75 });
-  const pixel = ([x, y]) => [f.x(x), f.y(y)];
-  const line = (points, style) => draw(inner, "path", { class: "ln-line", d: trace(points.map(pixel)), ...style });
-  const drifting = driftTimes(decay, rate).map(law.alone);
-  line(drifting, { stroke: "var(--ln-neutral)", "stroke-width": 2, "stroke-dasharray": "2 4" });
-  line(driftTimes(law.lambda, rate).map(law.place), { stroke: "var(--ln-optimal)", "stroke-width": 3.2 });
-  const [ex, ey] = pixel(law.effective);
-  draw(inner, "path", { d: diamond(ex, ey, 8), fill: "var(--ln-paper)", stroke: "var(--ln-ink)", "stroke-width": 2 });
-  const [rx, ry] = pixel(law.rest);
-  draw(inner, "circle", { class: "ln-dot", cx: rx, cy: ry, r: 6, fill: "var(--ln-optimal)" });
+  drawLine(inner, driftTimes(decay, rate).map(law.alone).map(pixel), ALONE);
+  const path = driftTimes(law.lambda, rate).map(law.place).map(pixel);
+  drawLine(inner, path, { stroke: ink("optimal"), "stroke-width": 3.2, ...curve("path", f.x, f.y) });
+  draw(inner, "path", { d: diamond(pixel(law.effective), 8), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 2 });
+  drawDot(inner, pixel(law.rest), 6, ink("optimal"));
 }
 
-const diamond = (x, y, s) => `M${x} ${y - s}L${x + s} ${y}L${x} ${y + s}L${x - s} ${y}Z`;
+/** @type {(middle: number[], s: number) => string} */
+const diamond = ([x, y], s) => `M${x} ${y - s}L${x + s} ${y}L${x} ${y + s}L${x - s} ${y}Z`;
 
-/** The field as one path: lengths are compressed, so that weak and strong drifts can be seen side by side. */
+/**
+ * The field as one path: lengths are compressed, so that weak and strong drifts can be seen side by side.
+ * @type {(f: SquareFrame, drift: DriftLaw["drift"]) => string}
+ */
 function fieldArrows(f, drift) {
   const parts = [];
   for (let x = -1.75; x < 2; x += 0.5) {
@@ -97,7 +110,10 @@ function fieldArrows(f, drift) {
   return parts.join("");
 }
 
-/** What the picture means, in words and numbers. */
+/**
+ * What the picture means, in words and numbers.
+ * @type {(given: Setting, law: DriftLaw) => Node[]}
+ */
 function fieldWords({ minimum, rate, decay, gamma }, law) {
   const gap = distance(law.rest, law.effective);
   const verdict =
@@ -113,21 +129,23 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
   const lines = [
     `From θ* it is ${fixed(distance(law.rest, minimum), 3)} away.`,
     `λ = ${fixed(law.lambda, 3)}; ${fixed(turn, 2)} turns per e-fold.`,
-    `h = ${STIFF}, γ = ${fixed(gamma, 2)}: ${cost}.`,
+    `h = ${SHARED.stiffness}, γ = ${fixed(gamma, 2)}: ${cost}.`,
   ];
   return verdictLines(verdict, lines);
 }
 
 /** The table of the three places. */
 function placeTable() {
+  /** @type {(fill: string) => (at: SVGElement) => SVGElement} */
+  const dot = (fill) => (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill });
   const { node, rows } = sampleTable({
-    end: { name: "end of the path, θ∞", sample: (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-optimal)" }) },
-    effective: { name: "minimum of L_eff", sample: (at) => draw(at, "path", { d: diamond(10, 6, 5), fill: "var(--ln-paper)", stroke: "var(--ln-ink)", "stroke-width": 1.6 }) },
-    minimum: { name: "minimum of L, θ*", sample: (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill: "var(--ln-neutral)" }) },
-    alone: { name: "drift alone", sample: lineSample({ stroke: "var(--ln-neutral)", "stroke-width": 2, "stroke-dasharray": "2 4" }) },
+    end: { name: "end of the path, θ∞", sample: dot(ink("optimal")) },
+    effective: { name: "minimum of L_eff", sample: (at) => draw(at, "path", { d: diamond([10, 6], 5), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 1.6 }) },
+    minimum: { name: "minimum of L, θ*", sample: dot(ink("neutral")) },
+    alone: { name: "drift alone", sample: lineSample(ALONE) },
   });
-  const show = (places) => {
-    for (const [key, place] of Object.entries(places)) rows[key].cells[0].textContent = pair(place);
+  const show = (/** @type {Record<"end" | "effective" | "minimum", number[]>} */ places) => {
+    for (const [key, place] of entries(places)) rows[key].cells[0].textContent = couple(place, (v) => fixed(v, 3));
   };
   return { node, show };
 }

@@ -1,26 +1,28 @@
-"""The explorable of the chapter *Drift and partial control*: a drift field, and where the optimal path ends."""
+"""``DriftField`` in Python: its state, the optimal path behind it, and its static twin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-import traitlets
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis import helmholtz
-from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
+from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-STIFFNESS = 4.0
-EDGE = 1.9
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS = _SHARED["marks"]
+_HOLD: float = _SHARED["hold"]  # farthest start and minimum
 _TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
@@ -45,13 +47,14 @@ class DriftField(Explorable):
         array([ 0.      , -0.019231])
     """
 
-    _esm = bundle("kit.js", "plane.js", "drift_field/model.js", "drift_field/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    start = point_trait((1.5, 1.5), EDGE)
-    minimum = point_trait((0.0, -1.5), EDGE)
-    rate = traitlets.Float(2.5, min=-10.0, max=10.0).tag(sync=True)
-    decay = traitlets.Float(0.0, min=0.0, max=4.0).tag(sync=True)
-    gamma = traitlets.Float(2.0, min=0.0, max=10.0).tag(sync=True)
+    start = point_trait((1.5, 1.5), _HOLD)
+    minimum = point_trait((0.0, -1.5), _HOLD)
+    rate = number_trait(_MARKS["rate"], 2.5)
+    decay = number_trait(_MARKS["decay"], 0.0)
+    gamma = number_trait(_MARKS["gamma"], 2.0)
 
     def __init__(
         self,
@@ -62,11 +65,11 @@ class DriftField(Explorable):
         gamma: float = 2.0,
     ):
         super().__init__(
-            start=plane_point("start", start, EDGE),
-            minimum=plane_point("minimum", minimum, EDGE),
-            rate=_checks.finite("rate", rate, low=-10.0, high=10.0),
-            decay=_checks.finite("decay", decay, low=0.0, high=4.0),
-            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+            start=plane_point("start", start, _HOLD),
+            minimum=plane_point("minimum", minimum, _HOLD),
+            rate=number_within("rate", rate, _MARKS["rate"]),
+            decay=number_within("decay", decay, _MARKS["decay"]),
+            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
         )
 
     def path(self) -> Trajectory:
@@ -99,21 +102,21 @@ class DriftField(Explorable):
 
     def picture(self) -> str:
         """Return the field, the loss, the path and the three places, as an SVG document."""
-        image = Picture(720, 500)
-        panel = Panel((46, 56, 446, 456), (-2.0, 2.0), (-2.0, 2.0))
+        image, edge = Picture(720, 500), _SHARED["edge"]
+        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
         pink, grey = colour("optimal"), colour("neutral")
-        image.text(46, 22, "Sailing with a drift", font_size=17, font_weight="bold")
+        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "θ₂", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁")
         angle = np.linspace(0, 2 * np.pi, 181)
         for radius in np.arange(0.5, 3.5, 0.5):
             ring = np.array(self.minimum) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-            image.inside(panel, ring, "#a7acb5", 1.0)
+            image.inside(panel, ring, CONTOUR, 1.0)
         self._arrows(image, panel)
         path = self.path()
         pace = max(abs(self.rate), self._decay_rate(path))
         span = 7 / self._decay_rate(path)
         t = np.linspace(0, span, int(np.clip(span * pace / 0.1, 200, 900)))
-        image.inside(panel, path(t), pink, 3.2)
+        image.inside(panel, path(t), pink, 3.2, name="path")
         image.dot(panel, self.start[0], self.start[1], colour("ink"), 8.0)
         places = [
             ("end of the path, θ∞", path.asymptote, pink, 6.0),
@@ -134,7 +137,8 @@ class DriftField(Explorable):
 
     def _problem(self) -> tuple[Objective, Quadratic]:
         drift = Linear(self.rate * _TURN - self.decay * np.eye(2))
-        return Objective(gamma=self.gamma, drift=drift), Quadratic(STIFFNESS * np.eye(2), minimum=self.minimum)
+        loss = Quadratic(_SHARED["stiffness"] * np.eye(2), minimum=self.minimum)
+        return Objective(gamma=self.gamma, drift=drift), loss
 
     def _decay_rate(self, path: Trajectory) -> float:
         """Return λ: how fast the distance to the end shrinks, the same in all directions."""

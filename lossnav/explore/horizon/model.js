@@ -1,38 +1,73 @@
-// The closed form of the optimal step on a quadratic, one eigendirection at a time; η = k = 1 unless given.
+// The closed form of the optimal step on a quadratic, one eigendirection at a time; η = k = 1.
 
-export const BOWL = [1 / 9, 1]; // curvatures of Fig. 2c, d; the minimum is the origin
+import SHARED from "./constants.json" with { type: "json" };
+
+export const BOWL = SHARED.curvatures; // of Fig. 2c, d; the minimum is the origin
 export const TOLERANCE = 0.1; // how close a limit must be to count as holding
 
-/** The decay rate r = S − γ/2, S = √(γ²/4 + ηkh) (Eq. 75), without cancellation. */
-export function rate(h, gamma, scale = 1) {
-  return (scale * h) / (Math.sqrt(gamma ** 2 / 4 + scale * h) + gamma / 2);
+/**
+ * The decay rate r = S − γ/2, S = √(γ²/4 + ηkh) (Eq. 75), without cancellation.
+ * @param {number} h
+ * @param {number} gamma
+ */
+export function rate(h, gamma) {
+  return h / (Math.sqrt(gamma ** 2 / 4 + h) + gamma / 2);
 }
 
-/** The optimal displacement per unit of −gradient, (1 − e^{−rΔt})/h (Eq. 6); Δt may be infinite. */
-export function gain(h, gamma, dt, scale = 1) {
+/**
+ * The optimal displacement per unit of −gradient, (1 − e^{−rΔt})/h (Eq. 6); Δt may be infinite.
+ * @param {number} h
+ * @param {number} gamma
+ * @param {number} dt
+ */
+export function gain(h, gamma, dt) {
   if (dt === Infinity) return 1 / h;
-  const x = rate(h, gamma, scale) * dt;
+  const x = rate(h, gamma) * dt;
   const shape = x === 0 ? 1 : -Math.expm1(-x) / x;
-  return ((scale * dt) / (Math.sqrt(gamma ** 2 / 4 + scale * h) + gamma / 2)) * shape;
+  return (dt / (Math.sqrt(gamma ** 2 / 4 + h) + gamma / 2)) * shape;
 }
 
-/** The displacement of Eq. 6 from gradient components g in eigendirections of curvature h. */
-export const optimalStep = (h, g, gamma, dt, scale = 1) => h.map((hi, i) => -gain(hi, gamma, dt, scale) * g[i]);
+/**
+ * The displacement of Eq. 6 from gradient components g in eigendirections of curvature h.
+ * @type {(h: number[], g: number[], gamma: number, dt: number) => number[]}
+ */
+export const optimalStep = (h, g, gamma, dt) => h.map((hi, i) => -gain(hi, gamma, dt) * g[i]);
 
-/** The three rows of Eq. 7. */
+/**
+ * The rows of Eq. 7: Newton's step, …
+ * @type {(h: number[], g: number[]) => number[]}
+ */
 export const newtonStep = (h, g) => h.map((hi, i) => -g[i] / hi);
-export const descentStep = (h, g, gamma, dt, scale = 1) => g.map((gi) => times(-gi, (scale * dt) / gamma));
-export const ballisticStep = (h, g, gamma, dt, scale = 1) => h.map((hi, i) => times(-g[i], Math.sqrt(scale / hi) * dt));
 
-const times = (a, b) => (a === 0 ? 0 : a * b); // 0·∞ = 0: a direction without slope does not move
+/**
+ * … gradient descent's …
+ * @type {(h: number[], g: number[], gamma: number, dt: number) => number[]}
+ */
+export const descentStep = (_h, g, gamma, dt) => g.map((gi) => times(-gi, dt / gamma));
 
-/** The two groups that decide the regime of one eigendirection: γ²/(4ηkh) and rΔt. */
-export const groups = (h, gamma, dt, scale = 1) => ({
-  damping: gamma ** 2 / (4 * scale * h),
-  progress: rate(h, gamma, scale) * dt,
-});
+/**
+ * … and the ballistic one.
+ * @type {(h: number[], g: number[], gamma: number, dt: number) => number[]}
+ */
+export const ballisticStep = (h, g, _gamma, dt) => h.map((hi, i) => times(-g[i], Math.sqrt(1 / hi) * dt));
 
-/** |limit − optimal| / |optimal|; infinite where the limit is. */
+/**
+ * 0·∞ = 0: a direction without slope does not move.
+ * @type {(a: number, b: number) => number}
+ */
+const times = (a, b) => (a === 0 ? 0 : a * b);
+
+/**
+ * The two groups that decide the regime of one eigendirection: γ²/(4ηkh) and rΔt.
+ * @type {(h: number, gamma: number, dt: number) => { damping: number, progress: number }}
+ */
+export const groups = (h, gamma, dt) => ({ damping: gamma ** 2 / (4 * h), progress: rate(h, gamma) * dt });
+
+/**
+ * |limit − optimal| / |optimal|; infinite where the limit is.
+ * @param {number[]} limit
+ * @param {number[]} optimal
+ */
 export function error(limit, optimal) {
   const size = Math.hypot(...optimal);
   const gap = Math.hypot(...limit.map((v, i) => v - optimal[i]));
@@ -42,6 +77,8 @@ export function error(limit, optimal) {
 /**
  * Where each limit is within `tolerance` of the optimum in one eigendirection, as progress rΔt in terms of
  * q = γ²/(4ηkh): at least for Newton, at most for the two first-order limits (0 where never).
+ * @param {number} q
+ * @param {number} tolerance
  */
 export function validity(q, tolerance) {
   const ratio = Math.sqrt(1 + q) + Math.sqrt(q); // √(ηkh)/r
@@ -52,7 +89,10 @@ export function validity(q, tolerance) {
   };
 }
 
-/** The largest x with x/(1 − e^{−x}) ≤ bound. */
+/**
+ * The largest x with x/(1 − e^{−x}) ≤ bound.
+ * @param {number} bound
+ */
 function largestProgress(bound) {
   if (bound <= 1) return 0;
   let x = bound;

@@ -1,36 +1,57 @@
 // The view of one optimal step on a quadratic: contours with the path and the three limits, and the regime plane.
 
-import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, make, readoutNode, sampleTable, scaffold, scale, setAll, slider, trace, unbroken } from "../kit.js";
-import { around, dense, placeLabels } from "../labels.js";
+/** @import { Figure } from "../kit.js" */
+/** @import { Label } from "../labels.js" */
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { LimitName, RegimeFrame } from "./regimes.js" */
+
+import { discountDial, handle, slider } from "../controls.js";
+import { clamp, compact, couple, curve, detail, drawDot, drawLine, entries, figure, fixed, ink, isWide, layer, make, mapped, pixels, readoutNode, resize, scaffold, scale, unbroken } from "../kit.js";
+import { around, dense, edges, placeLabels } from "../labels.js";
+import { explorable } from "../life.js";
 import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./model.js";
 import { GROUPS, LIMITS, planeGround, planeSpots } from "./regimes.js";
 
-const EDGE = 4;
-const HOLD = 3.8; // farthest start
-const SHORT = 0.01; // shortest Δt; the longest finite one is 10⁵ times that
+/** @typedef {{ start: number[], gamma: number, dt: number | null }} Traits */
+/** @typedef {SquareFrame & { plane: RegimeFrame }} StepFrame */
+/** @typedef {ReturnType<typeof stepResult>} StepResult */
+
+const SHORT = SHARED.shortest; // Δt; the longest finite one is 10⁵ times that
 const FOREVER = 0.97; // slider position from which Δt = ∞
 
-const toTime = (u) => (u >= FOREVER ? Infinity : SHORT * 10 ** ((5 * u) / FOREVER));
-const fromTime = (dt) => (dt === Infinity ? 1 : clamp((Math.log10(dt / SHORT) * FOREVER) / 5, 0, FOREVER - 0.001));
-/** One entry of a step, never wider than six characters. */
+const toTime = (/** @type {number} */ u) => (u >= FOREVER ? Infinity : SHORT * 10 ** ((5 * u) / FOREVER));
+const fromTime = (/** @type {number} */ dt) => (dt === Infinity ? 1 : clamp((Math.log10(dt / SHORT) * FOREVER) / 5, 0, FOREVER - 0.001));
+
+/**
+ * One entry of a step, never wider than six characters.
+ * @param {number} v
+ */
 function short(v) {
   const size = Math.abs(v);
   if (!Number.isFinite(v)) return v > 0 ? "∞" : "−∞";
   if (size >= 99.95) return v > 0 ? "> 99" : "< −99";
   return fixed(v, size < 0.0995 ? 3 : size < 9.995 ? 2 : 1);
 }
-const pair = ([x, y]) => `(${short(x)}, ${short(y)})`;
+
+/** @param {number} e */
 function percent(e) {
   if (!Number.isFinite(e)) return "∞";
   if (e < 0.0005) return "< 0.1%";
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
+/**
+ * @param {HTMLElement} root
+ * @param {State<Traits>} state
+ */
 function buildHorizon(root, state) {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
-  const setStep = (dt) => state.set("dt", dt === Infinity ? null : dt);
-  const gamma = discountDial(state);
+  const setStep = (/** @type {number} */ dt) => state.set("dt", dt === Infinity ? null : dt);
+  const gamma = discountDial(state, SHARED.gamma);
   const time = slider({
     symbol: "Δt",
     name: "until the next look",
@@ -43,26 +64,25 @@ function buildHorizon(root, state) {
   const [stage, plane, readout, table] = [figure(), figure(), readoutNode(), stepTable()];
   scaffold(root, {
     label: "one optimal step and its three limits",
-    title: "One optimal step, three famous limits",
+    title: SHARED.title,
     hint: "Send Δt to ∞; then shrink it and compare γ = 0 with γ = 10. Drag the start, or the step.",
     areas: { control: [gamma.node, time.node], stage: [stage], words: [readout], map: [plane], rows: [table.node] },
   });
 
-  const ground = draw(stage, "g", { "aria-hidden": "true" });
-  const moving = draw(stage, "g", { "aria-hidden": "true" });
-  const map = draw(plane, "g", { "aria-hidden": "true" });
-  const spots = draw(plane, "g", { "aria-hidden": "true" });
+  const [ground, moving, map, spots] = [stage, stage, plane, plane].map(layer);
   const tip = handle(stage, {
     label: "the optimal step, sets Δt",
-    color: "var(--ln-optimal)",
+    color: ink("optimal"),
     onDrag: (px, py) => setStep(nearestTime(frame, state.get("start"), state.get("gamma"), px, py)),
     onKey: ([dx, dy], big) => setStep(toTime(clamp(fromTime(step()) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
     onEnd: (side) => setStep(toTime(side < 0 ? 0 : 1)),
   });
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: "var(--ln-ink)", hold: HOLD, small: 0.1 });
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
 
-  let frame = null;
+  /** @type {StepFrame} */
+  let frame;
   return {
+    /** @param {number} width */
     layout(width) {
       frame = stepFrame(stage, plane, root, width);
       ground.replaceChildren();
@@ -82,78 +102,92 @@ function buildHorizon(root, state) {
       spots.replaceChildren();
       planeSpots(spots, frame.plane, result);
       start.show(frame);
-      const end = at.map((v, i) => v + result.optimal[i]);
-      tip.place(frame.x(end[0]), frame.y(end[1]), { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
+      const [x, y] = pixels(frame)(at.map((v, i) => v + result.optimal[i]));
+      tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
       readout.replaceChildren(...stepWords(result));
       table.show(result);
     },
   };
 }
 
-/** The optimal step and its limits from `start`, with their errors and the nearest one. */
+/**
+ * The optimal step and its limits from `start`, with their errors and the nearest one.
+ * @param {number[]} start
+ * @param {number} gamma
+ * @param {number} dt
+ */
 function stepResult(start, gamma, dt) {
   const g = start.map((x, i) => BOWL[i] * x);
   const optimal = optimalStep(BOWL, g, gamma, dt);
+  /** @type {Record<LimitName, number[]>} */
   const steps = {
     newton: newtonStep(BOWL, g),
     descent: descentStep(BOWL, g, gamma, dt),
     ballistic: ballisticStep(BOWL, g, gamma, dt),
   };
-  const errors = Object.fromEntries(Object.entries(steps).map(([key, limit]) => [key, error(limit, optimal)]));
-  const nearest = Object.keys(errors).reduce((a, b) => (errors[b] < errors[a] ? b : a));
+  const errors = mapped(steps, (limit) => error(limit, optimal));
+  const nearest = entries(errors).reduce((a, b) => (b[1] < a[1] ? b : a))[0];
   // The way each limit points, which survives where its length is infinite.
   const ways = { newton: steps.newton, descent: g.map((v) => -v), ballistic: ballisticStep(BOWL, g, gamma, 1) };
   return { start, gamma, dt, optimal, steps, ways, errors, nearest };
 }
 
-/** Sizes and scales of both drawings for one width. */
+/**
+ * Sizes and scales of both drawings for one width.
+ * @type {(stage: Figure, plane: Figure, root: HTMLElement, width: number) => StepFrame}
+ */
 function stepFrame(stage, plane, root, width) {
-  const frame = squareFrame(stage, root, width, { edge: EDGE, aside: 338, most: 520 });
-  const wide = root.classList.contains("ln-wide");
-  const pw = wide ? Math.min(width - 38 - frame.w, 380) : frame.w;
-  const ph = wide ? clamp(frame.size - 100, 200, 320) : 220;
-  setAll(plane, { viewBox: `0 0 ${pw} ${ph}`, width: pw, height: ph });
+  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 338, most: 520 });
+  const pw = isWide(root) ? Math.min(width - 38 - frame.w, 380) : frame.w;
+  const ph = isWide(root) ? clamp(frame.size - 100, 200, 320) : 220;
+  resize(plane, pw, ph);
   const box = { left: 44, right: pw - 8, top: 22, bottom: ph - 38 };
   const scales = { x: scale(GROUPS.damping, [box.left, box.right]), y: scale(GROUPS.progress, [box.bottom, box.top]) };
   return { ...frame, plane: { ...box, ...scales } };
 }
 
-/** The optimal path, the places of repeated steps, and the arrows. */
+/**
+ * The optimal path, the places of repeated steps, and the arrows.
+ * @type {(at: Element, f: StepFrame, result: StepResult) => void}
+ */
 function stepMoving(at, f, { start, gamma, dt, optimal, steps, ways, nearest }) {
-  const place = (t) => BOWL.map((h, i) => start[i] * Math.exp(-rate(h, gamma) * t));
-  const pixel = ([x, y]) => [f.x(x), f.y(y)];
+  const place = (/** @type {number} */ t) => BOWL.map((h, i) => start[i] * Math.exp(-rate(h, gamma) * t));
+  const pixel = pixels(f);
   const longest = 9 / rate(BOWL[0], gamma);
-  const curve = Array.from({ length: 121 }, (_, i) => pixel(place(longest * (i / 120) ** 3)));
-  draw(at, "path", { class: "ln-line", d: trace([...curve, pixel([0, 0])]), stroke: "var(--ln-optimal)", "stroke-width": 3.2 });
-  let [px, py] = pixel(start);
+  const line = Array.from({ length: 121 }, (_, i) => pixel(place(longest * (i / 120) ** 3)));
+  drawLine(at, [...line, pixel([0, 0])], { stroke: ink("optimal"), "stroke-width": 3.2, ...curve("path", f.x, f.y) });
+  const from = pixel(start);
+  let [px, py] = from;
   for (let n = 2; dt !== Infinity && n < 80; n++) {
     const [x, y] = pixel(place(n * dt));
     if (Math.hypot(x - px, y - py) < 7) break;
     [px, py] = [x, y];
-    draw(at, "circle", { class: "ln-dot", cx: x, cy: y, r: 3.2, fill: "var(--ln-optimal)" });
+    drawDot(at, [x, y], 3.2, ink("optimal"));
   }
+  /** @type {Label[]} */
   const labels = [];
-  for (const [key, { name, color, dash }] of Object.entries(LIMITS)) {
-    const from = pixel(start);
+  for (const [key, { name, dash }] of entries(LIMITS)) {
     const ray = clip(f, from, pixel(start.map((v, i) => v + ways[key][i])), Math.hypot(...steps[key]) / Math.hypot(...ways[key]));
     if (!ray) continue;
     const [x, y] = ray.tip;
     const [dx, dy] = [x - from[0], y - from[1]];
-    const wide = key === nearest ? 3 : 2;
     const length = Math.hypot(dx, dy);
     if (length < 3) continue;
-    drawArrow(at, from, [x, y], { color, dash, width: wide, hollow: ray.cut });
-    if (length > 24) labels.push({ text: ray.cut ? `${name} …` : name, x, y, dx: dx / length, dy: dy / length, color });
+    drawArrow(at, from, [x, y], { color: ink(key), dash, width: key === nearest ? 3 : 2, hollow: ray.cut, ...curve(key, f.x, f.y) });
+    if (length > 24) labels.push({ text: ray.cut ? `${name} …` : name, x, y, dx: dx / length, dy: dy / length, color: ink(key) });
   }
   const end = pixel(start.map((v, i) => v + optimal[i]));
-  const [ox, oy] = [end[0] - pixel(start)[0], end[1] - pixel(start)[1]];
+  const [ox, oy] = [end[0] - from[0], end[1] - from[1]];
   const long = Math.hypot(ox, oy) || 1;
-  labels.unshift({ text: "optimal step", x: end[0], y: end[1], dx: ox / long, dy: oy / long, color: "var(--ln-optimal)", far: 17 });
-  const strokes = labels.slice(1).flatMap(({ x, y }) => dense([pixel(start), [x, y]]));
-  placeLabels(at, [f.left, f.top, f.left + f.size, f.top + f.size], labels, [pixel(start), end].map((spot) => around(spot)), [...strokes, ...dense(curve)]);
+  const strokes = labels.flatMap(({ x, y }) => dense([from, [x, y]]));
+  labels.unshift({ text: "optimal step", x: end[0], y: end[1], dx: ox / long, dy: oy / long, color: ink("optimal"), far: 17 });
+  placeLabels(at, edges(f), labels, [from, end].map((spot) => around(spot)), [...strokes, ...dense(line)]);
 }
 
-/** The part of an arrow from `from` through `through`, `length` times as long, that lies in the frame. */
+/**
+ * The part of an arrow from `from` through `through`, `length` times as long, that lies in the frame.
+ * @type {(f: SquareFrame, from: number[], through: number[], length: number) => { cut: boolean, tip: number[] } | null}
+ */
 function clip(f, from, through, length) {
   if (!(length > 0)) return null;
   const way = [through[0] - from[0], through[1] - from[1]];
@@ -167,7 +201,10 @@ function clip(f, from, through, length) {
   return { cut, tip: [from[0] + way[0] * reach, from[1] + way[1] * reach] };
 }
 
-/** The Δt whose step ends nearest to a pixel: dragging the step along its path. */
+/**
+ * The Δt whose step ends nearest to a pixel: dragging the step along its path.
+ * @type {(f: StepFrame, start: number[], gamma: number, px: number, py: number) => number}
+ */
 function nearestTime(f, start, gamma, px, py) {
   let best = [Infinity, 1];
   for (let i = 0; i <= 400; i++) {
@@ -179,7 +216,10 @@ function nearestTime(f, start, gamma, px, py) {
   return best[1];
 }
 
-/** The verdict in words. */
+/**
+ * The verdict in words.
+ * @type {(result: StepResult) => (Node | string)[]}
+ */
 function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
   const e = errors[nearest];
   const { name } = LIMITS[nearest];
@@ -192,21 +232,18 @@ function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
         : [make("b", {}, "no limit fits"), `; ${name} is the nearest, ${off}. `];
   const directions = BOWL.map((h, i) => {
     const { damping, progress } = groups(h, gamma, dt);
-    const words = `θ${"₁₂"[i]}: γ²/(4ηkh) = ${compact(damping)}, rΔt = ${compact(progress)}`;
-    return make("span", { class: "ln-soft ln-block" }, unbroken(words));
+    return detail(`θ${"₁₂"[i]}: γ²/(4ηkh) = ${compact(damping)}, rΔt = ${compact(progress)}`);
   });
-  const where = unbroken(`From ${pair(start)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${pair(optimal)}: `);
+  const where = unbroken(`From ${couple(start, short)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${couple(optimal, short)}: `);
   return [where, ...words, ...directions];
 }
 
 /** The table of the optimal step and its limits. */
 function stepTable() {
-  const all = Object.entries({ optimal: { name: "optimal, Eq. 6", color: "var(--ln-optimal)", dash: "none" }, ...LIMITS });
-  const lines = all.map(([key, { name, color, dash }]) => [key, { name, sample: lineSample({ stroke: color, "stroke-dasharray": dash }) }]);
-  const { node, rows } = sampleTable(Object.fromEntries(lines), ["step", "Δθ", "off by"]);
-  const show = ({ optimal, steps, errors, nearest }) => {
-    for (const [key, { cells, row }] of Object.entries(rows)) {
-      cells[0].textContent = pair(key === "optimal" ? optimal : steps[key]);
+  const { node, rows } = lineTable({ optimal: SHARED.optimal, ...LIMITS }, ["step", "Δθ", "off by"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
+  const show = (/** @type {StepResult} */ { optimal, steps, errors, nearest }) => {
+    for (const [key, { cells, row }] of entries(rows)) {
+      cells[0].textContent = couple(key === "optimal" ? optimal : steps[key], short);
       cells[1].textContent = key === "optimal" ? "–" : percent(errors[key]);
       row.classList.toggle("ln-best", key === nearest);
     }

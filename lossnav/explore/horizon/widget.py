@@ -1,9 +1,10 @@
-"""The explorable of the chapter *Momentum and the ballistic rule*: one optimal step and its three limits."""
+"""``Horizon`` in Python: its state, the optimal step and its limits, and its static twin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,17 @@ import traitlets
 from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
 from lossnav.problem.objective import Objective
 
-CURVATURES = (1 / 9, 1.0)
-EDGE = 3.8
-_HESSIAN = np.diag(CURVATURES)
-_LIMITS = {"newton": ("Newton", "9 3 2 3"), "descent": ("gradient descent", "7 4"), "ballistic": ("ballistic", "none")}
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_CURVATURES = np.array(_SHARED["curvatures"])
+_HESSIAN = np.diag(_CURVATURES)
+_HOLD: float = _SHARED["hold"]  # farthest start
+_SHORTEST: float = _SHARED["shortest"]  # Δt
+_LIMITS: dict[str, dict[str, str]] = _SHARED["limits"]
 
 
 def _to_json(value: float, _: Any) -> float | None:
@@ -48,19 +53,20 @@ class Horizon(Explorable):
         'ballistic'
     """
 
-    _esm = bundle("kit.js", "labels.js", "plane.js", "horizon/model.js", "horizon/regimes.js", "horizon/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    start = point_trait((-3.0, -3.0), EDGE)
-    gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
-    dt = traitlets.Float(1.0, min=0.01).tag(sync=True, to_json=_to_json, from_json=_from_json)
+    start = point_trait((-3.0, -3.0), _HOLD)
+    gamma = number_trait(_SHARED["gamma"], 1.0)
+    dt = traitlets.Float(1.0, min=_SHORTEST).tag(sync=True, to_json=_to_json, from_json=_from_json)
 
     def __init__(self, start: Sequence[float] = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0):
         time = _checks.duration("dt", dt)
-        if time < 0.01:
-            raise ValueError(f"dt = {dt!r}, but it must be in [0.01, inf]")
+        if time < _SHORTEST:
+            raise ValueError(f"dt = {dt!r}, but it must be in [{_SHORTEST}, inf]")
         super().__init__(
-            start=plane_point("start", start, EDGE),
-            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+            start=plane_point("start", start, _HOLD),
+            gamma=number_within("gamma", gamma, _SHARED["gamma"]),
             dt=time,
         )
 
@@ -99,32 +105,28 @@ class Horizon(Explorable):
 
     def picture(self) -> str:
         """Return the contours with the path, the optimal step and its limits, as an SVG document."""
-        image = Picture(720, 500)
-        panel = Panel((46, 56, 446, 456), (-4.0, 4.0), (-4.0, 4.0))
-        image.text(46, 22, "One optimal step, three famous limits", font_size=17, font_weight="bold")
+        image, edge = Picture(720, 500), _SHARED["edge"]
+        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
+        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "θ₂ (h = 1)", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), "θ₁ (h = 1/9)")
-        turn = np.linspace(0, 2 * np.pi, 361)
-        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-        for level in np.arange(0.5, 5.0, 0.5):
-            image.inside(panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
+        image.contours(panel, _CURVATURES)
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
         times = 9 / r[0] * np.linspace(0, 1, 121) ** 3
-        image.line(panel, np.array(self.start) * np.exp(-np.outer(times, r)), colour("optimal"), 3.2)
+        image.line(panel, np.array(self.start) * np.exp(-np.outer(times, r)), colour("optimal"), 3.2, name="path")
         steps, start = self.steps(), np.array(self.start)
         slope = _HESSIAN @ start
-        ways = {"newton": -start, "descent": -slope, "ballistic": -slope / np.sqrt(CURVATURES)}
-        for name, (_, dash) in _LIMITS.items():
+        ways = {"newton": -start, "descent": -slope, "ballistic": -slope / np.sqrt(_CURVATURES)}
+        for name, limit in _LIMITS.items():
             step = steps[name] if np.all(np.isfinite(steps[name])) else 1e4 * ways[name]
-            image.arrow(panel, start, start + step, colour(name), dash)
+            image.arrow(panel, start, start + step, colour(name), limit["dash"], name)
         image.dot(panel, float(start[0]), float(start[1]), colour("ink"), 8.0)
         end = start + steps["optimal"]
         image.dot(panel, float(end[0]), float(end[1]), colour("optimal"), 8.0)
         dt = "∞" if math.isinf(self.dt) else f"{self.dt:.3g}"
         image.text(474, 76, f"γ = {self.gamma:.2f}, Δt = {dt}", font_weight="bold")
-        rows = {"optimal": ("optimal, Eq. 6", "none"), **_LIMITS}
-        for i, (name, (words, dash)) in enumerate(rows.items()):
+        for i, (name, line) in enumerate({"optimal": _SHARED["optimal"], **_LIMITS}.items()):
             y = 112 + 34 * i
-            image.legend(474, y, words, colour(name), dash)
+            image.legend(474, y, line["name"], colour(name), line["dash"])
             image.text(706, y, _pair(steps[name]), text_anchor="end", fill=colour("soft"))
         return image.svg()
 

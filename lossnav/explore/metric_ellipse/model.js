@@ -1,11 +1,23 @@
 // The optimum on L = ½θᵀHθ, H = diag(h), with a metric G and η = k = 1, in the modes HX = GX diag(c), XᵀGX = I (Eqs. 8–10).
 
-export const VALLEY = [1 / 4, 2]; // h
+import SHARED from "./constants.json" with { type: "json" };
 
+/** @typedef {[number, number, number]} Symmetric a matrix as [m₁₁, m₁₂, m₂₂] */
+/** @typedef {{ start: number[], angle: number, ratio: number, gamma: number }} Setting */
+
+export const VALLEY = SHARED.curvatures; // h
+
+/** @type {(u: number[], v: number[]) => number} */
 const dot = ([a, b], [c, d]) => a * c + b * d;
-const apply = ([a, b, c], [x, y]) => [a * x + b * y, b * x + c * y]; // symmetric matrices as [m₁₁, m₁₂, m₂₂]
+/** @type {(matrix: Symmetric, v: number[]) => number[]} */
+const apply = ([a, b, c], [x, y]) => [a * x + b * y, b * x + c * y];
 
-/** G: unit ellipse of area π, its long axis `ratio` times the short one and `angle` degrees from the θ₁ axis. */
+/**
+ * G: unit ellipse of area π, its long axis `ratio` times the short one and `angle` degrees from the θ₁ axis.
+ * @param {number} angle
+ * @param {number} ratio
+ * @returns {Symmetric}
+ */
 export function metricOf(angle, ratio) {
   const turn = (angle * Math.PI) / 90; // 2α in radians
   const [mean, half] = [(ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2];
@@ -13,14 +25,22 @@ export function metricOf(angle, ratio) {
   return [mean - half * Math.cos(turn), -aside, mean + half * Math.cos(turn)];
 }
 
-/** Its inverse: det G = 1, so the price of the two axes changes places. */
-export const inverseOf = ([a, b, c]) => [c, -b, a];
+/**
+ * Its inverse: det G = 1, so the price of the two axes changes places.
+ * @type {(metric: Symmetric) => Symmetric}
+ */
+const inverseOf = ([a, b, c]) => [c, -b, a];
 
-/** Curvatures c per unit of price, ascending, and the modes, the columns of X. */
-export function priceModes(metric, h = VALLEY) {
+/**
+ * Curvatures c per unit of price, ascending, and the modes, the columns of X.
+ * @param {Symmetric} metric
+ */
+function priceModes(metric) {
+  const h = VALLEY;
   const [g11, g12, g22] = metric;
   // The root of G with det G = 1 is (G + I)/√(tr G + 2); so its inverse S is [G₂₂ + 1, −G₁₂, G₁₁ + 1] over the same.
   const size = Math.sqrt(g11 + g22 + 2);
+  /** @type {Symmetric} */
   const s = [(g22 + 1) / size, -g12 / size, (g11 + 1) / size];
   const a = s[0] ** 2 * h[0] + s[1] ** 2 * h[1]; // SHS, symmetric
   const b = s[1] * (s[0] * h[0] + s[2] * h[1]);
@@ -32,15 +52,20 @@ export function priceModes(metric, h = VALLEY) {
   return { curvatures: [low, high], modes: [apply(s, [-steep[1], steep[0]]), apply(s, steep)] };
 }
 
-/** The optimum from `start`: curvatures, rates (Eq. 75), the path, its cost, and the four directions at the start. */
-export function metricLaw({ start, angle, ratio, gamma }, h = VALLEY) {
+/** @typedef {ReturnType<typeof metricLaw>} MetricLaw */
+
+/**
+ * The optimum from `start`: curvatures, rates (Eq. 75), the path, its cost, and the four directions at the start.
+ * @param {Setting} setting
+ */
+export function metricLaw({ start, angle, ratio, gamma }) {
   const metric = metricOf(angle, ratio);
-  const { curvatures, modes } = priceModes(metric, h);
+  const { curvatures, modes } = priceModes(metric);
   const rates = curvatures.map((c) => c / (Math.sqrt(gamma ** 2 / 4 + c) + gamma / 2));
-  const slope = start.map((x, i) => h[i] * x);
+  const slope = start.map((x, i) => VALLEY[i] * x);
   const along = modes.map((mode) => dot(mode, slope)); // Xᵀg = diag(c)z₀
-  const blend = (weights) => [0, 1].map((j) => weights[0] * modes[0][j] + weights[1] * modes[1][j]);
-  const place = (t) => blend(along.map((v, i) => (v / curvatures[i]) * Math.exp(-rates[i] * t)));
+  const blend = (/** @type {number[]} */ weights) => [0, 1].map((j) => weights[0] * modes[0][j] + weights[1] * modes[1][j]);
+  const place = (/** @type {number} */ t) => blend(along.map((v, i) => (v / curvatures[i]) * Math.exp(-rates[i] * t)));
   const action = along.reduce((sum, v, i) => sum + (rates[i] / 2) * (v / curvatures[i]) ** 2, 0);
   const downhill = apply(inverseOf(metric), slope);
   const ways = {
@@ -50,17 +75,28 @@ export function metricLaw({ start, angle, ratio, gamma }, h = VALLEY) {
     descent: slope.map((v) => -v),
     optimal: blend(along.map((v, i) => (-rates[i] * v) / curvatures[i])), // θ̇(0)
   };
-  const commute = Math.abs(metric[1] * (h[1] - h[0])) < 1e-9; // GH − HG has no other entry
+  const commute = Math.abs(metric[1] * (VALLEY[1] - VALLEY[0])) < 1e-9; // GH − HG has no other entry
   return { metric, curvatures, modes, rates, place, action, ways, commute };
 }
 
-/** The angle between two directions in degrees, 0 to 180; 0 where one has no length. */
+/**
+ * The angle between two directions in degrees, 0 to 180; 0 where one has no length.
+ * @type {(u: number[], v: number[]) => number}
+ */
 export const between = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;
 
-/** Times that follow the path to where it cannot be told from its end. */
-export const restTimes = (rates, count = 160) => Array.from({ length: count + 1 }, (_, i) => (9 / rates[0]) * (i / count) ** 3);
+/**
+ * Times that follow the path to where it cannot be told from its end.
+ * @type {(rates: number[]) => number[]}
+ */
+export const restTimes = (rates) => Array.from({ length: 161 }, (_, i) => (9 / rates[0]) * (i / 160) ** 3);
 
-/** The angle in (−90, 90] and the axis ratio in [1, most] of the ellipse of this size with its long axis ending at `tip`. */
+/**
+ * The angle in (−90, 90] and the axis ratio in [1, most] of the ellipse of this size with its long axis ending at a tip.
+ * @param {number[]} tip
+ * @param {number} size
+ * @param {number} most
+ */
 export function ellipseThrough([x, y], size, most) {
   let angle = Math.round((Math.atan2(y, x) * 180) / Math.PI); // whole degrees, so that the axes can be hit
   if (angle > 90) angle -= 180;

@@ -1,61 +1,56 @@
 // The view of a metric: a bowl, the ellipse of equally dear velocities, the optimal path, and the steps that it turns.
 
-import { clamp, compact, discountDial, draw, explorable, figure, fixed, handle, lineSample, readoutNode, sampleTable, scaffold, slider, trace, verdictLines } from "../kit.js";
-import { around, dense, placeLabels } from "../labels.js";
-import { bowlContours, drawArrow, planePoint, squareFrame, squareGround, squareWindow } from "../plane.js";
+/** @import { Label } from "../labels.js" */
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { MetricLaw, Setting } from "./model.js" */
+
+import { discountDial, handle, linearDial, logDial } from "../controls.js";
+import { clamp, compact, couple, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { around, dense, edges, placeLabels } from "../labels.js";
+import { explorable } from "../life.js";
+import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
-const EDGE = 3;
-const HOLD = 2.6; // farthest start
-const WIDEST = 8; // largest axis ratio
-const SIZE = 0.7; // the drawn ellipse, in unit ellipses
-const REACH = 1.7; // length of the arrows
+const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
+const WIDEST = lastOf(SHARED.marks.ratio);
 const AGREE = 1; // degrees
-const STEPS = {
-  natural: { name: "natural gradient", dash: "8 3 2 3" },
-  ballistic: { name: "ballistic", dash: "none" },
-  newton: { name: "Newton", dash: "9 3 2 3 2 3" },
-  descent: { name: "gradient descent", dash: "7 4" },
-};
 
+const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
 function buildMetricEllipse(root, state) {
-  const angle = slider({
+  const angle = linearDial(state, "angle", {
     symbol: "α",
     name: "angle of the cheap direction",
-    marks: [-90, -45, 0, 45, 90].map((value) => ({ value, label: `${fixed(value, 0)}°` })),
-    toPosition: (v) => (v + 90) / 180,
-    toValue: (u) => 180 * u - 90,
-    text: (v) => `${fixed(v, 1)}°`,
-    onInput: (v) => state.set("angle", v),
-    steps: 360,
-  });
-  const ratio = slider({
-    symbol: "ρ",
-    name: "axis ratio of the ellipse",
-    marks: [1, 2, 4, 8].map((value) => ({ value, label: String(value) })),
-    toPosition: (v) => Math.log(v) / Math.log(WIDEST),
-    toValue: (u) => WIDEST ** u,
-    text: (v) => fixed(v, 2),
-    onInput: (v) => state.set("ratio", v),
-  });
-  const gamma = discountDial(state);
+    marks: SHARED.marks.angle,
+    text: degrees,
+    label: (v) => `${fixed(v, 0)}°`,
+  }, 360);
+  const ratio = logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.marks.ratio });
+  const gamma = discountDial(state, SHARED.marks.gamma);
   const [stage, readout, table] = [figure(), readoutNode(), turnTable()];
   scaffold(root, {
     label: "how a metric turns the step",
-    title: "A metric turns the step",
+    title: SHARED.title,
     hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
     areas: { control: [angle.node, ratio.node, gamma.node], stage: [stage], words: [table.node, readout] },
   });
 
-  const ground = draw(stage, "g", { "aria-hidden": "true" });
-  const moving = draw(stage, "g", { "aria-hidden": "true" });
-  let frame = null;
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: "var(--ln-ink)", hold: HOLD });
-  const turn = (by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
-  const stretch = (by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
+  const [ground, moving] = [layer(stage), layer(stage)];
+  /** @type {SquareFrame} */
+  let frame;
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
+  const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
+  const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
   const tip = handle(stage, {
     label: "end of the metric's ellipse; arrow keys left and right turn it, up and down stretch it",
-    color: "var(--ln-neutral)",
+    color: ink("neutral"),
     onDrag(px, py) {
       const [x, y] = state.get("start");
       const found = ellipseThrough([frame.x.invert(px) - x, frame.y.invert(py) - y], SIZE, WIDEST);
@@ -70,6 +65,7 @@ function buildMetricEllipse(root, state) {
   });
 
   return {
+    /** @param {number} width */
     layout(width) {
       frame = squareFrame(stage, root, width, { edge: EDGE });
       ground.replaceChildren();
@@ -77,7 +73,7 @@ function buildMetricEllipse(root, state) {
       bowlContours(ground, frame, VALLEY);
     },
     update() {
-      const given = Object.fromEntries(["start", "angle", "ratio", "gamma"].map((name) => [name, state.get(name)]));
+      const given = state.pick("start", "angle", "ratio", "gamma");
       const law = metricLaw(given);
       angle.show(given.angle);
       ratio.show(given.ratio);
@@ -85,54 +81,63 @@ function buildMetricEllipse(root, state) {
       moving.replaceChildren();
       valleyMoving(moving, frame, given, law);
       start.show(frame);
-      const [tx, ty] = ellipseTip(given);
-      const text = `angle ${fixed(given.angle, 1)}°, ratio ${fixed(given.ratio, 2)}`;
-      tip.place(frame.x(tx), frame.y(ty), { now: given.angle.toFixed(1), low: -90, high: 90, text });
+      const [x, y] = pixels(frame)(ellipseTip(given));
+      const text = `angle ${degrees(given.angle)}, ratio ${fixed(given.ratio, 2)}`;
+      tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
       table.show(law.ways);
       readout.replaceChildren(...valleyWords(given, law));
     },
   };
 }
 
-/** The end of the ellipse's long axis that lies farther inside the frame. */
+/**
+ * The end of the ellipse's long axis that lies farther inside the frame.
+ * @param {Setting} setting
+ */
 function ellipseTip({ start, angle, ratio }) {
   const [turn, length] = [(angle * Math.PI) / 180, SIZE * Math.sqrt(ratio)];
   const ends = [1, -1].map((side) => [start[0] + side * length * Math.cos(turn), start[1] + side * length * Math.sin(turn)]);
-  const out = (end) => Math.max(0, ...end.map((v) => Math.abs(v) - (EDGE - 0.1)));
+  const out = (/** @type {number[]} */ end) => Math.max(0, ...end.map((v) => Math.abs(v) - (EDGE - 0.1)));
   const best = out(ends[1]) < out(ends[0]) ? ends[1] : ends[0];
   return best.map((v) => clamp(v, -EDGE + 0.1, EDGE - 0.1));
 }
 
-/** The ellipse, the optimal path, and the directions of the steps with their names. */
+/**
+ * The ellipse, the optimal path, and the directions of the steps with their names.
+ * @type {(at: Element, f: SquareFrame, given: Setting, law: MetricLaw) => void}
+ */
 function valleyMoving(at, f, given, law) {
   const { start, angle, ratio } = given;
-  const inner = squareWindow(at, f);
-  const pixel = ([x, y]) => [f.x(x), f.y(y)];
+  const inner = panelWindow(at, f);
+  const pixel = pixels(f);
   const from = pixel(start);
   const unit = SIZE * (f.x(1) - f.x(0));
   const shape = { cx: 0, cy: 0, rx: unit * Math.sqrt(ratio), ry: unit / Math.sqrt(ratio) };
   const spot = `translate(${from[0]} ${from[1]}) rotate(${-angle})`;
-  draw(inner, "ellipse", { ...shape, transform: spot, fill: "var(--ln-neutral)", "fill-opacity": 0.14, stroke: "var(--ln-ink)", "stroke-width": 1.8 });
+  draw(inner, "ellipse", { ...shape, transform: spot, fill: ink("neutral"), "fill-opacity": 0.14, stroke: ink("ink"), "stroke-width": 1.8 });
   const line = restTimes(law.rates).map((t) => pixel(law.place(t)));
-  draw(inner, "path", { class: "ln-line", d: trace(line), stroke: "var(--ln-optimal)", "stroke-width": 3.2 });
-  const reach = Math.min(REACH, Math.hypot(...start)) * (f.x(1) - f.x(0));
+  drawLine(inner, line, { stroke: ink("optimal"), "stroke-width": 3.2, ...curve("path", f.x, f.y) });
+  const reach = Math.min(SHARED.reach, Math.hypot(...start)) * (f.x(1) - f.x(0));
+  /** @type {Label[]} */
   const labels = [];
-  for (const [key, { name, dash }] of Object.entries(STEPS).reverse()) {
+  for (const [key, { name, dash }] of entries(STEPS).reverse()) {
     const size = Math.hypot(...law.ways[key]);
     if (size < 1e-9) continue;
     const [dx, dy] = [law.ways[key][0] / size, -law.ways[key][1] / size];
     const [x, y] = [from[0] + reach * dx, from[1] + reach * dy];
-    const color = `var(--ln-${key})`;
-    drawArrow(inner, from, [x, y], { color, dash });
+    const color = ink(key);
+    drawArrow(inner, from, [x, y], { color, dash, ...curve(key, f.x, f.y) });
     labels.unshift({ text: name, color, x, y, dx, dy });
   }
   if (reach <= 40) return; // too short to be told apart by name
   const strokes = [...dense(line), ...labels.flatMap(({ x, y }) => dense([from, [x, y]]))];
-  const box = [f.left, f.top, f.left + f.size, f.top + f.size];
-  placeLabels(at, box, labels, [from, pixel(ellipseTip(given))].map((spot) => around(spot)), strokes);
+  placeLabels(at, edges(f), labels, [from, pixel(ellipseTip(given))].map((spot) => around(spot)), strokes);
 }
 
-/** What the picture means, in words and numbers. */
+/**
+ * What the picture means, in words and numbers.
+ * @type {(given: Setting, law: MetricLaw) => Node[]}
+ */
 function valleyWords({ start, gamma }, law) {
   const spread = between(law.ways.natural, law.ways.newton);
   const verdict =
@@ -140,11 +145,10 @@ function valleyWords({ start, gamma }, law) {
       ? "At the minimum there is nowhere to go."
       : spread < AGREE
         ? "Natural gradient, ballistic and Newton's step agree."
-        : `The natural gradient and Newton's step are ${fixed(spread, 1)}° apart.`;
-  const couple = ([a, b]) => `(${compact(a)}, ${compact(b)})`;
+        : `The natural gradient and Newton's step are ${degrees(spread)} apart.`;
   const lines = [
-    `Curvatures of G⁻¹H: ${couple(law.curvatures)}.`,
-    `γ = ${fixed(gamma, 2)}: rates r = ${couple(law.rates)}.`,
+    `Curvatures of G⁻¹H: ${couple(law.curvatures, compact)}.`,
+    `γ = ${fixed(gamma, 2)}: rates r = ${couple(law.rates, compact)}.`,
     `G and H ${law.commute ? "commute" : "do not commute"}; J = ${compact(law.action)}.`,
   ];
   return verdictLines(verdict, lines);
@@ -152,11 +156,10 @@ function valleyWords({ start, gamma }, law) {
 
 /** The table of the directions, as angles from Newton's. */
 function turnTable() {
-  const all = Object.entries({ optimal: { name: "optimal path", dash: "none" }, ...STEPS });
-  const lines = all.map(([key, { name, dash }]) => [key, { name, sample: lineSample({ stroke: `var(--ln-${key})`, "stroke-dasharray": dash }) }]);
-  const { node, rows } = sampleTable(Object.fromEntries(lines), ["direction", "from Newton's"]);
-  const show = (ways) => {
-    for (const [key, { cells }] of Object.entries(rows)) cells[0].textContent = `${fixed(between(ways[key], ways.newton), 1)}°`;
+  const lines = { optimal: SHARED.optimal, ...STEPS };
+  const { node, rows } = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
+  const show = (/** @type {MetricLaw["ways"]} */ ways) => {
+    for (const [key, { cells }] of entries(rows)) cells[0].textContent = degrees(between(ways[key], ways.newton));
   };
   return { node, show };
 }

@@ -1,35 +1,32 @@
-"""The explorable of the chapter *Parameter-space geometry*: a metric drawn as its ellipse, and the steps it turns."""
+"""``MetricEllipse`` in Python: its state, the path and the directions under its metric, and its static twin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-import traitlets
 
-from lossnav import _checks, rules
+from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle, plane_point, point_trait
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-CURVATURES = np.array([0.25, 2.0])
-EDGE = 2.6  # farthest start; the frame ends at 3
-WIDEST = 8.0  # largest axis ratio
-_FRAME = 3.0
-_SIZE = 0.7  # the drawn ellipse, in unit ellipses
-_REACH = 1.7  # length of the arrows
-_HESSIAN = np.diag(CURVATURES)
-_RULES = {
-    "natural": ("natural gradient", "8 3 2 3"),
-    "ballistic": ("ballistic", "none"),
-    "newton": ("Newton", "9 3 2 3 2 3"),
-    "descent": ("gradient descent", "7 4"),
-}
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS = _SHARED["marks"]
+_CURVATURES = np.array(_SHARED["curvatures"])
+_HESSIAN = np.diag(_CURVATURES)
+_HOLD: float = _SHARED["hold"]  # farthest start
+_SIZE: float = _SHARED["size"]  # the drawn ellipse, in unit ellipses
+_REACH: float = _SHARED["reach"]  # length of the arrows
+_RULES: dict[str, dict[str, str]] = _SHARED["steps"]
 
 
 class MetricEllipse(Explorable):
@@ -52,21 +49,22 @@ class MetricEllipse(Explorable):
         True
     """
 
-    _esm = bundle("kit.js", "labels.js", "plane.js", "metric_ellipse/model.js", "metric_ellipse/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    start = point_trait((1.3, 1.8), EDGE)
-    angle = traitlets.Float(-30.0, min=-90.0, max=90.0).tag(sync=True)
-    ratio = traitlets.Float(3.0, min=1.0, max=WIDEST).tag(sync=True)
-    gamma = traitlets.Float(1.0, min=0.0, max=10.0).tag(sync=True)
+    start = point_trait((1.3, 1.8), _HOLD)
+    angle = number_trait(_MARKS["angle"], -30.0)
+    ratio = number_trait(_MARKS["ratio"], 3.0)
+    gamma = number_trait(_MARKS["gamma"], 1.0)
 
     def __init__(
         self, start: Sequence[float] = (1.3, 1.8), angle: float = -30.0, ratio: float = 3.0, gamma: float = 1.0
     ):
         super().__init__(
-            start=plane_point("start", start, EDGE),
-            angle=_checks.finite("angle", angle, low=-90.0, high=90.0),
-            ratio=_checks.finite("ratio", ratio, low=1.0, high=WIDEST),
-            gamma=_checks.finite("gamma", gamma, low=0.0, high=10.0),
+            start=plane_point("start", start, _HOLD),
+            angle=number_within("angle", angle, _MARKS["angle"]),
+            ratio=number_within("ratio", ratio, _MARKS["ratio"]),
+            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
         )
 
     def metric(self) -> Array:
@@ -107,29 +105,29 @@ class MetricEllipse(Explorable):
 
     def picture(self) -> str:
         """Return the contours, the ellipse, the path and the directions, as an SVG document."""
-        image = Picture(720, 500)
-        panel = Panel((46, 56, 446, 456), (-_FRAME, _FRAME), (-_FRAME, _FRAME))
-        image.text(46, 22, "A metric turns the step", font_size=17, font_weight="bold")
+        image, edge = Picture(720, 500), _SHARED["edge"]
+        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
+        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = (-3, -2, -1, 0, 1, 2, 3)
         image.frame(panel, "θ₂ (h = 2)", ticks, ticks, "θ₁ (h = 1/4)")
+        image.contours(panel, _CURVATURES)
         turn = np.linspace(0, 2 * np.pi, 361)
         circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-        for level in np.arange(0.5, 5.0, 0.5):
-            image.inside(panel, level * circle / np.sqrt(CURVATURES), "#a7acb5", 1.0)
         start = np.array(self.start)
         shape = circle * _SIZE * np.array([math.sqrt(self.ratio), 1 / math.sqrt(self.ratio)])
         image.inside(panel, start + shape @ self._axes().T, colour("ink"), 1.8)
         r = rules.rates(self._objective(), _HESSIAN)
-        image.inside(panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2)
+        image.inside(panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2, name="path")
         ways, reach = self.directions(), min(_REACH, float(np.linalg.norm(start)))
         for name in reversed(_RULES):
             size = float(np.linalg.norm(ways[name]))
             if size > 0:
-                image.arrow(panel, start, start + reach / size * ways[name], colour(name), _RULES[name][1])
+                end = start + reach / size * ways[name]
+                image.arrow(panel, start, end, colour(name), _RULES[name]["dash"], name)
         image.dot(panel, float(start[0]), float(start[1]), colour("ink"), 8.0)
         image.text(474, 76, f"γ = {self.gamma:.2f}, J = {self.path().action:.3f}", font_weight="bold")
-        for i, (name, (words, dash)) in enumerate({"optimal": ("optimal path", "none"), **_RULES}.items()):
-            image.legend(474, 112 + 34 * i, words, colour(name), dash)
+        for i, (name, line) in enumerate({"optimal": _SHARED["optimal"], **_RULES}.items()):
+            image.legend(474, 112 + 34 * i, line["name"], colour(name), line["dash"])
         image.text(474, 292, f"ellipse: ratio {self.ratio:.2f}, turned by {signed(self.angle, 1)}°")
         image.text(474, 318, f"natural gradient to Newton: {self.spread():.1f}°", fill=colour("soft"))
         return image.svg()

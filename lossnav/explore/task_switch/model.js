@@ -5,13 +5,28 @@
 //     p y″ − (1−p) y′ = e^y − 1 − p z′² e^{−y},     p z″ − (1−p + p y′) z′ = e^y z
 // The plan is the solution that comes to rest, y = z = 0; near it both decay as e^{−τ}.
 
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {{ gamma: number, entropy: number, curvature: number, minimum: number, switches: Switch[], now: number }} Setting */
+/** @typedef {[number, number, number]} Switch time, curvature and minimum */
+/** @typedef {{ curvature: number, minimum: number }} Task */
+/** @typedef {{ variance: number, mean: number }} Held */
+/** @typedef {{ y: Float64Array, z: Float64Array }} Plan at TIMES */
+/** @typedef {ReturnType<typeof switchScales>} Scales */
+/** @typedef {ReturnType<typeof stretch>} Stretch */
+/** @typedef {{ scales: Scales, life: Stretch[], ahead: Stretch | null, now: Held }} Story */
+/** @typedef {{ residual: [number, number], blocks: number[][] }} Local blocks of the neighbours and the middle, row by row */
+
 const UNTIL = 13; // units of 1/r; e^{−13} cannot be seen
 const COUNT = 320; // intervals
 // Quadratic in the index plus a share of the cube: dense at the start, where a long way is covered fast.
 export const TIMES = Array.from({ length: COUNT + 1 }, (_, i) => UNTIL * (0.15 * (i / COUNT) ** 2 + 0.85 * (i / COUNT) ** 4));
 
-/** r and p of one setting. */
-export function switchScales({ gamma, entropy }) {
+/**
+ * r and p of one setting.
+ * @param {{ gamma: number, entropy: number }} setting
+ */
+function switchScales({ gamma, entropy }) {
   const rate = entropy / (Math.sqrt(gamma ** 2 / 4 + entropy) + gamma / 2);
   return { rate, share: rate / (rate + gamma) };
 }
@@ -26,8 +41,11 @@ const STENCILS = TIMES.slice(1, -1).map((t, i) => {
   };
 });
 
-/** Residuals of both equations at inner time i, and their derivatives by y and z at i−1, i, i+1. */
-function local(p, y, z, i, jacobian) {
+/**
+ * Residuals of both equations at inner time i, and their derivatives by y and z at i−1, i, i+1 where these are wanted.
+ * @type {(p: number, plan: Plan, i: number, jacobian?: boolean) => Local}
+ */
+function local(p, { y, z }, i, jacobian = false) {
   const { first, second } = STENCILS[i - 1];
   const [a, b, c] = first;
   const yt = a * y[i - 1] + b * y[i] + c * y[i + 1];
@@ -37,8 +55,9 @@ function local(p, y, z, i, jacobian) {
   const up = Math.exp(y[i]);
   const push = (p * zt * zt) / up;
   const q = 1 - p;
+  /** @type {[number, number]} */
   const residual = [p * ytt - q * yt - up + 1 + push, p * ztt - (q + p * yt) * zt - up * z[i]];
-  if (!jacobian) return residual;
+  if (!jacobian) return { residual, blocks: [] };
   const blocks = [0, 1, 2].map((j) => [
     p * second[j] - q * first[j], (2 * push * first[j]) / (zt || 1),
     -p * zt * first[j], p * second[j] - (q + p * yt) * first[j],
@@ -46,26 +65,32 @@ function local(p, y, z, i, jacobian) {
   blocks[1][0] -= up + push;
   blocks[1][2] -= up * z[i];
   blocks[1][3] -= up;
-  return [residual, blocks];
+  return { residual, blocks };
 }
 
-/** The root mean square of all residuals, weighted as the unknowns are spread. */
-function missBy(p, y, z) {
+/**
+ * The root mean square of all residuals, weighted as the unknowns are spread.
+ * @type {(p: number, plan: Plan) => number}
+ */
+function missBy(p, plan) {
   let sum = 0;
   for (let i = 1; i < COUNT; i++) {
-    const [u, v] = local(p, y, z, i, false);
+    const [u, v] = local(p, plan, i).residual;
     const scale = STENCILS[i - 1].second[1]; // a residual's worth in units of the unknowns
     sum += (u / (p * scale - 1)) ** 2 + (v / (p * scale - 1)) ** 2;
   }
   return Math.sqrt(sum / COUNT);
 }
 
-/** One Newton step: the solution of the block-tridiagonal system, by elimination of 2 × 2 blocks. */
-function newtonMove(p, y, z) {
-  const [ups, rights] = [[], []]; // x_i = right_i − up_i x_{i+1}
+/**
+ * One Newton step: the solution of the block-tridiagonal system, by elimination of 2 × 2 blocks.
+ * @type {(p: number, plan: Plan) => Plan}
+ */
+function newtonMove(p, plan) {
+  const [ups, rights] = /** @type {number[][][]} */ ([[], []]); // x_i = right_i − up_i x_{i+1}
   let [up, right] = [[0, 0, 0, 0], [0, 0]];
   for (let i = 1; i < COUNT; i++) {
-    const [residual, [low, mid, high]] = local(p, y, z, i, true);
+    const { residual, blocks: [low, mid, high] } = local(p, plan, i, true);
     const m = [
       mid[0] - low[0] * up[0] - low[1] * up[2], mid[1] - low[0] * up[1] - low[1] * up[3],
       mid[2] - low[2] * up[0] - low[3] * up[2], mid[3] - low[2] * up[1] - low[3] * up[3],
@@ -97,50 +122,59 @@ function newtonMove(p, y, z) {
     dy[i] = rights[i - 1][0] - ups[i - 1][0] * dy[i + 1] - ups[i - 1][1] * dz[i + 1];
     dz[i] = rights[i - 1][1] - ups[i - 1][2] * dy[i + 1] - ups[i - 1][3] * dz[i + 1];
   }
-  return [dy, dz];
-}
-
-/** Newton's method with halved steps where a whole one does not help; improves y and z in place, says whether it got there. */
-function settle(p, y, z) {
-  let error = missBy(p, y, z);
-  for (let round = 0; round < 40 && error > 1e-10; round++) {
-    const [dy, dz] = newtonMove(p, y, z);
-    for (let share = 1; ; share /= 2) {
-      if (share < 1e-3) return error < 1e-7;
-      const [ny, nz] = [y.map((v, i) => v + share * dy[i]), z.map((v, i) => v + share * dz[i])];
-      const next = missBy(p, ny, nz);
-      if (next < error) {
-        y.set(ny);
-        z.set(nz);
-        error = next;
-        break;
-      }
-    }
-  }
-  return error < 1e-7;
-}
-
-/** A guess from a plan that begins near by: its ends are moved, and the change fades. */
-function moved(near, y0, z0) {
-  const shift = (values, to) => values.map((v, i) => v + (to - values[0]) * Math.exp(-TIMES[i]));
-  return [shift(near.y, y0), shift(near.z, z0)];
+  return { y: dy, z: dz };
 }
 
 /**
- * The plan from (y0, z0) for one p, as y and z at TIMES. `near`, a plan of like settings, makes it quick; without it
- * the start is walked to from rest, in strides as long as Newton's method bears.
+ * Newton's method with halved steps where a whole one does not help; null where it does not get there.
+ * @type {(p: number, guess: Plan) => Plan | null}
+ */
+function settle(p, guess) {
+  let [plan, error] = [guess, missBy(p, guess)];
+  for (let round = 0; round < 40 && error > 1e-10; round++) {
+    const move = newtonMove(p, plan);
+    for (let share = 1, before = error; error >= before; share /= 2) {
+      if (share < 1e-3) return error < 1e-7 ? plan : null;
+      const next = combined(plan, (v, i, part) => v + share * move[part][i]);
+      const miss = missBy(p, next);
+      if (miss < before) [plan, error] = [next, miss];
+    }
+  }
+  return error < 1e-7 ? plan : null;
+}
+
+/**
+ * A plan from a plan, value by value.
+ * @type {(plan: Plan, change: (value: number, i: number, part: "y" | "z") => number) => Plan}
+ */
+const combined = ({ y, z }, change) => ({ y: y.map((v, i) => change(v, i, "y")), z: z.map((v, i) => change(v, i, "z")) });
+
+/**
+ * A guess from a plan that begins near by: its ends are moved, and the change fades.
+ * @type {(near: Plan, to: { y: number, z: number }) => Plan}
+ */
+const moved = (near, to) => combined(near, (v, i, part) => v + (to[part] - near[part][0]) * Math.exp(-TIMES[i]));
+
+/**
+ * The plan from (y0, z0) for one p. `near`, a plan of like settings, makes it quick; without it the start is walked to
+ * from rest, in strides as long as Newton's method bears.
+ * @param {number} p
+ * @param {number} y0
+ * @param {number} z0
+ * @param {Plan | null} near
+ * @returns {Plan}
  */
 export function switchPlan(p, y0, z0, near = null) {
-  if (near) {
-    const [y, z] = moved(near, y0, z0);
-    if (settle(p, y, z)) return { y, z };
-  }
+  const quick = near && settle(p, moved(near, { y: y0, z: z0 }));
+  if (quick) return quick;
+  /** @type {Plan} */
   let plan = { y: new Float64Array(COUNT + 1), z: new Float64Array(COUNT + 1) };
   for (let done = 0, stride = 1; done < 1; ) {
     const goal = Math.min(1, done + stride);
-    const [y, z] = done ? [plan.y.map((v) => (v * goal) / done), plan.z.map((v) => (v * goal) / done)] : moved(plan, goal * y0, goal * z0);
-    if (settle(p, y, z)) {
-      [plan, done] = [{ y, z }, goal];
+    const guess = done ? combined(plan, (v) => (v * goal) / done) : moved(plan, { y: goal * y0, z: goal * z0 });
+    const found = settle(p, guess);
+    if (found) {
+      [plan, done] = [found, goal];
       stride *= 1.7;
     } else {
       stride /= 2;
@@ -150,7 +184,11 @@ export function switchPlan(p, y0, z0, near = null) {
   return plan;
 }
 
-/** The value of y or z of a plan at a time since its beginning. */
+/**
+ * The value of y or z of a plan at a time since its beginning.
+ * @param {Float64Array} values
+ * @param {number} time
+ */
 function valueAt(values, time) {
   if (time <= 0) return values[0];
   if (time >= UNTIL) return values[COUNT] * Math.exp(UNTIL - time);
@@ -164,12 +202,20 @@ function valueAt(values, time) {
   return values[low] + share * (values[high] - values[low]);
 }
 
-/** One stretch of the learner's life: a task from a time on, with the plan made there. */
-function stretch(scales, entropy, since, [curvature, minimum], state, near) {
+/**
+ * One stretch of the learner's life: a task from a time on, with the plan made there.
+ * @param {Scales & { entropy: number }} scales
+ * @param {number} since
+ * @param {Task} task
+ * @param {Held} state
+ * @param {Plan | null} [near]
+ */
+function stretch({ share, entropy }, since, { curvature, minimum }, state, near = null) {
   const rest = entropy / curvature;
   const root = Math.sqrt(rest);
   const same = Math.abs(Math.log(state.variance / rest)) < 1e-12 && state.mean === minimum;
-  const plan = same ? null : switchPlan(scales.share, Math.log(state.variance / rest), (state.mean - minimum) / root, near);
+  const plan = same ? null : switchPlan(share, Math.log(state.variance / rest), (state.mean - minimum) / root, near);
+  /** @type {(time: number) => Held} */
   const at = (time) => {
     if (!plan) return { variance: rest, mean: minimum };
     const [y, z] = [valueAt(plan.y, time - since), valueAt(plan.z, time - since)];
@@ -184,19 +230,22 @@ function stretch(scales, entropy, since, [curvature, minimum], state, near) {
 }
 
 /**
- * The learner's life: at rest in the first task (H = 1, a = 0) until the first of `switches` [[time, H, a], …], each a
- * surprise; times in units of 1/r. `ahead` is what would follow if [H, a] came now; null where that is the present task.
+ * The learner's life: at rest in the first task until the first of the switches, each a surprise; times in units of
+ * 1/r. `ahead` is what would follow if the next task came now; null where that is the present one.
+ * @param {Setting} setting
+ * @param {Story | null} before of like settings, which makes it quick
+ * @returns {Story}
  */
 export function taskHistory({ gamma, entropy, switches, curvature, minimum, now }, before = null) {
-  const scales = switchScales({ gamma, entropy });
-  const near = (i) => before?.life[i]?.plan ?? null;
-  const life = [stretch(scales, entropy, -Infinity, [1, 0], { variance: entropy, mean: 0 }, null)];
-  for (const [time, ...task] of switches) {
-    const last = life[life.length - 1];
-    life.push(stretch(scales, entropy, time, task, last.at(time), near(life.length)));
+  const scales = { entropy, ...switchScales({ gamma, entropy }) };
+  const near = (/** @type {number} */ i) => before?.life[i]?.plan;
+  const { first } = SHARED;
+  const life = [stretch(scales, -Infinity, first, { variance: entropy / first.curvature, mean: first.minimum })];
+  for (const [time, h, a] of switches) {
+    life.push(stretch(scales, time, { curvature: h, minimum: a }, life[life.length - 1].at(time), near(life.length)));
   }
   const last = life[life.length - 1];
   const same = curvature === last.curvature && minimum === last.minimum;
-  const ahead = same ? null : stretch(scales, entropy, now, [curvature, minimum], last.at(now), before?.ahead?.plan);
+  const ahead = same ? null : stretch(scales, now, { curvature, minimum }, last.at(now), before?.ahead?.plan);
   return { scales, life, ahead, now: last.at(now) };
 }

@@ -1,10 +1,12 @@
-"""The explorable of the chapter on continual learning: what a switch of the task does to a weight's variance."""
+"""``TaskSwitch`` in Python: its state, the plans of a life of surprises, and its static twin."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -12,41 +14,40 @@ import traitlets
 from lossnav import _checks, uncertainty
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore.base import Explorable, bundle
-from lossnav.explore.task_switch.plans import TIMES, UNTIL, switch_plan
+from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.problem.losses import Quadratic
 
-RANGES = {"gamma": (0.0, 10.0), "entropy": (0.2, 2.0), "curvature": (0.25, 4.0), "minimum": (-3.0, 3.0)}
-MOST_SWITCHES = 8
-LONGEST = 13.0  # units of 1/r from a switch to the last time
-_SPAN = 12.0
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS = _SHARED["marks"]
+_MOST_SWITCHES: int = _SHARED["switches"]
+_LONGEST: float = _SHARED["longest"]  # units of 1/r from a switch to the last time
+_GRID: Array = _LONGEST * np.linspace(0, 1, 321) ** 2  # where plans are drawn: dense where a long way is covered fast
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A task from a time on (units of 1/r), with the plan made there: y = ln(v/v*) and z = (μ−a)/√v* at ``TIMES``."""
+    """A task from a time on (units of 1/r), with the plan made there; None where the learner is at rest already."""
 
     since: float
     curvature: float
     minimum: float
     rest: float
-    plan: Array
+    rate: float
+    plan: uncertainty.Plan | None
 
     def variance(self, time: Array) -> Array:
         """Return v(t), of the shape of ``time``."""
-        return self.rest * np.exp(self._value(self.plan[0], time))
+        return np.full(np.shape(time), self.rest) if self.plan is None else self._read(self.plan.variance, time)
 
     def mean(self, time: Array) -> Array:
         """Return μ(t), of the shape of ``time``."""
-        return self.minimum + math.sqrt(self.rest) * self._value(self.plan[1], time)
+        return np.full(np.shape(time), self.minimum) if self.plan is None else self._read(self.plan.mean, time)
 
-    def _value(self, values: Array, time: Array) -> Array:
-        ago = np.asarray(time) - self.since
-        late = np.exp(np.minimum(0.0, UNTIL - np.where(np.isfinite(ago), ago, UNTIL)))
-        return np.asarray(np.interp(ago, TIMES, values) * late)
-
-
-def _dial(name: str, default: float) -> traitlets.Float:
-    return traitlets.Float(default, min=RANGES[name][0], max=RANGES[name][1]).tag(sync=True)
+    def _read(self, line: Callable[[Array], Array], time: Array) -> Array:
+        ago = np.maximum(np.asarray(time) - self.since, 0.0) / self.rate
+        return line(ago.ravel())[:, 0].reshape(ago.shape)
 
 
 class TaskSwitch(Explorable):
@@ -72,12 +73,13 @@ class TaskSwitch(Explorable):
         2.0
     """
 
-    _esm = bundle("kit.js", "chart.js", "labels.js", "task_switch/model.js", "task_switch/view.js")
+    _esm = bundle(_HERE)
+    _css = stylesheet(_HERE)
 
-    gamma = _dial("gamma", 0.5)
-    entropy = _dial("entropy", 0.8)
-    curvature = _dial("curvature", 0.5)
-    minimum = _dial("minimum", 2.0)
+    gamma = number_trait(_MARKS["gamma"], 0.5)
+    entropy = number_trait(_MARKS["entropy"], 0.8)
+    curvature = number_trait(_MARKS["curvature"], 0.5)
+    minimum = number_trait(_MARKS["minimum"], 2.0)
     switches = traitlets.List(traitlets.Tuple(*[traitlets.Float() for _ in range(3)])).tag(sync=True)
     now = traitlets.Float(0.0, min=0.0).tag(sync=True)
 
@@ -94,14 +96,15 @@ class TaskSwitch(Explorable):
         past = _switches(switches)
         last = past[-1][0] if past else 0.0
         super().__init__(
-            **{name: _checks.finite(name, v, low=RANGES[name][0], high=RANGES[name][1]) for name, v in given.items()},
+            **{name: number_within(name, value, _MARKS[name]) for name, value in given.items()},
             switches=past,
-            now=_checks.finite("now", now, low=last, high=last + LONGEST),
+            now=_checks.finite("now", now, low=last, high=last + _LONGEST),
         )
 
     def life(self) -> list[Stretch]:
         """Return the stretches of the learner's life, each with its plan; the first is rest."""
-        found = [Stretch(-math.inf, 1.0, 0.0, self._rest(1.0), np.zeros((2, len(TIMES))))]
+        first, rest = _SHARED["first"], self._rest(_SHARED["first"]["curvature"])
+        found = [Stretch(-math.inf, first["curvature"], first["minimum"], rest, self.rate(), None)]
         for time, curvature, minimum in self.switches:
             found.append(self._planned(found[-1], time, curvature, minimum))
         return found
@@ -125,7 +128,7 @@ class TaskSwitch(Explorable):
     def description(self) -> str:
         """Return what the static twin shows, in words."""
         following, held = self.next_task(), self.variance()
-        peak = float(np.max(following.variance(following.since + TIMES)))
+        peak = float(np.max(following.variance(following.since + _GRID)))
         return (
             f"Variance, mean and learning rate of a weight over a running time, now {self.now:.1f} units of "
             f"1/r = {1 / self.rate():.3g}, for γ = {self.gamma:.2f}, λₛ = {self.entropy:.2f}. A next task with "
@@ -135,20 +138,21 @@ class TaskSwitch(Explorable):
 
     def picture(self) -> str:
         """Return variance, mean and learning rate over time, as an SVG document."""
-        image, first = Picture(720, 560), self.now - 4
-        pieces = self._pieces(first, first + _SPAN)
+        window = _SHARED["window"]
+        image, first = Picture(720, 560), self.now - window["past"]
+        pieces = self._pieces(first, first + window["span"])
         values = np.concatenate([part.variance(t) for part, t, _ in pieces] + [[part.rest] for part, _, _ in pieces])
         low = math.floor(math.log2(float(np.min(values))) - 0.15)
         high = max(low + 3, math.ceil(math.log2(float(np.max(values))) + 0.15))
-        x = (first, first + _SPAN)
+        x = (first, first + window["span"])
         rows = {
             "variance": Panel((52, 56, 706, 216), x, (low, high)),
-            "mean": Panel((52, 250, 706, 380), x, (-4.5, 4.5)),
+            "mean": Panel((52, 250, 706, 380), x, tuple(window["mean"])),
             "pace": Panel((52, 414, 706, 514), x, (0.0, 1.15 * max(1.0, float(np.max(values)) / self.entropy))),
         }
-        image.text(52, 22, "A task switch, and how sure to stay", font_size=17, font_weight="bold")
+        image.text(52, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.text(706, 22, f"γ = {self.gamma:.2f}, λₛ = {self.entropy:.2f}", text_anchor="end")
-        ticks = [t for t in range(math.ceil(first), math.floor(first + _SPAN) + 1) if t % 2 == 0]
+        ticks = [t for t in range(math.ceil(first), math.floor(x[1]) + 1) if t % 2 == 0]
         image.frame(rows["variance"], "log₂ of the variance v", (), list(range(low, high + 1)), "")
         image.frame(rows["mean"], "mean μ ± √v", (), (-4, -2, 0, 2, 4), "")
         levels = sorted({0, 1, math.floor(rows["pace"].y[1])})
@@ -173,7 +177,7 @@ class TaskSwitch(Explorable):
         for name, panel in rows.items():
             ends = np.array([[t[0], levels[name]], [t[-1], levels[name]]])
             image.inside(panel, ends, colour("neutral"), 1.4, "2 4" if dash != "none" else "none")
-            image.inside(panel, np.stack([t, lines[name]], axis=-1), colour("uncertain"), width, dash)
+            image.inside(panel, np.stack([t, lines[name]], axis=-1), colour("uncertain"), width, dash, name)
         for sign in (1, -1):
             edge = np.stack([t, mean + sign * np.sqrt(v)], axis=-1)
             image.inside(rows["mean"], edge, colour("uncertain"), 0.8, "none")
@@ -197,17 +201,24 @@ class TaskSwitch(Explorable):
 
     def _planned(self, before: Stretch, time: float, curvature: float, minimum: float) -> Stretch:
         rest, at = self._rest(curvature), np.array(time)
-        start = (
-            math.log(float(before.variance(at)) / rest),
-            (float(before.mean(at)) - minimum) / math.sqrt(rest),
-        )
-        rate = self.rate()
-        return Stretch(time, curvature, minimum, rest, switch_plan(rate / (rate + self.gamma), start))
+        held = float(before.mean(at)), float(before.variance(at))
+        resting = held[0] == minimum and math.isclose(held[1], rest, rel_tol=1e-12)
+        plan = None if resting else _plan(self.gamma, self.entropy, curvature, minimum, *held)
+        return Stretch(time, curvature, minimum, rest, self.rate(), plan)
+
+
+@functools.lru_cache(maxsize=64)
+def _plan(
+    gamma: float, entropy: float, curvature: float, minimum: float, mean: float, variance: float
+) -> uncertainty.Plan:
+    """Return the plan for one task from one mean and variance."""
+    problem = uncertainty.Problem(gamma=gamma, entropy=entropy)
+    return uncertainty.plan(problem, Quadratic([[curvature]], minimum=[minimum]), [mean], [variance])
 
 
 def _samples(part: Stretch, low: float, high: float) -> Array:
     """Return times between ``low`` and ``high`` at which a stretch is drawn."""
-    own = part.since + TIMES if math.isfinite(part.since) else np.empty(0)
+    own = part.since + _GRID if math.isfinite(part.since) else np.empty(0)
     return np.concatenate([[low], own[(own > low) & (own < high)], [high]])
 
 
@@ -218,11 +229,9 @@ def _switches(switches: Sequence[tuple[float, float, float]]) -> list[tuple[floa
             text = f"switches has an entry {_checks.shown(entry)}, but each must be (time, curvature, minimum)"
             raise ValueError(text)
         last = found[-1][0] if found else 0.0
-        time = _checks.finite("switches[i][0]", entry[0], low=last, high=last + LONGEST)
-        low, high = RANGES["curvature"]
-        curvature = _checks.finite("switches[i][1]", entry[1], low=low, high=high)
-        low, high = RANGES["minimum"]
-        found.append((time, curvature, _checks.finite("switches[i][2]", entry[2], low=low, high=high)))
-    if len(found) > MOST_SWITCHES:
-        raise ValueError(f"switches has {len(found)} entries, but at most {MOST_SWITCHES} are allowed")
+        time = _checks.finite("switches[i][0]", entry[0], low=last, high=last + _LONGEST)
+        curvature = number_within("switches[i][1]", entry[1], _MARKS["curvature"])
+        found.append((time, curvature, number_within("switches[i][2]", entry[2], _MARKS["minimum"])))
+    if len(found) > _MOST_SWITCHES:
+        raise ValueError(f"switches has {len(found)} entries, but at most {_MOST_SWITCHES} are allowed")
     return found

@@ -1,0 +1,195 @@
+// What a hand or a key moves: sliders, draggable points, buttons.
+
+/** @import { Figure } from "./kit.js" */
+/** @import { State } from "./life.js" */
+
+import { clamp, draw, fixed, lastOf, make, setAll } from "./kit.js";
+
+/**
+ * @typedef {object} Slider
+ * @property {string} symbol
+ * @property {string} name
+ * @property {{ value: number, label: string }[]} marks under the track
+ * @property {(value: number) => number} toPosition from 0 to 1
+ * @property {(position: number) => number} toValue
+ * @property {(value: number) => string} text
+ * @property {(value: number) => void} onInput
+ * @property {number} [steps]
+ */
+
+/** @typedef {{ symbol: string, name: string, marks: number[], text?: (value: number) => string, label?: (value: number) => string }} Dial */
+
+/**
+ * A native range input with its label, live value and marks under the track.
+ * @param {Slider} slider
+ */
+export function slider({ symbol, name, marks, toPosition, toValue, text, onInput, steps = 1000 }) {
+  const input = make("input", { type: "range", min: 0, max: steps, step: 1, "aria-label": `${symbol}, ${name}` });
+  const shown = make("output", { class: "ln-value" });
+  const track = make("span", { class: "ln-track" }, input);
+  for (const mark of marks) {
+    const at = make("span", { class: "ln-mark", "aria-hidden": "true" }, mark.label);
+    at.style.setProperty("--at", String(toPosition(mark.value)));
+    track.append(at);
+  }
+  const head = make("span", { class: "ln-head" }, make("b", {}, symbol), ` ${name}`, shown);
+  const node = make("label", { class: "ln-slider ln-marked" }, head, track);
+  input.addEventListener("input", () => onInput(toValue(input.valueAsNumber / steps)));
+  input.addEventListener("keydown", (event) => {
+    const way = ARROWS.get(event.key);
+    if (!way) return;
+    event.preventDefault();
+    const next = clamp(input.valueAsNumber + (way[0] + way[1]) * (event.shiftKey ? 50 : 5), 0, steps);
+    input.valueAsNumber = next;
+    onInput(toValue(next / steps));
+  });
+  const show = (/** @type {number} */ value) => {
+    // Positions between the input's own steps are left alone while it is being moved.
+    const position = Math.round(toPosition(value) * steps);
+    if (position !== input.valueAsNumber) input.valueAsNumber = position;
+    input.setAttribute("aria-valuetext", text(value));
+    shown.textContent = text(value);
+  };
+  return { node, show };
+}
+
+/**
+ * A slider for a trait; `marks` are labelled, and the first and the last end its range.
+ * @param {State<any>} state
+ * @param {string} trait
+ * @param {Dial} dial
+ * @param {{ toPosition: (value: number) => number, toValue: (position: number) => number, steps?: number }} map
+ */
+export function traitDial(state, trait, { symbol, name, marks, text = (v) => fixed(v, 2), label = String }, map) {
+  const labelled = marks.map((value) => ({ value, label: label(value) }));
+  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), ...map });
+}
+
+/**
+ * Equal parts of the track are equal parts of the range.
+ * @type {(state: State<any>, trait: string, dial: Dial, steps: number) => ReturnType<typeof slider>}
+ */
+export function linearDial(state, trait, dial, steps) {
+  const [low, high] = [dial.marks[0], lastOf(dial.marks)];
+  return traitDial(state, trait, dial, { toPosition: (v) => (v - low) / (high - low), toValue: (u) => low + (high - low) * u, steps });
+}
+
+/**
+ * Finer towards 0, where its range begins.
+ * @type {(state: State<any>, trait: string, dial: Dial) => ReturnType<typeof slider>}
+ */
+export function rootDial(state, trait, dial) {
+  const most = lastOf(dial.marks);
+  return traitDial(state, trait, dial, { toPosition: (v) => Math.sqrt(v / most), toValue: (u) => most * u * u });
+}
+
+/**
+ * The same factor a step.
+ * @type {(state: State<any>, trait: string, dial: Dial) => ReturnType<typeof slider>}
+ */
+export function logDial(state, trait, dial) {
+  const [least, most] = [dial.marks[0], lastOf(dial.marks)];
+  return traitDial(state, trait, dial, {
+    toPosition: (v) => Math.log(v / least) / Math.log(most / least),
+    toValue: (u) => least * (most / least) ** u,
+  });
+}
+
+/**
+ * The slider of γ in the explorables that allow γ = 0.
+ * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
+ */
+export const discountDial = (state, marks) => rootDial(state, "gamma", { symbol: "γ", name: "discount rate", marks });
+
+/** @type {Map<string, [number, number]>} */
+const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowUp", [0, 1]], ["ArrowDown", [0, -1]]]);
+
+/**
+ * @typedef {object} Handle
+ * @property {string} label
+ * @property {string} color
+ * @property {(x: number, y: number) => void} onDrag where its centre should go, in pixels of the drawing
+ * @property {(way: [number, number], big: boolean) => void} onKey one arrow press
+ * @property {(side: -1 | 1) => void} onEnd Home or End
+ */
+
+/** @typedef {{ now: string | number, low: number, high: number, text: string }} HandleValue */
+
+/**
+ * A draggable, focusable point.
+ * @param {Figure} svg
+ * @param {Handle} handle
+ */
+export function handle(svg, { label, color, onDrag, onKey, onEnd }) {
+  const node = draw(svg, "g", { class: "ln-handle", role: "slider", tabindex: 0, "aria-label": label });
+  node.style.setProperty("--c", color);
+  draw(node, "circle", { class: "ln-reach", r: 22 });
+  draw(node, "circle", { class: "ln-ring", r: 13 });
+  draw(node, "circle", { class: "ln-knob", r: 8 });
+  let [x, y] = [0, 0];
+  /** @type {[number, number] | null} */
+  let grip = null;
+  /** @type {(event: PointerEvent) => [number, number]} */
+  const pixel = (event) => {
+    const box = svg.getBoundingClientRect();
+    const zoom = svg.viewBox.baseVal.width / box.width || 1;
+    return [(event.clientX - box.left) * zoom, (event.clientY - box.top) * zoom];
+  };
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    const [px, py] = pixel(event);
+    grip = [px - x, py - y];
+    node.setPointerCapture(event.pointerId);
+    node.focus({ preventScroll: true });
+    node.classList.add("ln-held");
+    event.preventDefault();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!grip) return;
+    const [px, py] = pixel(event);
+    onDrag(px - grip[0], py - grip[1]);
+  });
+  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
+    node.addEventListener(end, () => {
+      grip = null;
+      node.classList.remove("ln-held");
+    });
+  }
+  // Older Safari ignores touch-action inside SVG; without this a drag would scroll the page.
+  node.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+  node.addEventListener("keydown", (event) => {
+    const way = ARROWS.get(event.key);
+    if (way) onKey(way, event.shiftKey);
+    else if (event.key === "PageUp") onKey([0, 1], true);
+    else if (event.key === "PageDown") onKey([0, -1], true);
+    else if (event.key === "Home") onEnd(-1);
+    else if (event.key === "End") onEnd(1);
+    else return;
+    event.preventDefault();
+  });
+  /** @type {(px: number, py: number, value: HandleValue) => void} */
+  const place = (px, py, { now, low, high, text }) => {
+    [x, y] = [px, py];
+    setAll(node, {
+      transform: `translate(${px.toFixed(2)} ${py.toFixed(2)})`,
+      "aria-valuemin": low,
+      "aria-valuemax": high,
+      "aria-valuenow": now,
+      "aria-valuetext": text,
+    });
+  };
+  return { place };
+}
+
+/**
+ * A row of buttons [[text, what it does in words, onClick], …]; returns its node and the buttons.
+ * @param {[string, string, () => void][]} buttons
+ */
+export function buttonRow(buttons) {
+  const made = buttons.map(([text, words, onClick]) => {
+    const node = make("button", { type: "button", class: "ln-button", title: words }, text);
+    node.addEventListener("click", onClick);
+    return node;
+  });
+  return { node: make("div", { class: "ln-buttons" }, ...made), buttons: made };
+}
