@@ -68,15 +68,16 @@ lint: $(INSTALLED)
 	@$(VENV)/bin/mypy --no-error-summary
 	@$(VENV)/bin/mypy --no-error-summary book/_tools
 	@$(VENV)/bin/mypy --no-error-summary benchmarks
+	@$(PY) book/_tools/node.py types
 	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
-	@echo "lint: ruff, mypy and import-linter have nothing to say"
+	@echo "lint: ruff, mypy, import-linter and, where it is installed, tsc have nothing to say"
 
 check: lint
 	@$(PY) -m pytest -n 2 --dist loadscope -m "not browser and not slow"
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
 # computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end.
-test: lint $(VENDORED)
+test: $(VENDORED) lint
 	@$(PY) book/_tools/build.py --committed
 	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \

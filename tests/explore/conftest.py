@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from javascript import Script, node_command
+from javascript import Script
+from node import node_command
 
 from lossnav import explore
 from lossnav.explore.base import Explorable

