@@ -1,0 +1,137 @@
+"""The static twin, which Python computes and draws, against the script's first frame in a browser."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from test_layout import address
+
+from lossnav import explore
+from lossnav.explore._picture import signed
+
+pytestmark = pytest.mark.browser
+
+WIDGETS = {
+    "belief": lambda: explore.BeliefFilter(),
+    "belief after a jump": lambda: explore.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
+    "well": lambda: explore.DoubleWell(),
+    "well from the right": lambda: explore.DoubleWell(start=0.4, gamma=0.8),
+    "drift": lambda: explore.DriftField(),
+    "drift that decays": lambda: explore.DriftField((0.2, -1.7), (1.0, 1.0), -3.0, 1.0, 0.0),
+    "horizon": lambda: explore.Horizon(),
+    "horizon without discount": lambda: explore.Horizon((1, 3), 0.0, 0.5),
+    "metric": lambda: explore.MetricEllipse(),
+    "metric askew": lambda: explore.MetricEllipse((-1.5, 1.1), 60.0, 5.0, 0.0),
+    "switch": lambda: explore.TaskSwitch(),
+    "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
+}
+ARROWS = {"newton", "descent", "ballistic", "natural"}
+PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse)
+
+# Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
+CURVES = """[...document.querySelectorAll("#one [data-curve]")].map((path) => {
+  const [x0, y0, x1, y1] = path.dataset.units.split(" ").map(Number);
+  const points = [...path.getAttribute("d").matchAll(/[ML]([-\\d.]+) ([-\\d.]+)/g)];
+  return [path.dataset.curve, points.map(([, x, y]) => [(x - x0) / (x1 - x0), (y - y0) / (y1 - y0)])];
+})"""
+
+
+def twin_curves(picture: str) -> list[tuple[str, np.ndarray]]:
+    found = []
+    for node in ElementTree.fromstring(picture).iter():
+        if (name := node.get("data-curve")) is None:
+            continue
+        x0, y0, x1, y1 = map(float, node.get("data-units", "").split())
+        ends = [[float(node.get(f"{axis}{i}")) for axis in "xy"] for i in (1, 2)] if node.tag.endswith("line") else None
+        pixels = np.array(ends or re.findall(r"[ML]([-\d.]+) ([-\d.]+)", node.get("d", "")), dtype=float)
+        found.append((name, (pixels - [x0, y0]) / [x1 - x0, y1 - y0]))
+    return found
+
+
+def by_name(curves) -> dict[str, list[np.ndarray]]:
+    found = defaultdict(list)
+    for name, points in curves:
+        found[name].append(np.asarray(points, dtype=float))
+    return dict(found)
+
+
+def distance(points: np.ndarray, lines: list[np.ndarray], size: np.ndarray) -> float:
+    """The largest distance of a point from the nearest of the lines' pieces, in parts of ``size``."""
+    starts = np.concatenate([line[:-1] for line in lines]) / size
+    steps = np.concatenate([np.diff(line, axis=0) for line in lines]) / size
+    away = points[:, None, :] / size - starts
+    long = np.maximum(np.sum(steps**2, axis=-1), 1e-30)
+    share = np.clip(np.sum(away * steps, axis=-1) / long, 0, 1)
+    return float(np.max(np.min(np.linalg.norm(away - share[..., None] * steps, axis=-1), axis=1)))
+
+
+def fixed(value: float, digits: int) -> str:
+    return signed(round(float(value), digits) + 0.0, digits)  # + 0.0: no minus before a rounded zero
+
+
+def compact(value: float) -> str:
+    """Three digits, as readouts write them."""
+    return fixed(value, 2 - math.floor(math.log10(abs(value))))
+
+
+def said(widget: explore.Explorable) -> list[str]:
+    """Numbers that the script must tell, from the Python side."""
+    match widget:
+        case explore.BeliefFilter():
+            memory, errors = widget.memory(), widget.errors()
+            return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]
+        case explore.DoubleWell():
+            return [signed(action, 4) for action in widget.actions().values() if math.isfinite(action)]
+        case explore.DriftField():
+            places = (widget.end(), widget.effective_minimum())
+            return [f"({fixed(x, 3)}, {fixed(y, 3)})" for x, y in places]
+        case explore.Horizon():
+            x, y = widget.steps()["optimal"]
+            return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
+        case explore.MetricEllipse():
+            return [f"{widget.spread():.1f}°", f"J = {compact(widget.path().action)}"]
+        case explore.TaskSwitch():
+            following = widget.next_task()
+            return [
+                f"r = {compact(widget.rate())}",
+                f"v* = λₛ/(kH) = {compact(following.rest)}",
+                f"v = {compact(widget.variance())}",
+            ]
+    raise TypeError(type(widget))
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_twin_and_first_frame_show_the_same(browser, tmp_path, name):
+    widget = WIDGETS[name]()
+    with browser.page((1000, 900)) as page:
+        page.open(address(tmp_path, widget))
+        page.wait_until("window.ready === true")
+        frame = by_name(page.evaluate(CURVES))
+        words = page.evaluate("document.querySelector('#one .lossnav-explorable').innerText").replace("\u00a0", " ")
+    twin = by_name(twin_curves(widget.picture()))
+    assert twin
+    assert set(twin) == set(frame)
+    for curve, lines in twin.items():
+        low, high = (pick(np.concatenate(lines), axis=0) for pick in (np.min, np.max))
+        size = np.full(2, np.max(high - low)) if isinstance(widget, PLANES) else high - low
+        # Both round to pixels, and the twin clips; an arrow's shaft stops short of its tip by some pixels.
+        near = 0.04 if curve in ARROWS else 0.012
+        assert distance(np.concatenate(lines), frame[curve], size) < near, curve
+        inside = (near if curve in ARROWS else 1e-3) * size
+        seen = [line[np.all((line >= low - inside) & (line <= high + inside), axis=1)] for line in frame[curve]]
+        assert distance(np.concatenate(seen), lines, size) < near, curve
+    for number in said(widget):
+        assert number in words
+    assert page_title(widget) in words
+
+
+def page_title(widget: explore.Explorable) -> str:
+    """The title that the twin writes."""
+    texts = [node.text for node in ElementTree.fromstring(widget.picture()).iter() if node.get("font-size") == "17"]
+    assert len(texts) == 1
+    return texts[0]
