@@ -20,7 +20,7 @@ _NAMES = {
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 
-__all__ = ["BeliefFilter", "DoubleWell", "DriftField", "Explorable", "Horizon", "MetricEllipse", "TaskSwitch"]
+__all__ = sorted(_NAMES)
 
 
 def __getattr__(name: str) -> Any:

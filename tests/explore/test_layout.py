@@ -152,7 +152,7 @@ def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, m
         page.wait_until(f"window.ready === true && {hidden}")
         page.evaluate("(() => { widget.render({ model, el: document.getElementById('two') }); })()")
         before = page.evaluate(said)
-        page.evaluate("document.querySelector('#one [role=slider]').focus()")
+        page.evaluate("document.querySelector('#one [role=slider], #one input[type=range]').focus()")
         page.key("ArrowLeft")
         first, second = page.evaluate(said)
         assert first == second != before[0] == before[1]
