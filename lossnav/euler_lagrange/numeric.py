@@ -25,6 +25,9 @@ class NumericTerms:
 
     def __init__(self, objective: Objective, loss: Loss):
         self._objective, self._loss = objective, loss
+        self._place: Array | None = None  # where G and its slope were evaluated last
+        self._matrices: Any = None
+        self._slopes: Any = None
 
     def source(self, atom: Any, theta: Sequence[Any]) -> Callable[[Array], Array]:
         """Return the function of points, (..., D) → (...), that stands for an atom such as ∂f_1/∂θ_2."""
@@ -42,31 +45,27 @@ class NumericTerms:
             return lambda points: drift.jacobian(points)[..., index[0], axis]
         if axis is None:
             return lambda points: self._metric(points)[..., index[0], index[1]]
-        return lambda points: self._metric_slope(points, axis)[..., index[0], index[1]]
+        return lambda points: self._metric_slope(points)[..., index[0], index[1], axis]
 
     def _metric(self, points: Array) -> Array:
-        """Return G(θ) of a numeric callable, point by point, shape (..., D, D)."""
-        dim = self._loss.dim
-        flat = points.reshape(-1, dim)
-        metric = self._objective.metric
-        matrices = [_checks.symmetric("metric(theta)", metric(x.copy()), dim=dim) for x in flat]
-        return np.array(matrices).reshape(*points.shape, dim)
+        """Return G, shape (..., D, D); every entry of it asks for the same points, which are evaluated once."""
+        if self._place is not points:
+            self._place, self._slopes = points, None
+            self._matrices = self._objective.metric_at(points)
+        return self._matrices
 
-    def _metric_slope(self, points: Array, axis: int) -> Array:
-        """Return ∂G/∂θ_axis by central differences of order six, error about 1e-12 of G."""
-        step = 2e-2 * np.maximum(1.0, np.abs(points[..., axis]))[..., None]
-        direction = np.eye(self._loss.dim)[axis]
-        total = sum(weight * self._metric(points + shift * step * direction)
-                    for weight, shift in zip(_FIRST[0], _STENCIL, strict=True) if weight)
-        return total / step[..., None]
+    def _metric_slope(self, points: Array) -> Array:
+        """Return ∂G_ij/∂θ_k, shape (..., D, D, D)."""
+        self._metric(points)
+        if self._slopes is None:
+            self._slopes = self._objective.metric_on(self._loss.dim).slope(points)
+        return self._slopes
 
     def require_definite(self, metric: Array) -> None:
         """Raise ValueError unless every G, shape (..., D, D), is positive definite."""
         lowest = float(np.min(np.linalg.eigvalsh(metric), initial=np.inf))
         if not lowest > 0:
-            raise ValueError(
-                f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite"
-            )
+            raise ValueError(f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite")
 
 
 def _indices(digits: str, count: int) -> tuple[int, ...]:

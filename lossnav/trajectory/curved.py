@@ -2,9 +2,9 @@ r"""Optimal paths under a metric that depends on θ: the Euler–Lagrange equati
 
 .. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
 
-They come from ``lossnav.euler_lagrange``, which derives them from the Lagrangian, and are solved by scipy's
-collocation. Near a resting place velocities are small and the connection terms, quadratic in them, vanish: there the
-metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
+They are those that ``lossnav.euler_lagrange`` derives from the Lagrangian, in numbers (``connection``), and are
+solved by scipy's collocation. Near a resting place velocities are small and the connection terms, quadratic in them,
+vanish: there the metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.euler_lagrange import euler_lagrange
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import boundary_value, riccati, stationary
-from lossnav.trajectory.boundary_value import Motion
+from lossnav.trajectory.boundary_value import Equations, Motion
+from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
 
 _LIFETIMES = 12.0  # of the slowest mode, until the path is handed over to the frozen metric
@@ -77,15 +77,17 @@ def solve(
     _checks.flag("throw", throw)
     _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
     theta, stop, span = _arguments(objective, loss, theta0, horizon, endpoint)
-    move = motion or euler_lagrange(objective, loss).acceleration
+    terms = Terms(objective, loss)
+    tangent = terms.tangent if motion is None and objective.drift is None else None
+    given = Equations(motion or terms.acceleration, terms.cost_rate, tangent)
+
+    def extremal(span: float, end: riccati.LocalValue | None) -> Trajectory:
+        return boundary_value.collocate(objective, loss, theta, span, end, stop, tol, given)
+
     if span is not None:
-        found = [boundary_value.collocate(objective, loss, theta, span, None, stop, tol, move)]
+        found = [extremal(span, None)]
     else:
-        ends = _ends(objective, loss, theta)
-        found = [
-            boundary_value.collocate(objective, loss, theta, _LIFETIMES / -end.growth, end, None, tol, move)
-            for end in ends
-        ]
+        found = [extremal(_LIFETIMES / -end.growth, end) for end in _ends(objective, loss, theta)]
         found.sort(key=lambda path: (not path.converged, path.action, path.excess))
     best = replace(found[0], others=tuple(found))
     if throw and not best.converged:

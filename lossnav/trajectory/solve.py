@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
+from lossnav.problem.functions.budget import Budget, OutOfBudget
 from lossnav.problem.losses import Loss, Quadratic
-from lossnav.problem.losses.budget import Budget, OutOfBudget
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import action, boundary_value, closed_form, drifting, riccati, units, wandering
 from lossnav.trajectory.result import Trajectory
