@@ -90,9 +90,8 @@ def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[
         chosen = np.atleast_1d(_checks.array("times", times))
     place = np.clip(np.searchsorted(grid, chosen, side="right") - 1, 0, len(grid) - 2)
     spacing = np.diff(grid)[place]
-    spacing = np.minimum(spacing, chosen / 3)
-    if math.isfinite(end):
-        spacing = np.minimum(spacing, (end - chosen) / 3)
+    room = chosen if math.isinf(end) else np.minimum(chosen, end - chosen)
+    spacing = np.minimum(spacing, room / 3 * (1 - 1e-12))  # 3 · (x/3) may be more than x
     if len(chosen) == 0 or not np.all(spacing > 0):
         raise ValueError(f"times = {_checks.shown(times)}, but they must lie strictly inside (0, {end:g})")
     return chosen, spacing
@@ -100,7 +99,7 @@ def sample_times(traj: Any, times: ArrayLike | None, count: int = 400) -> tuple[
 
 def path_derivatives(traj: Any, times: Array, spacing: Array) -> tuple[Array, Array, Array]:
     """Return θ, θ̇, θ̈ at the times, shape (T, D) each, from positions alone."""
-    on_grid = getattr(traj, "method", "") in ("action", "bvp")
+    on_grid = getattr(traj, "method", "") in ("action", "bvp", "curved")
     best = _differences(traj, times, spacing)
     for halvings in range(1, 1 if on_grid else 10):
         other = _differences(traj, times, spacing / 2**halvings)
