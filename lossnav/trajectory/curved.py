@@ -29,6 +29,8 @@ from lossnav.trajectory.result import Trajectory
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
+__all__ = ["solve"]
+
 _FINEST = 1e-12  # what collocation can reach
 _LIFETIMES = 12.0  # of the slowest mode, until the path is handed over to the frozen metric
 

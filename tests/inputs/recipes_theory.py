@@ -226,6 +226,10 @@ def _paths() -> dict[str, Recipe]:
             "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),
             "throw": flag(True), "steps": whole(None, none=True, low=2), "rtol": positive(1e-8), **BUDGET,
         }, costly=True),
+        "trajectory.methods": Recipe(ln.trajectory.methods, {
+            "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
+            "endpoint": array(POINT, none=True),
+        }),
         "trajectory.curved.solve": Recipe(curved.solve, {
             "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
             "endpoint": array(POINT), "motion": function(None, none=True), "throw": flag(True), "tol": positive(1e-8),
