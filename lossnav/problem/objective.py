@@ -93,9 +93,12 @@ class Objective:
             return Function(self.metric, dim=dim)
         if self.metric is None:
             return Constant(np.eye(dim))
+        self._fits(dim)
+        return Constant(self.metric)
+
+    def _fits(self, dim: int) -> None:
         if len(self.metric) != dim:
             raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
-        return Constant(self.metric)
 
     def metric_matrix(self, dim: int) -> Array:
         """Return the constant metric G as a (dim, dim) array.
@@ -110,6 +113,9 @@ class Objective:
             raise ValueError(
                 "metric is a function of theta, but this needs a constant metric: see lossnav.trajectory.curved"
             )
+        if isinstance(self.metric, np.ndarray):  # a rule asks for it at every step
+            self._fits(dim)
+            return self.metric
         return self.metric_on(dim).matrix(np.zeros(dim))
 
     def metric_at(self, theta: ArrayLike) -> Array:
