@@ -18,6 +18,7 @@ __version__ = "0.2.0"
 _ROOMS = {  # public name: where it lives, along the arrow
     "losses": "problem.losses",
     "drifts": "problem.drifts",
+    "metrics": "problem.metrics",
     "classifiers": "problem.classifiers",
     "euler_lagrange": "euler_lagrange",  # a module that can be called
     "trajectory": "trajectory",

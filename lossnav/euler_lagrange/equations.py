@@ -15,6 +15,7 @@ from lossnav._checks import Array
 from lossnav.euler_lagrange.derivation import GENERAL, Derivation, derive, matrix_of, symbols
 from lossnav.euler_lagrange.numeric import NumericTerms, path_derivatives, sample_times
 from lossnav.problem.losses import Loss
+from lossnav.problem.metrics import Metric
 from lossnav.problem.objective import Objective, check_problem
 
 _READABLE = 12  # with more parameters nobody reads the formula of L, and to compile ∇L from it takes seconds
@@ -40,10 +41,10 @@ class EulerLagrange:
 
     def _derive(self, formula: Any) -> Derivation:
         objective, dim = self.objective, self.loss.dim
-        metric: Any = objective.metric
+        metric: Any = None if objective.metric is None else objective.metric_on(dim)
         drift: Any = objective.drift
         theta = np.array(symbols(dim)[0], dtype=object)
-        if callable(metric):
+        if metric is not None:
             metric = _on_symbols(metric, theta, GENERAL)
         if drift is not None:
             entries = drift.expression(theta)
@@ -109,7 +110,7 @@ class EulerLagrange:
         values = function(*moving, *(source(points) for source in sources))
         stacked = np.stack([np.broadcast_to(np.asarray(v, dtype=np.float64), shape) for v in values], axis=-1)
         metric = stacked[..., : dim * dim].reshape(*shape, dim, dim)
-        if callable(self.objective.metric):
+        if self.objective.curved:
             self._terms.require_definite(metric)
         return np.asarray(np.linalg.solve(metric, -stacked[..., dim * dim :, None])[..., 0], dtype=np.float64)
 
@@ -131,10 +132,10 @@ class EulerLagrange:
         return float(np.max(np.linalg.norm(gap, axis=-1)))
 
 
-def _on_symbols(metric: Any, theta: Array, fallback: Any) -> Any:
-    """Return the callable metric on symbols, or ``fallback`` where it is code that cannot take them."""
+def _on_symbols(metric: Metric, theta: Array, fallback: Any) -> Any:
+    """Return the metric on symbols, or ``fallback`` where it is code that cannot take them."""
     try:
-        return matrix_of("metric(theta)", metric(theta))
+        return matrix_of("metric(theta)", metric.expression(theta, sympy))
     except (TypeError, AttributeError, ValueError, sympy.SympifyError):
         return fallback
 

@@ -14,6 +14,8 @@ from lossnav._checks import Array
 from lossnav.problem.drifts import Drift
 from lossnav.problem.losses import Loss
 from lossnav.problem.losses.base import check_loss
+from lossnav.problem.metrics import Constant, Function, Metric
+from lossnav.problem.metrics.base import check_matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,8 @@ class Objective:
         eta: learning rate η > 0, unit u²/(ℓ·T): how cheap speed is.
         k: loss weight k > 0, unit 1/T.
         gamma: discount rate γ ≥ 0, unit 1/T: 0 is farsighted, large is myopic.
-        metric: G, shape (D, D), symmetric positive definite; None is the identity; a callable G(θ) is understood by
-            ``lossnav.euler_lagrange`` and ``lossnav.trajectory.curved``.
+        metric: G: None is the identity; shape (D, D), symmetric positive definite; one of ``lossnav.metrics``; or a
+            callable G(θ), which is used as a ``metrics.Function``.
         drift: f, from ``lossnav.drifts``; None is zero.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
 
@@ -57,8 +59,46 @@ class Objective:
             metric = _checks.symmetric("metric", self.metric, definite=True)
             metric.setflags(write=False)
             set_(self, "metric", metric)
+        elif isinstance(self.metric, type):
+            raise ValueError(f"metric = {_checks.shown(self.metric)}, but it must be a metric, not a class of them")
+        set_(self, "_rulers", {})  # by D: a plain function says only when it is used how many parameters it has
         if self.drift is not None:
             _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
+
+    @property
+    def curved(self) -> bool:
+        """Whether the metric is a function of θ."""
+        if isinstance(self.metric, Metric):
+            return not self.metric.constant
+        return callable(self.metric)
+
+    def metric_on(self, dim: int) -> Metric:
+        """Return the metric on ``dim`` parameters as one of ``lossnav.metrics``, whatever it was given as.
+
+        Raises:
+            ValueError: if it has another size.
+        """
+        _checks.whole("dim", dim, low=1)
+        rulers: dict[int, Metric] = self._rulers  # type: ignore[attr-defined]
+        if dim not in rulers:
+            rulers[dim] = self._ruler(dim)
+        return rulers[dim]
+
+    def _ruler(self, dim: int) -> Metric:
+        if isinstance(self.metric, Metric):
+            if self.metric.dim != dim:
+                raise ValueError(f"metric acts on {self.metric.dim} parameters, but the problem has {dim}")
+            return self.metric
+        if callable(self.metric):
+            return Function(self.metric, dim=dim)
+        if self.metric is None:
+            return Constant(np.eye(dim))
+        self._fits(dim)
+        return Constant(self.metric)
+
+    def _fits(self, dim: int) -> None:
+        if len(self.metric) != dim:
+            raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
 
     def metric_matrix(self, dim: int) -> Array:
         """Return the constant metric G as a (dim, dim) array.
@@ -69,13 +109,14 @@ class Objective:
         _checks.whole("dim", dim, low=1)
         if self.metric is None:
             return np.eye(dim)
-        if callable(self.metric):
+        if self.curved:
             raise ValueError(
                 "metric is a function of theta, but this needs a constant metric: see lossnav.trajectory.curved"
             )
-        if len(self.metric) != dim:
-            raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
-        return self.metric
+        if isinstance(self.metric, np.ndarray):  # a rule asks for it at every step
+            self._fits(dim)
+            return self.metric
+        return self.metric_on(dim).matrix(np.zeros(dim))
 
     def metric_at(self, theta: ArrayLike) -> Array:
         """Return G(θ), shape (..., D, D), at points of shape (..., D); a constant metric is the same everywhere.
@@ -84,25 +125,15 @@ class Objective:
             ValueError: if a metric that depends on θ is not symmetric positive definite at one of the points.
         """
         points = _checks.points("theta", theta)
-        dim = points.shape[-1]
-        if not callable(self.metric):
-            return np.broadcast_to(self.metric_matrix(dim), (*points.shape, dim))
-        flat = points.reshape(-1, dim)
-        values = [_checks.array("metric(theta)", self.metric(point.copy()), shape=(dim, dim)) for point in flat]
-        metric = np.array(values).reshape(-1, dim, dim)
-        gap = np.max(np.abs(metric - np.swapaxes(metric, 1, 2)), axis=(1, 2), initial=0.0)
-        if np.any(gap > 1e-8 * np.max(np.abs(metric), axis=(1, 2), initial=0.0)):
-            raise ValueError("metric(theta) differs from its transpose, but it must be symmetric")
-        lowest = float(np.min(np.linalg.eigvalsh(metric), initial=math.inf))
-        if not lowest > 0:
-            raise ValueError(f"metric(theta) has the eigenvalue {lowest:.3g}, but it must be positive definite")
-        return metric.reshape(*points.shape, dim)
+        metric = self.metric_on(points.shape[-1]).matrix(points)
+        if self.curved:
+            check_matrices(metric)
+        return metric
 
     def check_dim(self, dim: int) -> None:
         """Raise ValueError unless metric and drift fit a problem of ``dim`` parameters."""
         _checks.whole("dim", dim, low=1)
-        if not callable(self.metric):
-            self.metric_matrix(dim)
+        self.metric_on(dim)
         if self.drift is not None and self.drift.dim not in (None, dim):
             raise ValueError(f"drift acts on {self.drift.dim} parameters, but the problem has {dim}")
 
@@ -117,9 +148,9 @@ class Objective:
         theta, slip = self._state(theta, velocity)
         if self.drift is not None:
             slip = slip - self.drift(theta)
-        if callable(self.metric):
+        if self.curved:  # checked where it is used: a solver may pass through places where it is none
             return np.einsum("...i,...ij,...j->...", slip, self.metric_at(theta), slip) / (2 * self.eta)
-        return np.einsum("...i,ij,...j->...", slip, self.metric_matrix(slip.shape[-1]), slip) / (2 * self.eta)
+        return self.metric_on(slip.shape[-1]).norm_squared(theta, slip) / (2 * self.eta)
 
     def _state(self, theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
         """Return θ and θ̇ as arrays of one D, whose leading axes broadcast."""

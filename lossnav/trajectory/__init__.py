@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from lossnav.trajectory.result import Trajectory
-from lossnav.trajectory.solve import optimal_velocity, solve, value
+from lossnav.trajectory.solve import methods, optimal_velocity, solve, value
 
-__all__ = ["Trajectory", "optimal_velocity", "solve", "value"]
+__all__ = ["Trajectory", "methods", "optimal_velocity", "solve", "value"]

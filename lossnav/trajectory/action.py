@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.losses import Loss, budget
+from lossnav.problem.functions import budget
+from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import coming_to_rest, deadline
 from lossnav.trajectory.coming_to_rest import NO_EXTREMAL

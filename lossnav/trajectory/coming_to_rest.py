@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.losses import Loss, budget
+from lossnav.problem.functions import budget
+from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import newton, relaxing, stationary
 from lossnav.trajectory.discrete import Problem

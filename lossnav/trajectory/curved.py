@@ -2,28 +2,36 @@ r"""Optimal paths under a metric that depends on θ: the Euler–Lagrange equati
 
 .. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
 
-They come from ``lossnav.euler_lagrange``, which derives them from the Lagrangian, and are solved by scipy's
-collocation. Near a resting place velocities are small and the connection terms, quadratic in them, vanish: there the
-metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
+They are those that ``lossnav.euler_lagrange`` derives from the Lagrangian, in numbers (``connection``), and are
+solved by scipy's collocation. Near a resting place velocities are small and the connection terms, quadratic in them,
+vanish: there the metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.euler_lagrange import euler_lagrange
+from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import boundary_value, riccati, stationary
-from lossnav.trajectory.boundary_value import Motion
+from lossnav.trajectory.boundary_value import Equations, Motion
+from lossnav.trajectory.case import Case
+from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
 
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
+
+__all__ = ["solve"]
+
+_FINEST = 1e-12  # what collocation can reach
 _LIFETIMES = 12.0  # of the slowest mode, until the path is handed over to the frozen metric
 
 
@@ -41,8 +49,8 @@ def solve(
     r"""Return the extremal of J from ``theta0`` under G(θ); of several, the cheapest.
 
     Args:
-        objective: η, k, γ and a metric that may be a function of θ; no drift. A finite ``objective.horizon`` is a
-            deadline with a free end.
+        objective: η, k, γ and a metric that may be a function of θ. A finite ``objective.horizon`` is a deadline with a
+            free end. A drift needs that, or an endpoint.
         loss: the landscape, of D parameters.
         theta0: start, shape (D,).
         horizon: with ``endpoint``, the time T at which θ(T) = endpoint.
@@ -76,18 +84,7 @@ def solve(
         _checks.function("motion", motion)
     _checks.flag("throw", throw)
     _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
-    theta, stop, span = _arguments(objective, loss, theta0, horizon, endpoint)
-    move = motion or euler_lagrange(objective, loss).acceleration
-    if span is not None:
-        found = [boundary_value.collocate(objective, loss, theta, span, None, stop, tol, move)]
-    else:
-        ends = _ends(objective, loss, theta)
-        found = [
-            boundary_value.collocate(objective, loss, theta, _LIFETIMES / -end.growth, end, None, tol, move)
-            for end in ends
-        ]
-        found.sort(key=lambda path: (not path.converged, path.action, path.excess))
-    best = replace(found[0], others=tuple(found))
+    best = _best(_case(objective, loss, theta0, horizon, endpoint), tol, motion)
     if throw and not best.converged:
         raise NotConverged(
             f"{best.reason} (residual {best.residual:.3g}); start nearer to the end, or loosen tol = {tol:g}"
@@ -95,26 +92,72 @@ def solve(
     return best
 
 
-def _arguments(
+class Curved:
+    """This module as a solver: of the ``settings`` it takes the tolerance."""
+
+    name = "curved"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a drift without a deadline."""
+        if case.rests and case.objective.drift is not None:
+            return "needs drift = None where a path comes to rest, or a finite objective.horizon, or an endpoint"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the cheapest extremal found."""
+        return _best(case, max(settings.rtol, _FINEST), None)
+
+
+def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
+    objective, loss, theta = case.objective, case.loss, case.theta0
+    terms = Terms(objective, loss)
+    tangent = terms.tangent if motion is None and objective.drift is None else None
+    given = Equations(motion or terms.acceleration, terms.cost_rate, tangent)
+
+    def extremal(span: float, end: riccati.LocalValue | None) -> Trajectory:
+        path = boundary_value.collocate(objective, loss, theta, span, end, case.endpoint, tol, given)
+        return replace(path, method=Curved.name)
+
+    if not case.rests:
+        span = objective.horizon if case.endpoint is None else case.span
+        assert span is not None  # a fixed end has its time
+        return extremal(span, None)
+    found: list[Trajectory] = []
+    try:
+        for end in _ends(objective, loss, theta):
+            found.append(extremal(case.span or _LIFETIMES / -end.growth, end))
+    except budget.OutOfBudget:
+        if not found:
+            raise
+    found.sort(key=lambda path: (not path.converged, path.action, path.excess))
+    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
+    return replace(best, others=(best, *found[1:]))
+
+
+def _case(
     objective: Objective, loss: Loss, theta0: ArrayLike, horizon: float | None, endpoint: ArrayLike | None
-) -> tuple[Array, Array | None, float | None]:
-    """Return the checked start, fixed end (None: free or at rest) and duration (None: infinite)."""
-    if objective.drift is not None:
-        raise ValueError("objective.drift is set, but paths under a metric that depends on theta need drift = None")
+) -> Case:
+    """Return the checked problem."""
     objective.check_dim(loss.dim)
     theta = _checks.array("theta0", theta0, shape=(loss.dim,))
     objective.metric_at(theta)
+    stop, span = None, None
     if endpoint is None:
         if horizon is not None:
             raise ValueError(
                 f"horizon = {horizon:g} is given, but endpoint is not; set objective.horizon for a free end"
             )
-        return theta, None, objective.horizon if math.isfinite(objective.horizon) else None
-    if horizon is None:
-        raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
-    stop = _checks.array("endpoint", endpoint, shape=(loss.dim,))
-    objective.metric_at(stop)
-    return theta, stop, _checks.positive("horizon", horizon)
+    else:
+        if horizon is None:
+            raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
+        stop = _checks.array("endpoint", endpoint, shape=(loss.dim,))
+        objective.metric_at(stop)
+        span = _checks.positive("horizon", horizon)
+    case = Case(objective, loss, theta, stop, span)
+    declined = Curved().accepts(case)
+    if declined:
+        raise ValueError(f"objective.drift is set, but this {declined}")
+    return case
 
 
 def _ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:

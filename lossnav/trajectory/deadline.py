@@ -10,7 +10,7 @@ import numpy as np
 import scipy.integrate
 
 from lossnav._checks import Array
-from lossnav.problem.losses import budget
+from lossnav.problem.functions import budget
 from lossnav.trajectory import newton, stationary
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import first_steps

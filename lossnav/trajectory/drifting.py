@@ -9,6 +9,8 @@ Scalar drift f = aθ (decay: a = −j), per mode of G⁻¹H:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 
@@ -16,28 +18,44 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import modes
+from lossnav.trajectory import closed_form, modes, riccati
+from lossnav.trajectory.case import Case
+from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
 
-def law(objective: Objective, loss: Quadratic) -> LocalValue | None:
-    """Return the exact value function and feedback, or None if the drift has no closed form here.
+
+def has_law(objective: Objective, loss: Quadratic) -> bool:
+    """Return whether the drift has a closed form here; nothing is solved for that."""
+    drift, minimum = objective.drift, loss.minimum
+    if not isinstance(drift, Linear) or minimum is None or np.any(drift.offset(loss.dim)):
+        return False
+    jacobian, hessian = drift.matrix(loss.dim), loss.hessian(minimum)
+    identity = np.eye(loss.dim)
+    isotropic = np.allclose(hessian, hessian[0, 0] * identity, rtol=1e-14, atol=0.0) and hessian[0, 0] > 0
+    euclidean = np.array_equal(objective.metric_matrix(loss.dim), identity)
+    skew = np.array_equal(jacobian, -jacobian.T)
+    return _is_scalar(jacobian) or bool(skew and isotropic and euclidean)
+
+
+def law(objective: Objective, loss: Quadratic) -> LocalValue:
+    """Return the exact value function and feedback of a drift that has a closed form (``has_law``).
 
     Raises:
         NoMinimiser: if negative curvature leaves J without a lower bound.
     """
     drift, minimum = objective.drift, loss.minimum
-    if not isinstance(drift, Linear) or minimum is None or np.any(drift.offset(loss.dim)):
-        return None
+    assert isinstance(drift, Linear) and minimum is not None  # has_law has said so
     jacobian, hessian = drift.matrix(loss.dim), loss.hessian(minimum)
-    identity = np.eye(loss.dim)
-    if np.array_equal(jacobian, jacobian[0, 0] * identity):
+    if _is_scalar(jacobian):
         return _scalar(objective, loss, float(jacobian[0, 0]), minimum, hessian)
-    isotropic = np.allclose(hessian, hessian[0, 0] * identity, rtol=1e-14, atol=0.0) and hessian[0, 0] > 0
-    euclidean = np.array_equal(objective.metric_matrix(loss.dim), identity)
-    if np.array_equal(jacobian, -jacobian.T) and isotropic and euclidean:
-        return _rotation(objective, loss, jacobian, minimum, float(hessian[0, 0]))
-    return None
+    return _rotation(objective, loss, jacobian, minimum, float(hessian[0, 0]))
+
+
+def _is_scalar(jacobian: Array) -> bool:
+    return bool(np.array_equal(jacobian, jacobian[0, 0] * np.eye(len(jacobian))))
 
 
 def _scalar(objective: Objective, loss: Quadratic, rate: float, minimum: Array, hessian: Array) -> LocalValue:
@@ -95,3 +113,31 @@ def _value(objective: Objective, loss: Quadratic, fixed: Array, closed: Array, j
     drift = jacobian @ fixed
     rest = float(drift @ metric @ drift) / 2 + objective.k * float(loss.value(fixed))
     return LocalValue(fixed, (matrix + matrix.T) / 2, metric @ drift, 0.0, rest, closed, np.zeros(loss.dim), fixed)
+
+
+class ClosedForm:
+    """The closed forms as a solver, without drift those of ``closed_form``; ``settings`` do not concern exact ones."""
+
+    name = "closed_form"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: another loss, a drift without closed form, a metric that depends on θ."""
+        if case.objective.curved:
+            return "needs a metric that does not depend on theta"
+        if not isinstance(case.loss, Quadratic):
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if case.objective.drift is None:
+            flat = case.endpoint is not None and case.loss.stationary_points() is None
+            return "needs, with an endpoint, a Hessian without flat directions" if flat else ""
+        if not case.rests or not has_law(case.objective, case.loss):
+            return "needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and G = I"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the exact optimum."""
+        objective, loss = case.objective, case.loss
+        assert isinstance(loss, Quadratic)  # accepts has said so
+        if objective.drift is not None:
+            return riccati.follow(objective, loss, case.theta0, law(objective, loss), self.name)
+        limit = objective.horizon if case.endpoint is None or case.span is None else case.span
+        return closed_form.solve(objective, loss, case.theta0, endpoint=case.endpoint, horizon=limit)

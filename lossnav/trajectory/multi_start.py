@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.losses import Loss, budget
+from lossnav.problem.functions import budget
+from lossnav.problem.losses import Loss
 
 _LIMIT = 100  # iterations
 _FAR = 1e6  # in units of a start's size: beyond it, nothing is to be found here

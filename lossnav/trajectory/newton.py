@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.losses import budget
+from lossnav.problem.functions import budget
 from lossnav.trajectory import blocks
 from lossnav.trajectory.discrete import Problem, matrices
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from lossnav._checks import Array
-from lossnav.problem.losses import budget
+from lossnav.problem.functions import budget
 from lossnav.trajectory import newton
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double, most_steps

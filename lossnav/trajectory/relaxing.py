@@ -12,7 +12,8 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
-from lossnav.problem.losses import Loss, Quadratic, budget
+from lossnav.problem.functions import budget
+from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, newton
 from lossnav.trajectory.clock import Clock

@@ -33,7 +33,7 @@ class Trajectory:
             is finite. NaN with a deadline.
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
-        method: "closed_form" | "riccati" | "action" | "bvp".
+        method: "closed_form" | "riccati" | "action" | "curved" | "bvp".
         converged: whether the solver met its tolerance; ``reason`` says why not.
         residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
         is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.integrate
@@ -19,7 +20,11 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, minimal, modes
+from lossnav.trajectory.case import Case
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
+
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,3 +331,26 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
         rate,
         end=horizon,
     )
+
+
+class Riccati:
+    """The feedback law as a solver; ``settings`` do not concern an exact one."""
+
+    name = "riccati"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: another loss or drift, a fixed end, a metric that depends on θ."""
+        if case.objective.curved:
+            return "needs a metric that does not depend on theta"
+        if not isinstance(case.loss, Quadratic):
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if case.endpoint is not None:
+            return "needs a free end"
+        if case.objective.drift is not None and not isinstance(case.objective.drift, Linear):
+            return "needs an affine drift"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the exact optimum."""
+        assert isinstance(case.loss, Quadratic)  # accepts has said so
+        return solve(case.objective, case.loss, case.theta0, horizon=case.objective.horizon)

@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.problem.drifts import Linear
-from lossnav.problem.losses import Loss, Quadratic
-from lossnav.problem.losses.budget import Budget, OutOfBudget
+from lossnav.problem.functions.budget import Budget, OutOfBudget
+from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory import action, boundary_value, closed_form, drifting, riccati, units, wandering
+from lossnav.trajectory import action, registry, units
+from lossnav.trajectory.case import Case, Solver
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.still import standstill
-
-METHODS = ("auto", "closed_form", "riccati", "action", "bvp")
 
 
 def solve(
@@ -44,13 +42,16 @@ def solve(
         theta0: start, shape (D,).
         method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
             loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
-            "bvp" (scipy's collocation, an independent check), or "auto": the first of these that applies.
+            "curved" (collocation under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
+            (collocation under a constant metric, an independent check), or "auto": the first of these that applies.
+            ``lossnav.trajectory.methods`` says which do, and why the others do not.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
         steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
-        rtol: relative accuracy of J and path that "action" aims at. Of more than four candidates, those that cost at
-            least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
+        rtol: relative accuracy of J and path that "action" aims at, and tolerance of "curved". Of more than four
+            candidates, those that cost at least a twentieth more than the best are solved to 1e-4 only; their ``error``
+            says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
         max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
             them); formulas make none.
@@ -76,82 +77,64 @@ def solve(
         Vastola, Gershman, Rajan (2025), Eqs. 27–29, 36, 53, 81; Apps. C, D.
     """
     limits = _budget(loss, max_seconds, max_calls)
-    theta, stop, span = _arguments(objective, loss, theta0, method, horizon, endpoint, steps, rtol, throw)
+    _checks.flag("throw", throw)
+    _checks.one_of("method", method, registry.METHODS)
+    _checks.positive("rtol", rtol)
+    if steps is not None and (not _checks.is_whole(steps) or steps < 2):
+        raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
+    case = _case(objective, loss, theta0, horizon, endpoint)
+    solver = registry.choose(case, method)
     with limits:
         try:
-            result = _solve(objective, loss, theta, stop, span, method, action.Settings(steps=steps, rtol=rtol))
+            result = _solve(case, solver, action.Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
-            rest = standstill(objective, loss, theta, span, stop, "bvp" if method == "bvp" else "action")
+            rest = standstill(objective, loss, case.theta0, case.span, case.endpoint, solver.name)
             result = replace(rest, reason=limits.spent)
         return _judge(result, throw)
 
 
-def _solve(
+def methods(
     objective: Objective,
     loss: Loss,
-    theta: Array,
-    stop: Array | None,
-    span: float | None,
-    method: str,
-    settings: action.Settings,
-) -> Trajectory:
-    """Choose the method and the units, and solve; what is returned is not judged yet."""
-    quadratic = isinstance(loss, Quadratic)
-    affine = objective.drift is None or isinstance(objective.drift, Linear)
-    if method == "auto":
-        method = "action"
-        if quadratic and _has_closed_form(objective, loss, stop):
-            method = "closed_form"
-        elif quadratic and affine and stop is None:
-            method = "riccati"
-    if method in ("closed_form", "riccati") and not quadratic:
-        raise ValueError(f"method = {method!r} needs a losses.Quadratic, but loss is {loss!r}; use 'action' or 'auto'")
-    if method == "closed_form" and not _has_closed_form(objective, loss, stop):
-        raise ValueError(
-            "method = 'closed_form' needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and "
-            "G = I; and with an endpoint a Hessian without flat directions. Use 'auto'"
-        )
-    if method == "riccati" and (not affine or stop is not None):
-        raise ValueError("method = 'riccati' needs an affine drift and a free end; use 'action' or 'auto'")
-    scales = units.natural(objective, loss, theta, span, stop)
+    theta0: ArrayLike,
+    *,
+    horizon: float | None = None,
+    endpoint: ArrayLike | None = None,
+) -> dict[str, str]:
+    """Return for each method of ``solve``, by name and in the order of "auto", why it declines a problem, or "".
+
+    The arguments are those of ``solve``; nothing is solved.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> import lossnav as ln
+        >>> found = methods(ln.Objective(metric=ln.metrics.Fisher()), ln.losses.DoubleWell(), [0.0, 1.0])
+        >>> [name for name, reason in found.items() if not reason], found["action"]
+        (['curved'], 'needs a metric that does not depend on theta')
+    """
+    return registry.reasons(_case(objective, loss, theta0, horizon, endpoint))
+
+
+def _solve(case: Case, solver: Solver, settings: action.Settings) -> Trajectory:
+    """Choose the units, and solve; what is returned is not judged yet."""
+    objective, loss = case.objective, case.loss
+    scales = None if objective.curved else units.natural(objective, loss, case.theta0, case.span, case.endpoint)
     if scales is None:
-        return _run(method, objective, loss, theta, stop, span, settings)
+        return solver.solve(case, settings)
+    inner = Case(
+        scales.objective(objective),
+        scales.loss(loss, objective),
+        case.theta0 / scales.length,
+        None if case.endpoint is None else case.endpoint / scales.length,
+        None if case.span is None else scales.span(case.span),
+    )
     try:
-        found = _run(
-            method,
-            scales.objective(objective),
-            scales.loss(loss, objective),
-            theta / scales.length,
-            None if stop is None else stop / scales.length,
-            None if span is None else scales.span(span),
-            settings,
-        )
+        found = solver.solve(inner, settings)
     except (NoMinimiser, NotConverged) as error:
         raise type(error)(f"{error} {scales}") from None
     return scales.restore(found, objective, loss)
-
-
-def _run(
-    method: str, objective: Objective, loss: Loss, theta: Array, stop: Array | None, span: float | None,
-    settings: action.Settings,
-) -> Trajectory:  # fmt: skip
-    """Call the solver on a problem in natural units."""
-    if method == "closed_form":
-        if objective.drift is not None:
-            local = drifting.law(objective, loss)  # type: ignore[arg-type]
-            assert local is not None  # the caller has asked
-            return riccati.follow(objective, loss, theta, local, "closed_form")
-        limit = span if stop is not None and span is not None else objective.horizon
-        return closed_form.solve(objective, loss, theta, endpoint=stop, horizon=limit)  # type: ignore[arg-type]
-    if method == "riccati":
-        return riccati.solve(objective, loss, theta, horizon=objective.horizon)  # type: ignore[arg-type]
-
-    def resting() -> Trajectory:
-        if method == "bvp":
-            return boundary_value.solve(objective, loss, theta, horizon=span, endpoint=stop)
-        return action.solve(objective, loss, theta, horizon=span, endpoint=stop, settings=settings)
-
-    return resting() if stop is not None else wandering.checked(objective, loss, theta, resting)
 
 
 def value(
@@ -201,22 +184,15 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
     return Budget(seconds, calls)
 
 
-def _arguments(
-    objective: Any, loss: Any, theta0: Any, method: str, horizon: Any, endpoint: Any, steps: Any, rtol: Any,
-    throw: Any = True,
-) -> tuple[Array, Array | None, float | None]:
+def _case(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any) -> Case:
+    """Return the checked problem."""
     check_problem(objective, loss, dim=False)
-    _checks.flag("throw", throw)
-    _checks.one_of("method", method, METHODS)
     theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
     height = loss.value(theta)
     if not math.isfinite(height):
         raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
-    objective.metric_matrix(loss.dim)
     objective.check_dim(loss.dim)
-    _checks.positive("rtol", rtol)
-    if steps is not None and (not _checks.is_whole(steps) or steps < 2):
-        raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
+    objective.metric_at(theta)
     span = None if horizon is None else _checks.positive("horizon", horizon)
     stop = None
     if endpoint is not None:
@@ -229,13 +205,9 @@ def _arguments(
             raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
     elif span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
         raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
-    return theta, stop, span
-
-
-def _has_closed_form(objective: Objective, loss: Loss, stop: Array | None) -> bool:
-    if objective.drift is None:
-        return stop is None or loss.stationary_points() is not None
-    return stop is None and math.isinf(objective.horizon) and drifting.law(objective, loss) is not None  # type: ignore[arg-type]
+    if stop is not None:
+        objective.metric_at(stop)
+    return Case(objective, loss, theta, stop, span)
 
 
 def _judge(result: Trajectory, throw: bool) -> Trajectory:

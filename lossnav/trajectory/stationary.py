@@ -8,7 +8,8 @@ import numpy as np
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
-from lossnav.problem.losses import Loss, Quadratic, budget, differences
+from lossnav.problem.functions import budget, differences
+from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import multi_start, riccati
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.losses import Function, Loss, Quadratic
+from lossnav.problem.metrics import Metric
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 
@@ -37,7 +38,10 @@ class Units:
 
     def objective(self, objective: Objective) -> Objective:
         """Return the dimensionless objective."""
-        metric = None if objective.metric is None else objective.metric / self.mass
+        metric = objective.metric
+        if isinstance(metric, Metric):
+            metric = objective.metric_matrix(metric.dim)
+        metric = None if metric is None else metric / self.mass
         drift: Drift | None = None
         if isinstance(objective.drift, Linear):
             dim = objective.drift.dim or 1
@@ -116,7 +120,7 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
         ValueError: if the unit of J is out of the range of floating-point numbers.
     """
     known = loss.stationary_points()
-    mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric))))
+    mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
     size = float(np.max(np.abs(theta0 if stop is None else [theta0, stop]), initial=0.0))
     exact = known is not None or isinstance(loss, Quadratic)

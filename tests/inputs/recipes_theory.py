@@ -37,6 +37,7 @@ FUNCTION = ln.losses.Function(lambda x: (x**2).sum(-1), dim=2)
 SECTION = ln.losses.Section(WELL)
 OBJECTIVE = ln.Objective(gamma=1.0)
 TURN = ln.drifts.Linear([[0.0, -1.0], [1.0, 0.0]])
+HALF_PLANE = ln.metrics.Function(lambda x: [[1 / x[1] ** 2, 0], [0, 1 / x[1] ** 2]], dim=2)
 FIELD = ln.drifts.Function(lambda x: -x, lambda x: -np.eye(2), dim=2)
 POINT = np.array([0.3, -0.2])
 STATES = np.array([POINT, 2 * POINT, -POINT, POINT[::-1], [1.0, 0.0]])
@@ -72,6 +73,14 @@ formula: list[Any] = [
 def _landscape(name: str, made: ln.losses.Loss, at: Any) -> dict[str, Recipe]:
     calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("value", "gradient", "hessian")}
     return {f"{name}.{key}": recipe for key, recipe in calls.items()}
+
+
+def _metric(name: str, made: ln.metrics.Metric, at: Any) -> dict[str, Recipe]:
+    calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("matrix", "slope", "bend", "__call__")}
+    calls["norm_squared"] = Recipe(made.norm_squared, {
+        "theta": points(at, also=("velocity",)), "velocity": points(at, also=("theta",))
+    })
+    return {f"metrics.{name}.{key}": recipe for key, recipe in calls.items()}
 
 
 def recipes() -> dict[str, Recipe]:
@@ -118,12 +127,32 @@ def recipes() -> dict[str, Recipe]:
         }),
         "drifts.rotation": Recipe(ln.drifts.rotation, {"rate": number(1.0)}),
         "drifts.weight_decay": Recipe(ln.drifts.weight_decay, {"rate": positive(1.0)}),
+        "metrics.Constant": Recipe(ln.metrics.Constant, {
+            "matrix": array(H, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))])
+        }),
+        "metrics.Diagonal": Recipe(ln.metrics.Diagonal, {
+            "values": array([1.0, 2.0], any_shape=True, bad=[[0.0, 1.0], [-1.0, 1.0], [], np.ones((2, 2)), 1.0])
+        }),
+        "metrics.Kronecker": Recipe(ln.metrics.Kronecker, {
+            "a": array(H, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]]]), "b": array([[2.0]], bad=[[[-1.0]]])
+        }),
+        "metrics.Fisher": Recipe(ln.metrics.Fisher, {"weights": whole(1), "spread": word("deviation")}),
+        "metrics.Relative": Recipe(ln.metrics.Relative, {"dim": whole(2), "each": flag(False)}),
+        "metrics.Function": Recipe(ln.metrics.Function, {
+            "matrix": function(np.diag), "slope": function(None, none=True), "dim": whole(2)
+        }),
+        **_metric("Constant", ln.metrics.Constant(H), POINT),
+        **_metric("Diagonal", ln.metrics.Diagonal([1.0, 2.0]), POINT),
+        **_metric("Kronecker", ln.metrics.Kronecker(H, [[2.0]]), POINT),
+        **_metric("Fisher", ln.metrics.Fisher(), [0.0, 1.0]), **_metric("Relative", ln.metrics.Relative(2), POINT),
+        **_metric("Function", HALF_PLANE, [0.0, 1.0]),
         "Objective": Recipe(ln.Objective, {
             "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0),
             "metric": _matrix(H, none=True, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))]),
             "drift": thing(TURN, none=True), "horizon": positive(1.0, infinite=True),
         }),
         "Objective.check_dim": Recipe(DRIVEN.check_dim, {"dim": whole(2)}),
+        "Objective.metric_on": Recipe(OBJECTIVE.metric_on, {"dim": whole(2)}),
         "Objective.metric_matrix": Recipe(OBJECTIVE.metric_matrix, {"dim": whole(2)}),
         "Objective.metric_at": Recipe(OBJECTIVE.metric_at, {"theta": array(POINT, finite=False, any_shape=True,
         bad=[1.0, []])}),
@@ -197,6 +226,10 @@ def _paths() -> dict[str, Recipe]:
             "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),
             "throw": flag(True), "steps": whole(None, none=True, low=2), "rtol": positive(1e-8), **BUDGET,
         }, costly=True),
+        "trajectory.methods": Recipe(ln.trajectory.methods, {
+            "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
+            "endpoint": array(POINT, none=True),
+        }),
         "trajectory.curved.solve": Recipe(curved.solve, {
             "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
             "endpoint": array(POINT), "motion": function(None, none=True), "throw": flag(True), "tol": positive(1e-8),
@@ -337,8 +370,12 @@ EXEMPT = {
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",
         "losses.Rosenbrock.expression", "losses.Section.expression", "classifiers.LogisticRegression.expression",
+        *(f"metrics.{name}.expression" for name in ln.metrics.__all__),
         "drifts.Drift.expression", "drifts.Linear.expression", "drifts.Function.expression",
     ), FORMULA),
+    **dict.fromkeys((
+        "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__",
+    ), "walked at the metrics that inherit it"),
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
         "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lossnav as ln
-from lossnav.problem.losses import batched, budget, differences
+from lossnav.problem.functions import batched, budget, differences
 
 BATCH = np.random.default_rng(0).normal(size=(50, 3))
 

@@ -9,7 +9,7 @@ import pytest
 from oracle import path_cost, rest_cost
 
 import lossnav as ln
-from lossnav.problem.losses import budget
+from lossnav.problem.functions import budget
 
 
 def beale(x):

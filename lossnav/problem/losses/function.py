@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.losses import differences
+from lossnav.problem.functions import differences
+from lossnav.problem.functions.batched import Batched
 from lossnav.problem.losses.base import Loss, scalar
-from lossnav.problem.losses.batched import Batched
 
 
 class Function(Loss):

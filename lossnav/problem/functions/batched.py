@@ -10,7 +10,7 @@ import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.losses import budget
+from lossnav.problem.functions import budget
 
 ROWS, COLUMNS, SINGLE = "(..., D)", "(D, N)", "one by one"
 _MANY = 20_000  # calls point by point, after which it is worth a word
@@ -22,19 +22,23 @@ class Batched:
 
     Attributes:
         name: the argument's name, for messages.
+        owner: what the function was given to, for messages.
         layout: how it takes several points: ROWS, COLUMNS, SINGLE, or None where that is not known yet.
         calls: how often it was called.
         counts: whether a budget counts these calls; not if the function calls another that is counted.
     """
 
-    def __init__(self, name: str, function: Callable[[Any], Any], shape: tuple[int, ...]):
-        self.name, self.calls, self.counts = name, 0, True
+    def __init__(
+        self, name: str, function: Callable[[Any], Any], shape: tuple[int, ...], owner: str = "a losses.Function"
+    ):
+        self.name, self.owner, self.calls, self.counts = name, owner, 0, True
         self.layout: str | None = None
         self._function, self._shape = function, shape
         self._region: tuple[Array, Array] | None = None  # the box of points at which the agreement was tested
         self._largest, self._since, self._warned = 0, 0, False
 
     def __call__(self, theta: Array) -> Array:
+        """Return the values at θ of shape (..., D), shape (..., *shape)."""
         if theta.ndim == 1:
             return self._one(theta)
         flat = theta.reshape(-1, theta.shape[-1])
@@ -50,30 +54,52 @@ class Batched:
             if result is None:  # it only seemed to be vectorised: what it says of single points counts
                 self.layout = SINGLE
         if result is None:
-            result = np.array([self._one(x) for x in flat]).reshape(len(flat), *self._shape)
+            result = self._each(flat)
             if self.calls > _MANY and self.layout == SINGLE and not self._warned:
                 self._warn()
         return result.reshape(*theta.shape[:-1], *self._shape)
 
-    def _call(self, argument: Array) -> Array:
+    def _call(self, argument: Array, layout: str = SINGLE) -> Array:
         if self.counts:
             budget.check(1)
         self.calls += 1
-        return _checks.reals(f"{self.name}(theta)", self._function(argument))
+        return self._read(self._function(argument), argument, layout)
+
+    def _read(self, result: Any, argument: Array, layout: str) -> Array:
+        """Return what the function has returned as an array; ``layout`` says what it was given."""
+        return _checks.reals(f"{self.name}(theta)", result)
 
     def _one(self, x: Array) -> Array:
-        result = self._call(x.copy())  # a copy: a function that changes its argument must not change a path
+        return self._shaped(self._call(x.copy()))  # a copy: a function that changes its argument must not change a path
+
+    def _shaped(self, result: Array) -> Array:
         if result.shape != self._shape:
             if result.size != int(np.prod(self._shape)):
                 raise ValueError(f"{self.name}(theta) has shape {result.shape}, but it must have shape {self._shape}")
             result = result.reshape(self._shape)
         return result
 
+    def _each(self, flat: Array) -> Array:
+        """Return the values point by point: a solver does this 100,000 times, so what is in order is not looked at."""
+        result = np.empty((len(flat), *self._shape))
+        kind, shape, counted = result.dtype, self._shape, self.counts
+        for place, x in zip(result, flat, strict=True) if shape else ():
+            if counted:
+                budget.check(1)
+            self.calls += 1
+            one = self._function(x.copy())  # a copy, as in ``_one``
+            if type(one) is not np.ndarray or one.dtype != kind or one.shape != shape:
+                one = self._shaped(self._read(one, x, SINGLE))
+            place[...] = one
+        if not shape:
+            result[:] = [self._one(x) for x in flat]
+        return result
+
     def _together(self, flat: Array, layout: str) -> Array | None:
         """Return the values at all points from one call, or None if that fails or has a wrong shape."""
         points = flat.copy() if layout == ROWS else np.ascontiguousarray(flat.T)
         try:
-            result = self._call(points)
+            result = self._call(points, layout)
         except budget.OutOfBudget:
             raise
         except Exception:  # whatever it raises on a batch: point by point it may not, or raises what is to be seen
@@ -120,7 +146,7 @@ class Batched:
     def _warn(self) -> None:
         self._warned = True
         warnings.warn(
-            f"the {self.name} of a losses.Function was called {self.calls:,} times, point by point. Written for arrays "
+            f"the {self.name} of {self.owner} was called {self.calls:,} times, point by point. Written for arrays "
             "of shape (..., D), with x[..., 0] for the first parameter, it is called once for thousands of points",
             UserWarning,
             stacklevel=2,

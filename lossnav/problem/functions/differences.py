@@ -41,26 +41,27 @@ def first(function: Callable[[Array], Array], theta: Array, step: float) -> Arra
 
 
 def second(function: Callable[[Array], Array], theta: Array, step: float) -> Array:
-    """Return the Hessian of a scalar function, shape (..., D, D), from D² + D + 1 values at each θ; error O(step²).
+    """Return ∂²function/∂θ_i∂θ_j on two new last axes, from D² + D + 1 values at each θ; error O(step²).
 
     Second derivatives along h_i e_i and, for i < j, along h_i e_i + h_j e_j, from which the mixed ones follow.
 
     Args:
-        function: maps (..., D) to (...).
+        function: maps (..., D) to (..., *S).
         theta: shape (..., D).
         step: relative to max(1, |θ_j|).
     """
-    dim = theta.shape[-1]
+    axis, dim = theta.ndim - 1, theta.shape[-1]
     h = step * np.maximum(1.0, np.abs(theta))
     i, j = np.triu_indices(dim, 1)
     unit = np.eye(dim)
     directions = np.concatenate([unit, unit[i] + unit[j]])
     offsets = np.concatenate([np.zeros((1, dim)), directions, -directions])
-    values = function(theta[..., None, :] + offsets * h[..., None, :])
+    values = np.moveaxis(function(theta[..., None, :] + offsets * h[..., None, :]), axis, -1)
     # from the centre's value: what all share cancels before it is divided
-    plus, minus = np.moveaxis((values[..., 1:] - values[..., :1]).reshape(*theta.shape[:-1], 2, -1), -2, 0)
+    plus, minus = np.moveaxis((values[..., 1:] - values[..., :1]).reshape(*values.shape[:-1], 2, -1), -2, 0)
     along = plus + minus
-    hessian = np.empty((*theta.shape, dim))
-    hessian[..., range(dim), range(dim)] = along[..., :dim]
-    hessian[..., i, j] = hessian[..., j, i] = (along[..., dim:] - along[..., i] - along[..., j]) / 2
-    return hessian / (h[..., :, None] * h[..., None, :])
+    bend = np.empty((*values.shape[:-1], dim, dim))
+    bend[..., range(dim), range(dim)] = along[..., :dim]
+    bend[..., i, j] = bend[..., j, i] = (along[..., dim:] - along[..., i] - along[..., j]) / 2
+    h = h.reshape(*h.shape[:-1], *(1,) * (values.ndim - theta.ndim), dim)
+    return bend / (h[..., :, None] * h[..., None, :])

@@ -1,0 +1,123 @@
+r"""The Euler–Lagrange equations under G(θ) with a drift, in numbers: one evaluation of the metric at each place.
+
+With the slip s = θ̇ − f and J = ∂f/∂θ,
+
+.. math::
+    G(\ddot\theta-J\dot\theta) = \gamma Gs - \dot Gs - J^\top Gs
+        + \tfrac12\sum_{jk}\partial_iG_{jk}s_js_k + \eta k\,\nabla L,\qquad
+    \dot G = \sum_k\partial_kG\,\dot\theta_k .
+
+Without drift these are Eq. 90. ``lossnav.euler_lagrange`` derives the same from the Lagrangian; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cached_property
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+
+_KEPT = 4  # sets of points: a mesh, its middles, and the mesh before
+
+
+class Place:
+    """What a problem says of points θ, shape (N, D), each computed when it is asked for, and once."""
+
+    def __init__(self, objective: Objective, loss: Loss, theta: Array):
+        self._objective, self._loss, self._theta = objective, loss, theta
+
+    @cached_property
+    def metric(self) -> Array:
+        """G, shape (N, D, D)."""
+        return self._objective.metric_at(self._theta)
+
+    @cached_property
+    def slope(self) -> Array:
+        """∂G_ij/∂θ_k, shape (N, D, D, D)."""
+        return self._objective.metric_on(self._loss.dim).slope(self._theta)
+
+    @cached_property
+    def bend(self) -> Array:
+        """∂²G_ij/∂θ_k∂θ_l, shape (N, D, D, D, D)."""
+        return self._objective.metric_on(self._loss.dim).bend(self._theta)
+
+    @cached_property
+    def value(self) -> Array:
+        """L, shape (N,)."""
+        return np.asarray(self._loss.value(self._theta))
+
+    @cached_property
+    def gradient(self) -> Array:
+        """∇L, shape (N, D)."""
+        return self._loss.gradient(self._theta)
+
+    @cached_property
+    def drift(self) -> tuple[Array, Array]:
+        """f and J, shapes (N, D) and (N, D, D)."""
+        assert self._objective.drift is not None
+        return self._objective.drift(self._theta), self._objective.drift.jacobian(self._theta)
+
+
+class Terms:
+    """θ̈ and the running cost of one problem; what depends on θ alone is remembered for the last few meshes."""
+
+    def __init__(self, objective: Objective, loss: Loss):
+        self._objective, self._loss = objective, loss
+        self._places: OrderedDict[bytes, Place] = OrderedDict()
+
+    def acceleration(self, theta: Array, velocity: Array) -> Array:
+        """Return θ̈ on an extremal through θ and θ̇, shape (N, D) each."""
+        place, objective = self._at(theta), self._objective
+        slip, turn = velocity, np.zeros_like(velocity)
+        if objective.drift is not None:
+            drift, jacobian = place.drift
+            slip = velocity - drift
+        momentum = np.einsum("nij,nj->ni", place.metric, slip)
+        force = objective.gamma * momentum + objective.eta * objective.k * place.gradient
+        force -= np.einsum("nijk,nj,nk->ni", place.slope, slip, velocity)
+        force += np.einsum("njki,nj,nk->ni", place.slope, slip, slip) / 2
+        if objective.drift is not None:
+            force -= np.einsum("nji,nj->ni", jacobian, momentum)
+            turn = np.einsum("nij,nj->ni", jacobian, velocity)
+        return turn + np.linalg.solve(place.metric, force[..., None])[..., 0]
+
+    def cost_rate(self, theta: Array, velocity: Array) -> Array:
+        """Return |θ̇−f|²_G/2η + kL, shape (N,)."""
+        place, objective = self._at(theta), self._objective
+        slip = velocity if objective.drift is None else velocity - place.drift[0]
+        kinetic = np.einsum("ni,nij,nj->n", slip, place.metric, slip) / (2 * objective.eta)
+        return kinetic + objective.k * place.value
+
+    def tangent(self, theta: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the derivatives of θ̈ by θ and θ̇, shape (N, D, D), and of the cost by both, shape (N, D); no drift."""
+        place, objective = self._at(theta), self._objective
+        metric, slope, bend = place.metric, place.slope, place.bend
+        acceleration = self.acceleration(theta, velocity)
+        by_velocity = objective.gamma * metric
+        by_velocity -= np.einsum("nilk,nk->nil", slope, velocity) + np.einsum("nijl,nj->nil", slope, velocity)
+        by_velocity += np.einsum("nlki,nk->nil", slope, velocity)
+        by_place = np.einsum("nijl,nj->nil", slope, objective.gamma * velocity - acceleration)
+        by_place += objective.eta * objective.k * self._loss.hessian(theta)
+        by_place -= np.einsum("nijkl,nj,nk->nil", bend, velocity, velocity)
+        by_place += np.einsum("njkil,nj,nk->nil", bend, velocity, velocity) / 2
+        cost = np.einsum("njkl,nj,nk->nl", slope, velocity, velocity) / (2 * objective.eta)
+        return (
+            np.linalg.solve(metric, by_place),
+            np.linalg.solve(metric, by_velocity),
+            cost + objective.k * place.gradient,
+            np.einsum("nij,nj->ni", metric, velocity) / objective.eta,
+        )
+
+    def _at(self, theta: Array) -> Place:
+        key = theta.tobytes()
+        if key in self._places:
+            self._places.move_to_end(key)
+        else:
+            self._places[key] = Place(self._objective, self._loss, theta)
+            while len(self._places) > _KEPT:
+                self._places.popitem(last=False)
+        return self._places[key]

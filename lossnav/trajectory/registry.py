@@ -1,0 +1,40 @@
+"""The solvers, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from lossnav.trajectory.case import Case, Solver
+from lossnav.trajectory.curved import Curved
+from lossnav.trajectory.drifting import ClosedForm
+from lossnav.trajectory.numerical import Action, Collocation
+from lossnav.trajectory.riccati import Riccati
+
+SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation())
+AUTO = "auto"
+METHODS = (AUTO, *(solver.name for solver in SOLVERS))
+
+
+def reasons(case: Case) -> dict[str, str]:
+    """Return for each solver, by name, why it declines a case; "" if it solves it."""
+    return {solver.name: solver.accepts(case) for solver in SOLVERS}
+
+
+def choose(case: Case, method: str) -> Solver:
+    """Return the solver of a name, or with "auto" the first that accepts.
+
+    Raises:
+        ValueError: with the reason, if that one declines; with all reasons, if every one does.
+    """
+    declined = {}
+    for solver in SOLVERS:
+        if method not in (AUTO, solver.name):
+            continue
+        declined[solver.name] = solver.accepts(case)
+        if not declined[solver.name]:
+            return solver
+    if method != AUTO:
+        taken = [repr(name) for name, reason in reasons(case).items() if not reason]
+        raise ValueError(f"method = {method!r} {declined[method]}; use {' or '.join(taken) or 'another problem'}")
+    raise ValueError(
+        "objective: no method takes this combination of metric, drift and deadline: "
+        + "; ".join(f"{name!r} {reason}" for name, reason in declined.items())
+    )
