@@ -65,6 +65,7 @@ notebooks: $(INSTALLED)
 
 lint: $(INSTALLED)
 	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --check --quiet . || { echo "lint: run $(VENV)/bin/ruff format ."; exit 1; }
 	@$(VENV)/bin/mypy --no-error-summary
 	@$(VENV)/bin/mypy --no-error-summary book/_tools
 	@$(VENV)/bin/mypy --no-error-summary benchmarks

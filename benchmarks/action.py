@@ -98,9 +98,7 @@ def compare(intervals: int, rounds: int) -> tuple[list[list[float | str | None]]
         ways = {"ln.solve, rtol=1e-8": lambda: by_solve(rtol=1e-8), **ways, "inner Newton, 49, Eq. 29": by_newton}
     measured = {name: spread(times) for name, times in take_turns(ways, rounds).items()}
     theirs = ready()
-    grid = discrete.Problem(
-        ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP
-    )
+    grid = discrete.Problem(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP)
     ours = newton.minimise(grid, straight(intervals)).action  # the same sum, before extrapolation
     values = {name: theirs if "CasADi" in name else None for name in ways}
     values[f"ln.solve, steps={intervals:,}"] = by_solve(steps=intervals).action

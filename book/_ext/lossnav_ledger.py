@@ -120,8 +120,9 @@ class MarkEquations(SphinxTransform):
             if label not in ledger.rows:
                 logger.warning("the ledger has no equation %s", label, location=node, type="lossnav", subtype="tag")
             elif label in here:
-                logger.warning("equation %s is stated twice on this page", label, location=node, type="lossnav",
-                               subtype="tag")
+                logger.warning(
+                    "equation %s is stated twice on this page", label, location=node, type="lossnav", subtype="tag"
+                )
             else:
                 here[label] = f"eq-{label}"
                 anchors.append(f"eq-{label}")
@@ -165,8 +166,10 @@ class EquationIndex(SphinxDirective):
     @staticmethod
     def _summary(rows: list[dict[str, Any]]) -> nodes.Node:
         count = Counter(row["status"] for row in rows)
-        text = (f"{len(rows)} equations: {count['checked']} checked, {count['definition']} definitions, "
-                f"{count['open']} open.")
+        text = (
+            f"{len(rows)} equations: {count['checked']} checked, {count['definition']} definitions, "
+            f"{count['open']} open."
+        )
         if proved := Counter(row["proves"] for row in rows if "proves" in row):
             text += f" Of the checks {proved['code']} go through the library's code, {proved['paper']} do not."
         return nodes.paragraph("", text, classes=["ln-ledger-summary"])
@@ -190,9 +193,13 @@ class EquationIndex(SphinxDirective):
             proof += [test_name("", shown), nodes.Text(" ")]
         if not proof and row.get("why"):
             proof, _ = self.parse_inline(row["why"])
-        cells = [_entry(number), _entry(*meaning), _entry(nodes.inline("", state, classes=[f"ln-status-{status}"])),
-                 _entry(nodes.Text(", ".join(row[key] for key in ("check", "proves") if key in row) or "–")),
-                 _entry(*proof)]
+        cells = [
+            _entry(number),
+            _entry(*meaning),
+            _entry(nodes.inline("", state, classes=[f"ln-status-{status}"])),
+            _entry(nodes.Text(", ".join(row[key] for key in ("check", "proves") if key in row) or "–")),
+            _entry(*proof),
+        ]
         return nodes.row("", *cells, ids=[label])
 
 
@@ -216,13 +223,16 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for place in list(doctree.findall(equation_place)):
         label = place["label"]
         home = ledger.rows[label].get("stated")
-        holders = sorted((page for page, labels in stated(env).items() if label in labels),
-                         key=lambda page: (page.rsplit("/", 1)[-1] != home, page))
+        holders = sorted(
+            (page for page, labels in stated(env).items() if label in labels),
+            key=lambda page: (page.rsplit("/", 1)[-1] != home, page),
+        )
         content: nodes.Node = nodes.inline("", place.astext())
         if holders:
             uri = f"{app.builder.get_relative_uri(docname, holders[0])}#{stated(env)[holders[0]][label]}"
-            content = nodes.reference("", place.astext(), refuri=uri, internal=True,
-                                      reftitle=f"Equation {place.astext()} in its chapter")
+            content = nodes.reference(
+                "", place.astext(), refuri=uri, internal=True, reftitle=f"Equation {place.astext()} in its chapter"
+            )
         place.replace_self(content)
 
 
@@ -260,8 +270,10 @@ def visit_mark(self: Any, node: equation_mark) -> None:
         self.body.append('<span class="ln-mark" aria-hidden="true"></span>')
     else:
         words = self.attval(node["title"])
-        self.body.append(f'<a class="ln-mark ln-mark-{node["status"]}" href="{self.attval(node["refuri"])}" '
-                         f'title="{words}" aria-label="{words}">{SYMBOLS[node["status"]]}</a>')
+        self.body.append(
+            f'<a class="ln-mark ln-mark-{node["status"]}" href="{self.attval(node["refuri"])}" '
+            f'title="{words}" aria-label="{words}">{SYMBOLS[node["status"]]}</a>'
+        )
     raise nodes.SkipNode
 
 

@@ -87,8 +87,11 @@ def run_jupyter_book(output: Path, settings: Path) -> int:
                 print("  " + line.rstrip(), flush=True)
         code = process.wait()
     if code:
-        print(f"book: the build failed; its log is {log.relative_to(ROOT)}, failing notebooks' reports lie in "
-              f"{(output / '_build/html/reports').relative_to(ROOT)}", file=sys.stderr)
+        print(
+            f"book: the build failed; its log is {log.relative_to(ROOT)}, failing notebooks' reports lie in "
+            f"{(output / '_build/html/reports').relative_to(ROOT)}",
+            file=sys.stderr,
+        )
     return code
 
 

@@ -1,10 +1,10 @@
 """A headless Chrome or Chromium that is installed already, driven by Playwright: nothing is downloaded.
 
-    with Browser() as browser, browser.page() as page:
-        page.open("file:///.../index.html")
-        page.evaluate("document.title")
+with Browser() as browser, browser.page() as page:
+    page.open("file:///.../index.html")
+    page.evaluate("document.title")
 
-    python book/_tools/chrome.py [--if-missing]      says which browser would be used; loudly if there is none
+python book/_tools/chrome.py [--if-missing]      says which browser would be used; loudly if there is none
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ class Browser:
             raise BrowserError(f"no Chrome or Chromium found; tried CHROME and {', '.join(CANDIDATES)}")
         self._driver = sync_playwright().start()
         try:
-            self._browser = self._driver.chromium.launch(
-                executable_path=program, args=FLAGS, timeout=1e3 * PATIENCE
-            )
+            self._browser = self._driver.chromium.launch(executable_path=program, args=FLAGS, timeout=1e3 * PATIENCE)
         except BaseException:
             self._driver.stop()
             raise
@@ -211,8 +209,10 @@ def main() -> None:
             print(f"browser: {program}")
         return
     line = "!" * 100
-    print(f"{line}\n!!  NO CHROME OR CHROMIUM WAS FOUND: the pages were NOT opened, the browser tests did NOT run.\n"
-          f"!!  Install one (Debian: apt-get install chromium), or name it: CHROME=/path/to/chrome make test\n{line}")
+    print(
+        f"{line}\n!!  NO CHROME OR CHROMIUM WAS FOUND: the pages were NOT opened, the browser tests did NOT run.\n"
+        f"!!  Install one (Debian: apt-get install chromium), or name it: CHROME=/path/to/chrome make test\n{line}"
+    )
 
 
 if __name__ == "__main__":

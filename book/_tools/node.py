@@ -1,6 +1,6 @@
 """Node on this machine, and the check of the explorables' types with it.
 
-    python book/_tools/node.py types      runs the TypeScript compiler over lossnav/explore, if it is here
+python book/_tools/node.py types      runs the TypeScript compiler over lossnav/explore, if it is here
 """
 
 from __future__ import annotations

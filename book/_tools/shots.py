@@ -1,6 +1,6 @@
 """Pictures of every page, whole length, to look at.
 
-    python book/_tools/shots.py OUTDIR [--html _build/html] [--pages book/index ...] [--schemes light dark]
+python book/_tools/shots.py OUTDIR [--html _build/html] [--pages book/index ...] [--schemes light dark]
 """
 
 from __future__ import annotations

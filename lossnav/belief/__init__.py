@@ -14,7 +14,20 @@ from lossnav.belief.observation import Exact, Prior, Simplified
 from lossnav.belief.plans import Plan, plan, resting_places
 
 __all__ = [
-    "Beliefs", "Exact", "HiddenWeights", "Memory", "Plan", "Prior", "Simplified",
-    "adam", "averaged_variance", "corrected_gains", "from_beta", "kalman_gains", "memory", "plan", "resting_places",
+    "Beliefs",
+    "Exact",
+    "HiddenWeights",
+    "Memory",
+    "Plan",
+    "Prior",
+    "Simplified",
+    "adam",
+    "averaged_variance",
+    "corrected_gains",
+    "from_beta",
+    "kalman_gains",
+    "memory",
+    "plan",
+    "resting_places",
     "simulate",
 ]

@@ -56,8 +56,16 @@ class HiddenWeights:
 
 
 def simulate(
-    hessian: ArrayLike, gradient: ArrayLike, *, noise: float = 1.0, tau: float = 1.0, dt: float = 0.1, steps: int = 100,
-    particles: int = 1000, seed: int, centre: str = "current",
+    hessian: ArrayLike,
+    gradient: ArrayLike,
+    *,
+    noise: float = 1.0,
+    tau: float = 1.0,
+    dt: float = 0.1,
+    steps: int = 100,
+    particles: int = 1000,
+    seed: int,
+    centre: str = "current",
 ) -> HiddenWeights:
     """Return hidden weights at their steady state, sampled every ``dt`` without error of discretisation.
 
@@ -111,5 +119,3 @@ def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0
     safe = np.where(small, 1.0, x)
     share = np.where(small, 1 - x / 3 + x**2 / 12, 2 * (safe + np.expm1(-safe)) / safe**2)
     return noise * h * share
-
-

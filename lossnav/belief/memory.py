@@ -152,7 +152,12 @@ def memory(decay: float, gamma: float, diffusion: float, noise: float, dt: float
 
 
 def from_beta(
-    beta: float, *, gamma: float = 0.0, dt: float = 1.0, decay: float | None = None, gain: float | None = None,
+    beta: float,
+    *,
+    gamma: float = 0.0,
+    dt: float = 1.0,
+    decay: float | None = None,
+    gain: float | None = None,
     noise: float = 1.0,
 ) -> Memory:
     r"""Return the belief model whose average has the memory ``beta``: the inverse of ``memory``.

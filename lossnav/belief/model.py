@@ -73,9 +73,7 @@ class Beliefs:
     @property
     def masses(self) -> Array:
         """What multiplies ½ẋ² in J, per variable: (1/η, λ_b/σ_m², λ_b/σ_V²)."""
-        return np.array([
-            1 / self.eta, self.weight / self.mean.diffusion**2, self.weight / self.variance.diffusion**2
-        ])
+        return np.array([1 / self.eta, self.weight / self.mean.diffusion**2, self.weight / self.variance.diffusion**2])
 
     @property
     def decays(self) -> Array:
@@ -204,9 +202,7 @@ class Beliefs:
         """Return the memories of m and of V; the exact model's noises are √V and √2·V, so it needs ``variance``."""
         noises = self.observation.noises(variance)
         priors = (self.mean, self.variance)
-        first, second = (
-            Memory(p.decay, self.gamma, p.diffusion, s, dt) for p, s in zip(priors, noises, strict=True)
-        )
+        first, second = (Memory(p.decay, self.gamma, p.diffusion, s, dt) for p, s in zip(priors, noises, strict=True))
         return first, second
 
     def parameter_rate(self, variance: ArrayLike) -> Array:

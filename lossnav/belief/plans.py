@@ -84,8 +84,15 @@ class Plan:
 
 
 def plan(
-    model: Beliefs, mean: float, variance: float, *, gradient: float | Data, square: float | Data | None = None,
-    horizon: float = math.inf, tol: float = 1e-6, throw: bool = True,
+    model: Beliefs,
+    mean: float,
+    variance: float,
+    *,
+    gradient: float | Data,
+    square: float | Data | None = None,
+    horizon: float = math.inf,
+    tol: float = 1e-6,
+    throw: bool = True,
 ) -> Plan:
     """Return the path of (δ, m, V) that makes J stationary, from δ = 0 and the beliefs held now.
 
@@ -198,9 +205,7 @@ def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
     return states[np.argsort(np.abs(states[:, 0]))]
 
 
-def _endless(
-    model: Beliefs, m0: float, v0: float, gradient: Any, square: Any, tol: float, throw: bool
-) -> Plan:
+def _endless(model: Beliefs, m0: float, v0: float, gradient: Any, square: Any, tol: float, throw: bool) -> Plan:
     if isinstance(model.observation, Exact):
         raise ValueError("horizon = inf, but the exact observation model needs a finite one: its V never rests")
     for name, value in (("gradient", gradient), ("square", square)):
@@ -298,8 +303,12 @@ def _guess(
 
 
 def _collocate(
-    model: Beliefs, start: Array, feed: tuple[Data, Data | None], last: Callable[[Array], Array],
-    guess: tuple[Array, Array], tol: float,
+    model: Beliefs,
+    start: Array,
+    feed: tuple[Data, Data | None],
+    last: Callable[[Array], Array],
+    guess: tuple[Array, Array],
+    tol: float,
 ) -> Any:
     first = np.array([start[0], start[1], math.log(start[2])])
 
@@ -315,9 +324,7 @@ def _collocate(
         return scipy.integrate.solve_bvp(equations, boundary, *guess, tol=tol, max_nodes=60_000)
 
 
-def _report(
-    model: Beliefs, found: Any, feed: tuple[Data, Data | None], rest: Array, decay: Array, throw: bool
-) -> Plan:
+def _report(model: Beliefs, found: Any, feed: tuple[Data, Data | None], rest: Array, decay: Array, throw: bool) -> Plan:
     residual = float(np.max(found.rms_residuals))
     reason = "" if found.success else found.message
     if not found.success and throw:

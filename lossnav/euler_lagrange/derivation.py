@@ -177,12 +177,24 @@ def derive(
     """
     theta, velocity, acceleration = symbols(_checks.whole("dim", dim, low=1))
     points = np.array(theta, dtype=object)
-    rate, weight, discount = (sympy.Symbol(name, positive=True) if value is None else _constant(name, value)
-                              for name, value in (("eta", eta), ("k", k), ("gamma", gamma)))
+    rate, weight, discount = (
+        sympy.Symbol(name, positive=True) if value is None else _constant(name, value)
+        for name, value in (("eta", eta), ("k", k), ("gamma", gamma))
+    )
     formula = _called(loss, points)
     formula = sympy.Function("L")(*theta) if loss is None else scalar("loss", formula)
-    return Derivation(theta, velocity, acceleration, sympy.Symbol("t", real=True), rate, weight, discount,
-                      _metric(metric, points), _drift(drift, points), _tidy(formula))
+    return Derivation(
+        theta,
+        velocity,
+        acceleration,
+        sympy.Symbol("t", real=True),
+        rate,
+        weight,
+        discount,
+        _metric(metric, points),
+        _drift(drift, points),
+        _tidy(formula),
+    )
 
 
 def symbols(dim: int) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:

@@ -49,8 +49,9 @@ class EulerLagrange:
         if drift is not None:
             entries = drift.expression(theta)
             drift = GENERAL if entries is None else entries
-        return derive(dim, metric=metric, drift=drift, loss=formula,
-                      eta=objective.eta, k=objective.k, gamma=objective.gamma)
+        return derive(
+            dim, metric=metric, drift=drift, loss=formula, eta=objective.eta, k=objective.k, gamma=objective.gamma
+        )
 
     @property
     def equations(self) -> list[Any]:

@@ -104,8 +104,12 @@ def path_derivatives(traj: Any, times: Array, spacing: Array) -> tuple[Array, Ar
     for halvings in range(1, 1 if on_grid else 10):
         other = _differences(traj, times, spacing / 2**halvings)
         closer = (other[3] < best[3])[:, None]
-        best = (np.where(closer, other[0], best[0]), np.where(closer, other[1], best[1]),
-                np.where(closer, other[2], best[2]), np.minimum(other[3], best[3]))
+        best = (
+            np.where(closer, other[0], best[0]),
+            np.where(closer, other[1], best[1]),
+            np.where(closer, other[2], best[2]),
+            np.minimum(other[3], best[3]),
+        )
     return best[0], best[1], best[2]
 
 

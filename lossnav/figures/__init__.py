@@ -14,13 +14,34 @@ from types import ModuleType
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, label_end, letter, line, mark, use_style
 
 _CHAPTERS = (
-    "adaptive", "beliefs", "cifar", "continual", "drift", "geometry", "landscape", "momentum", "orbits", "phase",
-    "quadratic", "speed", "tables", "training", "uncertainty",
+    "adaptive",
+    "beliefs",
+    "cifar",
+    "continual",
+    "drift",
+    "geometry",
+    "landscape",
+    "momentum",
+    "orbits",
+    "phase",
+    "quadratic",
+    "speed",
+    "tables",
+    "training",
+    "uncertainty",
 )
 
 __all__ = [
-    "COLOURS", "LANDSCAPE", "LINES",
-    "halo", "label", "label_end", "letter", "line", "mark", "use_style",
+    "COLOURS",
+    "LANDSCAPE",
+    "LINES",
+    "halo",
+    "label",
+    "label_end",
+    "letter",
+    "line",
+    "mark",
+    "use_style",
 ]
 
 

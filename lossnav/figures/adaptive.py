@@ -35,13 +35,16 @@ def _rules(name: str, value: Any, lengths: of.Lengths) -> Any:
     return rules
 
 
-@of.takes(record=of.record(
-    config=of.table(epochs=of.COUNT, rules=_rules), data=of.LABEL,
-    results=of.table(
-        tuned=of.many(of.table(rule=of.TEXT, lr=of.POSITIVE, test_loss=of.optional(of.gapped(None)))),
-        tested=of.many(of.table(rule=of.TEXT, test_accuracy=of.optional(of.reals(None)))),
-    ),
-))
+@of.takes(
+    record=of.record(
+        config=of.table(epochs=of.COUNT, rules=_rules),
+        data=of.LABEL,
+        results=of.table(
+            tuned=of.many(of.table(rule=of.TEXT, lr=of.POSITIVE, test_loss=of.optional(of.gapped(None)))),
+            tested=of.many(of.table(rule=of.TEXT, test_accuracy=of.optional(of.reals(None)))),
+        ),
+    )
+)
 def discounts(record: Record) -> Figure:
     """Draw test error against the discount, and held-out loss against the rate for each discount.
 

@@ -46,16 +46,37 @@ def noise(
     for (text, found, formula), rule in zip(windows, SHADES, strict=False):
         y = np.asarray(formula, dtype=np.float64)
         ax.plot(x, y, **line(rule))
-        ax.plot(h, np.asarray(found), marker=LINES[rule][1], color=COLOURS[rule], ls="none", ms=6.5, mec="white",
-                clip_on=False, zorder=5)
+        ax.plot(
+            h,
+            np.asarray(found),
+            marker=LINES[rule][1],
+            color=COLOURS[rule],
+            ls="none",
+            ms=6.5,
+            mec="white",
+            clip_on=False,
+            zorder=5,
+        )
         label(ax, x[-1] * 1.3, y[-1], text, rule, va="center", clip_on=False)
     first, last = np.asarray(windows[0][2]), np.asarray(windows[-1][2])
     at = int(0.3 * len(x))
     label(ax, x[at], first[at] * 1.7, "∝ curvature", SHADES[0], ha="right", va="bottom")
-    label(ax, x[int(0.72 * len(x))], last[int(0.72 * len(x))] * 0.72, flat,
-          SHADES[len(windows) - 1], ha="center", va="top")
-    ax.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), xlabel="curvature $h$ of the direction",
-           ylabel="variance of the gradient")
+    label(
+        ax,
+        x[int(0.72 * len(x))],
+        last[int(0.72 * len(x))] * 0.72,
+        flat,
+        SHADES[len(windows) - 1],
+        ha="center",
+        va="top",
+    )
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(x[0], x[-1]),
+        xlabel="curvature $h$ of the direction",
+        ylabel="variance of the gradient",
+    )
     low, high = ax.get_ylim()
     ax.set_ylim(low / 1.5, high)
     ax.xaxis.set_minor_formatter(NullFormatter())
@@ -70,7 +91,10 @@ def noise(
     marks=of.many(of.row(of.NUMBER, of.NUMBER)),
 )
 def smoother(
-    lags: ArrayLike, kernels: Sequence[tuple[str, ArrayLike]], average: ArrayLike, shares: tuple[ArrayLike, ArrayLike],
+    lags: ArrayLike,
+    kernels: Sequence[tuple[str, ArrayLike]],
+    average: ArrayLike,
+    shares: tuple[ArrayLike, ArrayLike],
     marks: Sequence[tuple[float, float]],
 ) -> Figure:
     """Draw the two-sided weights of a belief beside those of a moving average, and the share that lies on the past.
@@ -102,16 +126,26 @@ def smoother(
     top = float(np.nanmax(held)) * 1.12
     label(above, 0.06, top * 0.985, "the future", "quiet", va="top")
     label(above, -0.06, top * 0.985, "the past", "quiet", va="top", ha="right")
-    above.set(xlim=(float(np.min(t)), float(np.max(t))), ylim=(0, top), ylabel="weight of a datum",
-              xlabel="when it is seen, in memories $1/\\rho$ from now")
+    above.set(
+        xlim=(float(np.min(t)), float(np.max(t))),
+        ylim=(0, top),
+        ylabel="weight of a datum",
+        xlabel="when it is seen, in memories $1/\\rho$ from now",
+    )
     x, y = (np.asarray(part, dtype=np.float64) for part in shares)
     below.plot(x, y, color=COLOURS["optimal"], lw=2.2)
     below.axhline(1.0, color=COLOURS["belief"], ls="--", lw=1.6)
     for (place_x, place_y), rule in zip(marks, SHADES, strict=False):
-        below.plot(place_x, place_y, marker=LINES[rule][1], ms=8, color=COLOURS[rule], mec="white",
-                   clip_on=False, zorder=5)
-    below.set(xlim=(x[0], x[-1]), ylim=(0.45, 1.03), ylabel="share of the past",
-              xlabel=r"discount over forgetting, $\gamma/\rho$", yticks=[0.5, 0.75, 1.0])
+        below.plot(
+            place_x, place_y, marker=LINES[rule][1], ms=8, color=COLOURS[rule], mec="white", clip_on=False, zorder=5
+        )
+    below.set(
+        xlim=(x[0], x[-1]),
+        ylim=(0.45, 1.03),
+        ylabel="share of the past",
+        xlabel=r"discount over forgetting, $\gamma/\rho$",
+        yticks=[0.5, 0.75, 1.0],
+    )
     letter((above, below), ("weights, all with the same memory", "how much of the weight lies on the past"))
     return figure
 
@@ -151,7 +185,8 @@ def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]
 
 
 @of.takes(
-    variance=of.positives("M"), rules=of.many(of.row(of.TEXT, of.RULE, of.positives("M")), "L"),
+    variance=of.positives("M"),
+    rules=of.many(of.row(of.TEXT, of.RULE, of.positives("M")), "L"),
     plans=of.row(of.positives("N"), of.many(of.positives("N"), "L")),
 )
 def root(
@@ -177,8 +212,13 @@ def root(
         steep = y[0] > 1.5 * y[len(y) // 4]
         at = len(y) // 8 if steep else 1
         label(ax, x[at], y[at] * (1.25 if steep else 0.8), text, rule, va="bottom" if steep else "top")
-    ax.set(xscale="log", yscale="log", xlim=(x[0], x[-1]), xlabel="believed variance $V$",
-           ylabel=r"speed $|\dot\theta|$ at the start, per $|m|$")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(x[0], x[-1]),
+        xlabel="believed variance $V$",
+        ylabel=r"speed $|\dot\theta|$ at the start, per $|m|$",
+    )
     low, high = ax.get_ylim()
     ax.set_ylim(low / 1.6, high)
     ax.xaxis.set_minor_formatter(NullFormatter())
@@ -207,8 +247,14 @@ def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) 
     at = int(np.searchsorted(n, 2))
     label(above, n[at] * 1.35, np.asarray(curves[0][1])[at] * 1.25, "solid: exact filter", "ink", va="bottom")
     late = int(np.searchsorted(n, 12))
-    above.text(n[late] * 1.3, np.asarray(curves[0][2])[late] * 1.5, "dashed: Adam's correction",
-               color=readable(COLOURS["adam"]), fontsize=10, va="bottom")
+    above.text(
+        n[late] * 1.3,
+        np.asarray(curves[0][2])[late] * 1.5,
+        "dashed: Adam's correction",
+        color=readable(COLOURS["adam"]),
+        fontsize=10,
+        va="bottom",
+    )
     above.set(yscale="log", ylabel="weight of the newest datum")
     below.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     below.set(xscale="log", xlim=(n[0], n[-1]), xlabel="number of data $n$", ylabel="Adam / exact")

@@ -134,9 +134,11 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> F
 
 
 @of.takes(
-    record=of.record(data=of.LABEL, seeds=of.SEEDS, results=of.many(
-        of.table(model=_NETWORK, rule=_KNOWN, lr=of.POSITIVE, test_accuracy=_ENDS)
-    )),
+    record=of.record(
+        data=of.LABEL,
+        seeds=of.SEEDS,
+        results=of.many(of.table(model=_NETWORK, rule=_KNOWN, lr=of.POSITIVE, test_accuracy=_ENDS)),
+    ),
     rates=of.by_rule(of.POSITIVE),
 )
 def basins(record: Record, rates: Mapping[str, float]) -> Figure:
@@ -273,9 +275,13 @@ def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[st
     return figure
 
 
-@of.takes(record=of.record(data=of.LABEL, seeds=of.SEEDS, results=of.many(
-    of.table(gamma=_gamma, seed=of.SEED, test_accuracy=_ENDS, train_loss=_ENDS)
-)))
+@of.takes(
+    record=of.record(
+        data=of.LABEL,
+        seeds=of.SEEDS,
+        results=of.many(of.table(gamma=_gamma, seed=of.SEED, test_accuracy=_ENDS, train_loss=_ENDS)),
+    )
+)
 def discounts(record: Record) -> Figure:
     """Draw test accuracy and training loss against the discount, from the ballistic rule's to SGD's.
 

@@ -85,7 +85,9 @@ def scores(
 
 @of.takes(
     record=of.record(
-        config=of.table(score=of.TEXT, lower_is_better=of.FLAG, tasks=of.COUNT), data=of.LABEL, seeds=of.SEEDS,
+        config=of.table(score=of.TEXT, lower_is_better=of.FLAG, tasks=of.COUNT),
+        data=of.LABEL,
+        seeds=of.SEEDS,
         results=of.mapping(_CONTENDER, of.table(scores=of.reals("S", "B"))),
     ),
     rule=_CONTENDER,
@@ -137,10 +139,13 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
     return figure
 
 
-@of.takes(record=of.record(
-    config=of.table(score=of.TEXT, lower_is_better=of.FLAG, settings=of.COUNT, tuning_tasks=of.COUNT), data=of.LABEL,
-    results=of.mapping(_CONTENDER, _tuned),
-))
+@of.takes(
+    record=of.record(
+        config=of.table(score=of.TEXT, lower_is_better=of.FLAG, settings=of.COUNT, tuning_tasks=of.COUNT),
+        data=of.LABEL,
+        results=of.mapping(_CONTENDER, _tuned),
+    )
+)
 def tuning(record: Record) -> Figure:
     """Draw the score of every setting that was tried: how much each rule hangs on its tuning.
 

@@ -148,9 +148,7 @@ def _costs(name: str, value: Any, lengths: of.Lengths) -> Any:
     return found
 
 
-@of.takes(
-    horizons=of.nonnegatives("N"), costs=_costs, rest=of.NUMBER, beyond=of.NUMBER
-)
+@of.takes(horizons=of.nonnegatives("N"), costs=_costs, rest=of.NUMBER, beyond=of.NUMBER)
 def overtaking(horizons: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], rest: float, beyond: float) -> Figure:
     """Draw the cost up to T of several paths, and the same less the cost of resting for T.
 
@@ -175,8 +173,15 @@ def overtaking(horizons: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], 
             steep = y[-1] > top
             at, height = (x[place] + 0.015 * x[-1], y[place]) if steep else (x[place], y[place] + 0.05 * top)
             lower = rule == "optimal"
-            label(ax, at, height - 0.1 * top * lower, text, rule, ha="left" if steep else "center",
-                  va="center" if steep else ("top" if lower else "bottom"))
+            label(
+                ax,
+                at,
+                height - 0.1 * top * lower,
+                text,
+                rule,
+                ha="left" if steep else "center",
+                va="center" if steep else ("top" if lower else "bottom"),
+            )
     above.set(ylabel="$J_T$", xlim=(x[0], x[-1]), ylim=(0, 1.75 * best[-1]))
     below.set(ylabel=r"$J_T - T\cdot$rest", xlabel="up to time $T$", ylim=(0, 1.75 * beyond))
     letter((above, below), ("the cost grows for ever", "less what resting costs"))
@@ -188,9 +193,7 @@ def overtaking(horizons: ArrayLike, costs: Mapping[str, tuple[str, ArrayLike]], 
     arcs=of.mapping(of.TEXT, of.row(of.reals(None, 2), of.reals(2), of.reals(2))),
     checks=of.reals(None, 2),
 )
-def ends(
-    minimum: ArrayLike, arcs: Mapping[str, tuple[Array, Array, ArrayLike]], checks: ArrayLike
-) -> Figure:
+def ends(minimum: ArrayLike, arcs: Mapping[str, tuple[Array, Array, ArrayLike]], checks: ArrayLike) -> Figure:
     """Draw where the optimal path ends, for each rotation rate an arc over the discount rate.
 
     Args:
@@ -266,7 +269,9 @@ def wrong_way(
     points=of.COUNT,
 )
 def decomposition(
-    parts: Sequence[tuple[str, Field]], heights: Sequence[tuple[str, Callable[[Array], Array]]], span: Span,
+    parts: Sequence[tuple[str, Field]],
+    heights: Sequence[tuple[str, Callable[[Array], Array]]],
+    span: Span,
     points: int = 13,
 ) -> Figure:
     """Draw a field and its two parts, and contours of scalars.
@@ -333,9 +338,7 @@ def shares(
 
 
 @of.takes(ax=of.AXES, field=of.FUNCTION, span=of.BOX, points=of.COUNT, longest=of.optional(of.POSITIVE), strong=of.FLAG)
-def arrows(
-    ax: Axes, field: Field, span: Span, points: int, longest: float | None = None, strong: bool = False
-) -> None:
+def arrows(ax: Axes, field: Field, span: Span, points: int, longest: float | None = None, strong: bool = False) -> None:
     """Draw a field as arrows on a grid; lengths are compressed by a square root, so that weak parts can be seen."""
     places, values = _sample(field, span, points)
     size = np.linalg.norm(values, axis=-1)
@@ -344,8 +347,20 @@ def arrows(
     with np.errstate(invalid="ignore"):
         shown = np.where(size[..., None] > 1e-9 * top, values / size[..., None] * length[..., None], np.nan)
     x, y, u, v = places[..., 0], places[..., 1], shown[..., 0], shown[..., 1]
-    ax.quiver(x, y, u, v, pivot="mid", angles="xy", scale_units="xy", scale=1.0, width=0.0075 if strong else 0.006,
-              color=COLOURS["gradient descent"], alpha=0.9 if strong else 0.5, zorder=2)
+    ax.quiver(
+        x,
+        y,
+        u,
+        v,
+        pivot="mid",
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        width=0.0075 if strong else 0.006,
+        color=COLOURS["gradient descent"],
+        alpha=0.9 if strong else 0.5,
+        zorder=2,
+    )
 
 
 def _sample(field: Field, span: Span, points: int) -> tuple[Array, Array]:

@@ -148,7 +148,10 @@ def turning(angles: ArrayLike, rates: ArrayLike, turns: Mapping[str, tuple[str, 
 
 
 @of.takes(
-    loss=of.loss(2, marked=True), metric=_METRIC, theta=of.reals("T", 2), times=of.reals("T"),
+    loss=of.loss(2, marked=True),
+    metric=_METRIC,
+    theta=of.reals("T", 2),
+    times=of.reals("T"),
     falls=of.mapping(of.one_of("ruler", "metric", "loss"), of.reals("T")),
 )
 def detour(loss: Loss, metric: ArrayLike, theta: ArrayLike, times: ArrayLike, falls: Mapping[str, ArrayLike]) -> Figure:

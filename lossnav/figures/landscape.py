@@ -98,8 +98,17 @@ def paths(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.45, 1.45), y
     label(ax, optimal[0, 0], optimal[0, 1] + 0.09, "start", ha="center", va="bottom")
     middle = optimal[np.argmin(np.abs(optimal[:, 0] - 0.25))]
     label(ax, middle[0], middle[1] + 0.07, "optimal path", "optimal", fontsize=11, weight="bold", va="bottom")
-    label(ax, descent[-1, 0], descent[-1, 1] - 0.1, "gradient\ndescent", "gradient descent", fontsize=11,
-          weight="bold", ha="center", va="top")
+    label(
+        ax,
+        descent[-1, 0],
+        descent[-1, 1] - 0.1,
+        "gradient\ndescent",
+        "gradient descent",
+        fontsize=11,
+        weight="bold",
+        ha="center",
+        va="top",
+    )
     return fig
 
 
@@ -121,17 +130,29 @@ def surface(loss: Loss, optimal: Array, descent: Array, x: Span = (-1.4, 1.4), y
     fig.set_layout_engine("none")
     ax: Any = fig.add_axes((-0.155, -0.39, 1.31, 1.7), projection="3d", computed_zorder=False)
     grid_x, grid_y, height = _grid(loss, x, y, points=161)
-    ax.plot_surface(grid_x, grid_y, height, cmap=LANDSCAPE, rcount=161, ccount=161, linewidth=0, alpha=1.0,
-                    antialiased=False, vmin=height.min(), vmax=1.25 * height.max(), zorder=1)
+    ax.plot_surface(
+        grid_x,
+        grid_y,
+        height,
+        cmap=LANDSCAPE,
+        rcount=161,
+        ccount=161,
+        linewidth=0,
+        alpha=1.0,
+        antialiased=False,
+        vmin=height.min(),
+        vmax=1.25 * height.max(),
+        zorder=1,
+    )
     levels = np.linspace(float(height.min()), float(height.max()), 16)[1:-1]
-    ax.contour(grid_x, grid_y, height, levels=levels, colors="white", linewidths=0.6,
-               linestyles="-", zorder=2)
+    ax.contour(grid_x, grid_y, height, levels=levels, colors="white", linewidths=0.6, linestyles="-", zorder=2)
     lift = 0.02 * (height.max() - height.min())
     for points, rule, width in ((optimal, "optimal", 3.2), (descent, "gradient descent", 2.8)):
         ax.plot(*points.T, loss.value(points) + lift, **line(rule, lw=width, zorder=4, path_effects=halo(5)))
         ax.plot(*points[-1:].T, loss.value(points[-1:]) + lift, **mark(rule, ms=9, zorder=5))
-    ax.plot(*optimal[:1].T, loss.value(optimal[:1]) + lift, "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5,
-            zorder=6)
+    ax.plot(
+        *optimal[:1].T, loss.value(optimal[:1]) + lift, "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=6
+    )
     ax.view_init(elev=46, azim=-72)
     ax.set_box_aspect((2.0, 1.0, 0.75))
     ax.set_axis_off()
@@ -160,10 +181,18 @@ def costs(times: ArrayLike, kinetic: ArrayLike, potential: ArrayLike) -> Figure:
     ax.plot(times, potential, **line("potential", lw=2.4))
     peak = int(np.argmax(kinetic))
     falling = peak + int(np.argmax(kinetic[peak:] < 0.6 * kinetic[peak]))
-    label(ax, times[falling], kinetic[falling], r"   price of speed  $|\dot\theta|^2/2\eta$", "kinetic", va="bottom",
-          weight="bold")
-    label(ax, times[-1], potential[-1] + 0.08, "price of loss  $kL$", "potential", ha="right", va="bottom",
-          weight="bold")
+    label(
+        ax,
+        times[falling],
+        kinetic[falling],
+        r"   price of speed  $|\dot\theta|^2/2\eta$",
+        "kinetic",
+        va="bottom",
+        weight="bold",
+    )
+    label(
+        ax, times[-1], potential[-1] + 0.08, "price of loss  $kL$", "potential", ha="right", va="bottom", weight="bold"
+    )
     ax.set(xlabel="time $t$", ylabel="cost per unit time", xlim=(times[0], times[-1]))
     ax.margins(y=0.15)
     return fig
@@ -177,7 +206,10 @@ def costs(times: ArrayLike, kinetic: ArrayLike, potential: ArrayLike) -> Figure:
     errors=of.positives("M"),
 )
 def discrete_limit(
-    planned: Mapping[float, Array], myopic: Mapping[float, Array], limit: tuple[Array, Array], steps: Array,
+    planned: Mapping[float, Array],
+    myopic: Mapping[float, Array],
+    limit: tuple[Array, Array],
+    steps: Array,
     errors: Array,
 ) -> Figure:
     """Draw optimal and myopic step sequences beside the continuous optimum, and how fast the steps approach it.
@@ -200,8 +232,15 @@ def discrete_limit(
             axes[0].plot(times, values, symbol, color=shade, ms=5, mec="white", mew=0.6, clip_on=False)
     for step, values in myopic.items():
         middle = int(0.55 * len(values))
-        label(axes[0], step * middle, values[middle] + 0.03, f"one step ahead\n$\\Delta t={step:g}$", "quiet",
-              ha="left", va="bottom")
+        label(
+            axes[0],
+            step * middle,
+            values[middle] + 0.03,
+            f"one step ahead\n$\\Delta t={step:g}$",
+            "quiet",
+            ha="left",
+            va="bottom",
+        )
     label(axes[0], 0.1, 0.03, "all steps ahead", "optimal", weight="bold")
     axes[0].set(xlabel="time $t$", ylabel="distance to the minimum", ylim=(0, 1.05), xlim=(0, limit[0][-1]))
     axes[1].loglog(steps, errors, "o-", color=COLOURS["ink"], ms=4.5, mec="white", mew=0.5, lw=1.2)
@@ -215,7 +254,9 @@ def discrete_limit(
 
 
 @of.takes(
-    times=of.reals("T"), fan=of.mapping(of.NUMBER, of.reals("T")), constants=of.reals("M"),
+    times=of.reals("T"),
+    fan=of.mapping(of.NUMBER, of.reals("T")),
+    constants=of.reals("M"),
     horizon_costs=of.mapping(of.POSITIVE, of.reals("M")),
 )
 def extremals(

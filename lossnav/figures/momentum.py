@@ -20,7 +20,11 @@ from lossnav.trajectory.result import Trajectory
 
 
 @of.takes(
-    trajectory=of.trajectory(1), loss=of.loss(1), times=of.nonnegatives("T"), momentum=of.reals("T"), now=of.NUMBER,
+    trajectory=of.trajectory(1),
+    loss=of.loss(1),
+    times=of.nonnegatives("T"),
+    momentum=of.reals("T"),
+    now=of.NUMBER,
     discount=of.NONNEGATIVE,
 )
 def future_average(
@@ -115,9 +119,7 @@ def phase_planes(panels: Mapping[str, tuple[str, ArrayLike]], rate: float, paths
     return figure
 
 
-@of.takes(
-    times=of.reals("T"), optimal=of.reals("T"), forward=of.many(of.row(of.TEXT, of.reals("T"))), rate=of.NUMBER
-)
+@of.takes(times=of.reals("T"), optimal=of.reals("T"), forward=of.many(of.row(of.TEXT, of.reals("T"))), rate=of.NUMBER)
 def blow_up(times: ArrayLike, optimal: ArrayLike, forward: Sequence[tuple[str, ArrayLike]], rate: float) -> Figure:
     """Draw forward integrations of the Euler–Lagrange equation beside the path they should follow, and their error.
 

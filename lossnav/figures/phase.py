@@ -60,15 +60,30 @@ def energy_portrait(
     fig, ax = plt.subplots(figsize=(5.8, 3.2))
     theta, speed = np.meshgrid(np.linspace(*span, 300), np.linspace(*speeds, 300))
     energy = speed**2 / (2 * objective.eta) - objective.k * loss.value(theta[..., None])
-    ax.contour(theta, speed, energy, levels=[-1.35, -1.1, -0.7, -0.35, -0.12, 0.2, 0.6, 1.2], linewidths=0.9,
-               colors="#B9C1C9", linestyles="-")
+    ax.contour(
+        theta,
+        speed,
+        energy,
+        levels=[-1.35, -1.1, -0.7, -0.35, -0.12, 0.2, 0.6, 1.2],
+        linewidths=0.9,
+        colors="#B9C1C9",
+        linestyles="-",
+    )
     ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
     for text, (place, values) in chosen.items():
         ax.plot(place, values, **line("optimal", lw=3, zorder=4))
         middle = len(place) // 2
         right = values[middle] > 0  # a label goes outside the curve
-        label(ax, place[middle] + (0.07 if right else -0.07), values[middle] + (0.09 if right else -0.05), text,
-              "optimal", weight="bold", ha="left" if right else "right", va="bottom" if right else "top")
+        label(
+            ax,
+            place[middle] + (0.07 if right else -0.07),
+            values[middle] + (0.09 if right else -0.05),
+            text,
+            "optimal",
+            weight="bold",
+            ha="left" if right else "right",
+            va="bottom" if right else "top",
+        )
     _rest(ax, points)
     ax.set(xlabel=r"$\theta$", ylabel=r"speed $\dot\theta$", xlim=span, ylim=speeds)
     return fig
@@ -83,8 +98,12 @@ def energy_portrait(
     speeds=of.SPAN,
 )
 def portraits(
-    objectives: Sequence[Objective], loss: Loss, branches: Sequence[Mapping[str, tuple[Branch, Span]]],
-    points: Mapping[str, float], span: Span = (-1.45, 1.3), speeds: Span = (-0.9, 1.75),
+    objectives: Sequence[Objective],
+    loss: Loss,
+    branches: Sequence[Mapping[str, tuple[Branch, Span]]],
+    points: Mapping[str, float],
+    span: Span = (-1.45, 1.3),
+    speeds: Span = (-0.9, 1.75),
 ) -> Figure:
     """Draw one phase portrait per discount rate: the flow, all branches that come to rest, the optimal ones bold.
 
@@ -115,12 +134,20 @@ def portraits(
 
 
 @of.takes(
-    discounts=of.positives("M"), indifference=of.reals("M"), threshold=of.POSITIVE, points=_POINTS,
-    checks=of.many(of.row(of.POSITIVE, of.NUMBER, of.FLAG), least=0), span=of.SPAN,
+    discounts=of.positives("M"),
+    indifference=of.reals("M"),
+    threshold=of.POSITIVE,
+    points=_POINTS,
+    checks=of.many(of.row(of.POSITIVE, of.NUMBER, of.FLAG), least=0),
+    span=of.SPAN,
 )
 def stay_or_cross(
-    discounts: Array, indifference: Array, threshold: float, points: Mapping[str, float],
-    checks: Sequence[tuple[float, float, bool]] = (), span: Span = (-1.25, 0.25),
+    discounts: Array,
+    indifference: Array,
+    threshold: float,
+    points: Mapping[str, float],
+    checks: Sequence[tuple[float, float, bool]] = (),
+    span: Span = (-1.25, 0.25),
 ) -> Figure:
     """Draw where it is optimal to stay in the local minimum and where to cross, by discount rate and start.
 
@@ -163,9 +190,7 @@ def stay_or_cross(
 
 
 @of.takes(deadlines=of.positives("M"), staying=of.gapped("M"), crossing=of.gapped("M"), threshold=of.POSITIVE)
-def horizons(
-    deadlines: Array, staying: Array, crossing: Array, threshold: float
-) -> Figure:
+def horizons(deadlines: Array, staying: Array, crossing: Array, threshold: float) -> Figure:
     """Draw the cost of the best staying and the best crossing plan against the deadline.
 
     Args:
@@ -190,11 +215,17 @@ def horizons(
 
 
 @of.takes(
-    place=of.reals("X"), snapshots=of.mapping(of.NUMBER, of.reals("X")), path=of.row(of.reals("T"), of.reals("T")),
-    profile=of.row(of.reals("M"), of.reals("M")), points=_POINTS,
+    place=of.reals("X"),
+    snapshots=of.mapping(of.NUMBER, of.reals("X")),
+    path=of.row(of.reals("T"), of.reals("T")),
+    profile=of.row(of.reals("M"), of.reals("M")),
+    points=_POINTS,
 )
 def travelling_front(
-    place: Array, snapshots: Mapping[float, Array], path: tuple[Array, Array], profile: tuple[Array, Array],
+    place: Array,
+    snapshots: Mapping[float, Array],
+    path: tuple[Array, Array],
+    profile: tuple[Array, Array],
     points: Mapping[str, float],
 ) -> Figure:
     """Draw a front on its way, and its profile read backwards on the optimal path.
@@ -219,30 +250,64 @@ def travelling_front(
     above.set(xlabel="place $x$", ylabel="$u(x, t)$", xlim=(float(place[0]), float(place[-1])))
     below.plot(*path, **line("optimal", lw=3))
     below.plot(*profile, color=COLOURS["kinetic"], linestyle="none", marker="o", ms=5.5, mfc="none", mew=1.4)
-    label(below, path[0][len(path[0]) // 2] + 0.5, float(np.mean(path[1])), "optimal path", "optimal", weight="bold",
-          ha="left", va="center")
-    label(below, path[0][len(path[0]) // 2] - 0.5, float(np.mean(path[1])), "front", "kinetic", weight="bold",
-          ha="right", va="center")
-    below.set(xlabel="time $t$ of the path, or $-x$ of the front", ylabel=r"$\theta$, $u$",
-              xlim=(float(path[0][0]), float(path[0][-1])))
+    label(
+        below,
+        path[0][len(path[0]) // 2] + 0.5,
+        float(np.mean(path[1])),
+        "optimal path",
+        "optimal",
+        weight="bold",
+        ha="left",
+        va="center",
+    )
+    label(
+        below,
+        path[0][len(path[0]) // 2] - 0.5,
+        float(np.mean(path[1])),
+        "front",
+        "kinetic",
+        weight="bold",
+        ha="right",
+        va="center",
+    )
+    below.set(
+        xlabel="time $t$ of the path, or $-x$ of the front",
+        ylabel=r"$\theta$, $u$",
+        xlim=(float(path[0][0]), float(path[0][-1])),
+    )
     for ax in (above, below):
         for point in points.values():
             ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
         right = ax.get_xlim()[1]
         for text, point in points.items():  # inside the band of the values, away from the axes
             top = point == max(points.values())
-            label(ax, right, point + (-0.06 if top else 0.06), text + " ", ha="right", va="top" if top else "bottom",
-                  fontsize=10)
+            label(
+                ax,
+                right,
+                point + (-0.06 if top else 0.06),
+                text + " ",
+                ha="right",
+                va="top" if top else "bottom",
+                fontsize=10,
+            )
     letter([above, below], ["a front on its way", "the same, read backwards"])
     return fig
 
 
 @of.takes(
-    tilts=of.reals("M"), leaving=of.reals("M"), dividing=of.reals("M"), pulled=of.reals("M"), onset=of.NUMBER,
+    tilts=of.reals("M"),
+    leaving=of.reals("M"),
+    dividing=of.reals("M"),
+    pulled=of.reals("M"),
+    onset=of.NUMBER,
     computed=of.many(of.row(of.NUMBER, of.NUMBER, of.NUMBER), least=0),
 )
 def thresholds(
-    tilts: Array, leaving: Array, dividing: Array, pulled: Array, onset: float,
+    tilts: Array,
+    leaving: Array,
+    dividing: Array,
+    pulled: Array,
+    onset: float,
     computed: Sequence[tuple[float, float, float]],
 ) -> Figure:
     """Draw both thresholds of the tilted double well against its tilt.
@@ -269,19 +334,44 @@ def thresholds(
     ax.plot(tilts, leaving, **line("optimal", lw=2.4))
     ax.plot([onset, onset], [0, np.interp(onset, tilts, dividing)], color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)))
     for tilt, low, high in computed:
-        ax.plot([tilt, tilt], [low, high], linestyle="none", marker="o", ms=5.5, mfc="white", mec=COLOURS["ink"],
-                zorder=5)
+        ax.plot(
+            [tilt, tilt], [low, high], linestyle="none", marker="o", ms=5.5, mfc="white", mec=COLOURS["ink"], zorder=5
+        )
+
     def height(values: Array, part: float) -> float:
         return float(np.interp(part * last, tilts, values))
 
     label(ax, 0.06 * last, height(dividing, 0.06) - 0.1, r"$\gamma_\mathrm{bar}$, pulled", va="top")
-    label(ax, 0.78 * last, height(dividing, 0.78) + 0.1, r"$\gamma_\mathrm{bar}$, pushed", "ballistic",
-          weight="bold", ha="left", va="bottom")
-    label(ax, 0.62 * last, 1.09 * float(dividing[0]), "divide at the barrier, as gradient descent", ha="center",
-          va="center", fontsize=10)
+    label(
+        ax,
+        0.78 * last,
+        height(dividing, 0.78) + 0.1,
+        r"$\gamma_\mathrm{bar}$, pushed",
+        "ballistic",
+        weight="bold",
+        ha="left",
+        va="bottom",
+    )
+    label(
+        ax,
+        0.62 * last,
+        1.09 * float(dividing[0]),
+        "divide at the barrier, as gradient descent",
+        ha="center",
+        va="center",
+        fontsize=10,
+    )
     label(ax, 0.93 * last, height(pulled, 0.93) - 0.12, "pulled bound ", ha="right", va="top")
-    label(ax, 0.5 * last, height(leaving, 0.5) + 0.12, r"$\gamma_\mathrm{het}$ ", "optimal", weight="bold", ha="right",
-          va="bottom")
+    label(
+        ax,
+        0.5 * last,
+        height(leaving, 0.5) + 0.12,
+        r"$\gamma_\mathrm{het}$ ",
+        "optimal",
+        weight="bold",
+        ha="right",
+        va="bottom",
+    )
     label(ax, 0.8 * last, 0.35, "cross from everywhere", "optimal", ha="center", va="bottom", fontsize=10)
     label(ax, 0.22 * last, 2.2, "left of $\\theta_s$ stay,\nright of it cross", ha="center", va="center", fontsize=10)
     label(ax, onset, 0.08, "pushed from here ", ha="right", va="bottom", fontsize=9)
@@ -318,5 +408,6 @@ def _rest(ax: Axes, points: Mapping[str, float]) -> None:
 def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:
     theta, speed = np.meshgrid(np.linspace(*span, 60), np.linspace(*speeds, 40))
     force = objective.gamma * speed + objective.eta * objective.k * loss.gradient(theta[..., None])[..., 0]
-    ax.streamplot(theta, speed, speed, force, color="#D3D9DF", linewidth=0.7, arrowsize=0.6, density=(0.65, 0.35),
-                  zorder=1)
+    ax.streamplot(
+        theta, speed, speed, force, color="#D3D9DF", linewidth=0.7, arrowsize=0.6, density=(0.65, 0.35), zorder=1
+    )

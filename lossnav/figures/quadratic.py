@@ -183,9 +183,7 @@ def preconditioner(
     return figure
 
 
-@of.takes(
-    curvature=of.positives("N"), panels=of.mapping(of.TEXT, of.many(of.row(of.TEXT, of.positives("N"))))
-)
+@of.takes(curvature=of.positives("N"), panels=of.mapping(of.TEXT, of.many(of.row(of.TEXT, of.positives("N")))))
 def preconditioner_families(curvature: ArrayLike, panels: Mapping[str, Sequence[tuple[str, ArrayLike]]]) -> Figure:
     """Draw families of preconditioners, one family a panel, from light to dark.
 

@@ -80,8 +80,12 @@ def mark(rule: str, **overrides: Any) -> dict[str, Any]:
     """Return the keyword arguments of ``ax.plot`` for points of one rule: its marker, no line."""
     _checks.one_of("rule", rule, tuple(LINES))
     return {
-        "color": COLOURS[rule], "linestyle": "none", "marker": LINES[rule][1],
-        "markeredgecolor": "white", "markeredgewidth": 0.8, **overrides,
+        "color": COLOURS[rule],
+        "linestyle": "none",
+        "marker": LINES[rule][1],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.8,
+        **overrides,
     }
 
 
@@ -118,9 +122,7 @@ def label(ax: Axes, x: float, y: float, text: str, rule: str = "ink", **override
     return ax.text(x, y, text, **(style | overrides))
 
 
-def label_end(
-    ax: Axes, curve: Line2D, text: str, rule: str = "ink", dx: float = 0.015, dy: float = 0.0
-) -> Text:
+def label_end(ax: Axes, curve: Line2D, text: str, rule: str = "ink", dx: float = 0.015, dy: float = 0.0) -> Text:
     """Write a label just right of a curve's last point.
 
     Args:

@@ -38,9 +38,7 @@ def _beta(name: str, value: Any, _: of.Lengths) -> float:
 
 @of.takes(
     panels=of.many(
-        of.row(
-            of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2))
-        )
+        of.row(of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2)))
     )
 )
 def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:

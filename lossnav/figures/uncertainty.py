@@ -22,8 +22,10 @@ from lossnav.figures.style import COLOURS, label, letter, line, mark
 
 _DASHES: Sequence[Any] = ("-", (0, (6.0, 1.6)), (0, (3.0, 1.4)), (0, (1.2, 1.4)))  # solid for the first, then shorter
 _SIDES: Mapping[str, tuple[int, int, str, str]] = {  # shift, and alignment of the text
-    "above": (0, 1, "center", "bottom"), "below": (0, -1, "center", "top"),
-    "left": (-1, 0, "right", "center"), "right": (1, 0, "left", "center"),
+    "above": (0, 1, "center", "bottom"),
+    "below": (0, -1, "center", "top"),
+    "left": (-1, 0, "right", "center"),
+    "right": (1, 0, "left", "center"),
 }
 
 
@@ -106,9 +108,17 @@ def half_plane(
     limits=of.optional(of.mapping(of.COUNT_FROM_ZERO, of.SPAN, least=0)),
 )
 def panels(
-    times: ArrayLike, curves: Sequence[tuple[str, Sequence[Curve]]], *, columns: int = 1, xlabel: str = "time $t$",
-    ylabels: Sequence[str] = (), logarithmic: Sequence[bool] = (), level: float | None = None,
-    events: Sequence[float] = (), checks: tuple[Array, Sequence[Array]] | None = None, height: float = 2.3,
+    times: ArrayLike,
+    curves: Sequence[tuple[str, Sequence[Curve]]],
+    *,
+    columns: int = 1,
+    xlabel: str = "time $t$",
+    ylabels: Sequence[str] = (),
+    logarithmic: Sequence[bool] = (),
+    level: float | None = None,
+    events: Sequence[float] = (),
+    checks: tuple[Array, Sequence[Array]] | None = None,
+    height: float = 2.3,
     limits: Mapping[int, tuple[float, float]] | None = None,
 ) -> Figure:
     """Draw panels of labelled curves over one time axis.
@@ -194,13 +204,24 @@ def _beside(ax: Axes, t: Array, curve: Curve) -> None:
     place = min(round(curve.at * (len(t) - 1)), len(t) - 1)
     x, y = ax.transAxes.inverted().transform(ax.transData.transform((t[place], curve.values[place])))
     right, up, across, along = _SIDES[curve.side]
-    label(ax, x + 0.02 * right, y + 0.045 * up, curve.text, curve.rule, transform=ax.transAxes, ha=across, va=along,
-          fontsize=9.5)
+    label(
+        ax,
+        x + 0.02 * right,
+        y + 0.045 * up,
+        curve.text,
+        curve.rule,
+        transform=ax.transAxes,
+        ha=across,
+        va=along,
+        fontsize=9.5,
+    )
 
 
-@of.takes(groups=of.many(
-    of.row(of.TEXT, of.TEXT, of.mapping(of.TEXT, of.apart(of.row(of.positives("S"), of.positives("S")))))
-))
+@of.takes(
+    groups=of.many(
+        of.row(of.TEXT, of.TEXT, of.mapping(of.TEXT, of.apart(of.row(of.positives("S"), of.positives("S")))))
+    )
+)
 def before_after(groups: Sequence[tuple[str, str, Mapping[str, tuple[ArrayLike, ArrayLike]]]]) -> Figure:
     """Draw pairs of values, one a seed, as lines from *before* to *after* on logarithmic axes.
 
@@ -220,8 +241,17 @@ def before_after(groups: Sequence[tuple[str, str, Mapping[str, tuple[ArrayLike, 
                 ax.plot([shift, shift + 1], [a, b], **line(rule, lw=1.0), alpha=0.7)
             for x, values in ((shift, first), (shift + 1, second)):
                 ax.plot(np.full(len(values), x), values, **mark(rule, ms=6))
-            label(ax, shift + 0.5, 0.02, text, rule, transform=ax.get_xaxis_transform(), ha="center", va="bottom",
-                  fontsize=9.5)
+            label(
+                ax,
+                shift + 0.5,
+                0.02,
+                text,
+                rule,
+                transform=ax.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+                fontsize=9.5,
+            )
         ticks = [1.6 * n + side for n in range(len(kinds)) for side in (0, 1)]
         ax.set(yscale="log", ylabel=ylabel, xlim=(-0.35, ticks[-1] + 0.35))
         ax.set_xticks(ticks, ["before", "after"] * len(kinds), fontsize=8.5, rotation=30)

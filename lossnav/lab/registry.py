@@ -50,28 +50,30 @@ class Rule:
 
 _DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
 
-RULES: Mapping[str, Rule] = MappingProxyType({
-    "gradient descent": Rule("gradient descent", "#0072B2", "--", "o"),
-    "sgd": Rule("SGD", "#0072B2", "--", "o", "torch.optim:SGD", _DESCENT),
-    "adam": Rule("Adam", "#E69F00", (0, (6.0, 1.4)), "v", "torch.optim:Adam", _ADAPTIVE),
-    "adamw": Rule("AdamW", "#E69F00", (0, (6.0, 1.2, 1.2, 1.2)), "<", "torch.optim:AdamW", _ADAPTIVE, like="adam"),
-    "rmsprop": Rule("RMSprop", "#8C6D31", ":", "X", "torch.optim:RMSprop", _ADAPTIVE),
-    "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE),
-    "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE),
-    "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE),
-    "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2)),
-    "optimal": Rule("optimal", "#CC79A7", "-", "s"),
-    "momentum": Rule("momentum", "#CC79A7", "-", "s"),
-    "newton": Rule("Newton", "#009E73", "-.", "D"),
-    "levenberg-marquardt": Rule("Levenberg–Marquardt", "#5B3A29", ":", "d"),
-    "natural gradient": Rule("natural gradient", "#56B4E9", (0, (4.0, 1.4, 1.2, 1.4)), "P"),
-    "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
-    "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
-    "shrink and perturb": Rule("shrink and perturb", "#999933", ":", "H", rates=_DESCENT),
-    "continual backprop": Rule(
-        "continual backprop", "#117733", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8", rates=_DESCENT
-    ),
-})
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "gradient descent": Rule("gradient descent", "#0072B2", "--", "o"),
+        "sgd": Rule("SGD", "#0072B2", "--", "o", "torch.optim:SGD", _DESCENT),
+        "adam": Rule("Adam", "#E69F00", (0, (6.0, 1.4)), "v", "torch.optim:Adam", _ADAPTIVE),
+        "adamw": Rule("AdamW", "#E69F00", (0, (6.0, 1.2, 1.2, 1.2)), "<", "torch.optim:AdamW", _ADAPTIVE, like="adam"),
+        "rmsprop": Rule("RMSprop", "#8C6D31", ":", "X", "torch.optim:RMSprop", _ADAPTIVE),
+        "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE),
+        "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE),
+        "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE),
+        "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2)),
+        "optimal": Rule("optimal", "#CC79A7", "-", "s"),
+        "momentum": Rule("momentum", "#CC79A7", "-", "s"),
+        "newton": Rule("Newton", "#009E73", "-.", "D"),
+        "levenberg-marquardt": Rule("Levenberg–Marquardt", "#5B3A29", ":", "d"),
+        "natural gradient": Rule("natural gradient", "#56B4E9", (0, (4.0, 1.4, 1.2, 1.4)), "P"),
+        "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
+        "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
+        "shrink and perturb": Rule("shrink and perturb", "#999933", ":", "H", rates=_DESCENT),
+        "continual backprop": Rule(
+            "continual backprop", "#117733", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8", rates=_DESCENT
+        ),
+    }
+)
 """Name → rule."""
 
 OPTIMIZERS = tuple(name for name, rule in RULES.items() if rule.optimizer)

@@ -92,9 +92,7 @@ def collocate(
     def equations(t: Array, y: Array) -> Array:
         theta, velocity = y[:dim].T, y[dim : 2 * dim].T
         budget.check()
-        cost = np.exp(-objective.gamma * t) * (
-            law.cost_rate(theta, velocity) - objective.k * level
-        )
+        cost = np.exp(-objective.gamma * t) * (law.cost_rate(theta, velocity) - objective.k * level)
         return np.vstack([velocity.T, law.acceleration(theta, velocity).T, cost[None, :]])
 
     def derivatives(t: Array, y: Array) -> Array:

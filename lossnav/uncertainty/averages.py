@@ -126,7 +126,11 @@ class Wells(Average):
     """
 
     def __init__(
-        self, centres: ArrayLike, depths: ArrayLike, widths: ArrayLike, bowl: float = 0.0,
+        self,
+        centres: ArrayLike,
+        depths: ArrayLike,
+        widths: ArrayLike,
+        bowl: float = 0.0,
         bowl_centre: ArrayLike | None = None,
     ):
         self._centres = _checks.array("centres", centres, shape=(None, None))

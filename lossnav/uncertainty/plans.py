@@ -166,10 +166,12 @@ def plan(
     dim = tasks[0].dim
     if any(task.dim != dim for task in tasks):
         raise ValueError(f"switches: the losses have {[task.dim for task in tasks]} weights, but all must have {dim}")
-    start = np.concatenate([
-        _checks.array("mean", mean, shape=(dim,)),
-        np.log(positive("variance", _checks.array("variance", variance, shape=(dim,)))),
-    ])
+    start = np.concatenate(
+        [
+            _checks.array("mean", mean, shape=(dim,)),
+            np.log(positive("variance", _checks.array("variance", variance, shape=(dim,)))),
+        ]
+    )
     for name, value in (("foreseen", foreseen), ("throw", throw)):
         _checks.flag(name, value)
     _checks.finite("tol", tol, low=0.0, high=1.0, open_low=True)
@@ -262,7 +264,12 @@ def _cost(problem: Problem, task: Average, x: Array, velocity: Array) -> Array:
 
 
 def _collocate(
-    problem: Problem, tasks: list[Average], start: Array, moments: list[float], deadline: float, end: Rest | None,
+    problem: Problem,
+    tasks: list[Average],
+    start: Array,
+    moments: list[float],
+    deadline: float,
+    end: Rest | None,
     tol: float,
 ) -> Plan:
     """Solve the stacked boundary-value problem: all phases side by side, each on s ∈ [0, 1]."""
@@ -290,9 +297,7 @@ def _collocate(
 
     def attempt(begin: Array, mesh: Array, guess: Array, tol: float, nodes: int) -> Any:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return scipy.integrate.solve_bvp(
-                equations, partial(boundary, begin), mesh, guess, tol=tol, max_nodes=nodes
-            )
+            return scipy.integrate.solve_bvp(equations, partial(boundary, begin), mesh, guess, tol=tol, max_nodes=nodes)
 
     u = np.linspace(0.0, 1.0, 161)
     s = u**2 if count == 1 else np.sin(np.pi / 2 * u) ** 2  # finer where a plan is fast: after and around switches
@@ -308,8 +313,16 @@ def _collocate(
         rest = np.stack([end.place[:dim], np.exp(end.place[dim:])])
         action = excess + resting_action(level, problem.gamma, summed(problem, tasks[-1], *rest))
     return Plan(
-        problem, phases, dim, action, excess, rest, deadline, bool(found.success),
-        "" if found.success else found.message, float(np.max(found.rms_residuals)),
+        problem,
+        phases,
+        dim,
+        action,
+        excess,
+        rest,
+        deadline,
+        bool(found.success),
+        "" if found.success else found.message,
+        float(np.max(found.rms_residuals)),
     )
 
 

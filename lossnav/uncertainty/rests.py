@@ -101,8 +101,11 @@ def _search(problem: Problem, loss: Average, start: Array) -> list[Array]:
             guess = np.concatenate([mean, start[dim:] + shift])
             with np.errstate(all="ignore"):  # on flat ground descent runs to infinity
                 descent = scipy.optimize.minimize(
-                    lambda x: float(problem._potential(loss, x[:dim], np.exp(x[dim:]))), guess, method="BFGS",
-                    jac=lambda x: gradient(problem, loss, x), options={"gtol": 1e-9},
+                    lambda x: float(problem._potential(loss, x[:dim], np.exp(x[dim:]))),
+                    guess,
+                    method="BFGS",
+                    jac=lambda x: gradient(problem, loss, x),
+                    options={"gtol": 1e-9},
                 )
             if not np.max(np.abs(descent.x[dim:])) < _WIDEST:
                 continue

@@ -116,8 +116,9 @@ def test_inverse_map_says_when_no_model_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("decay", -1.0), ("gamma", -0.1), ("diffusion", 0.0), ("noise", 0.0), ("dt", 0.0),
-                        ("noise", math.inf)])
+    ("name", "value"),
+    [("decay", -1.0), ("gamma", -0.1), ("diffusion", 0.0), ("noise", 0.0), ("dt", 0.0), ("noise", math.inf)],
+)
 def test_bad_arguments_are_named(name: str, value: float) -> None:
     good = {"decay": 0.1, "gamma": 1.0, "diffusion": 1.0, "noise": 1.0, "dt": 1.0}
     with pytest.raises(ValueError, match=f"{name} = "):

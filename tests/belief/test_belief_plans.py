@@ -15,8 +15,16 @@ from lossnav.belief import Beliefs, Exact, Prior, Simplified, plans
 
 
 def model(**changes) -> Beliefs:
-    options = {"eta": 2.0, "k": 0.8, "gamma": 0.5, "curvature_scale": 1.3, "mean": Prior(0.2, 1.1),
-               "variance": Prior(0.1, 0.5), "observation": Simplified(0.3, 0.2), "weight": 1.7}
+    options = {
+        "eta": 2.0,
+        "k": 0.8,
+        "gamma": 0.5,
+        "curvature_scale": 1.3,
+        "mean": Prior(0.2, 1.1),
+        "variance": Prior(0.1, 0.5),
+        "observation": Simplified(0.3, 0.2),
+        "weight": 1.7,
+    }
     return Beliefs(**(options | changes))
 
 
@@ -87,6 +95,7 @@ def test_optimism_is_where_the_direct_hessian_loses_its_sign() -> None:
         return float(np.linalg.eigvalsh(whole[np.ix_(keep, keep)])[0])
 
     for gamma, decay in ((0.3, 0.0), (0.6, 0.25)):
+
         def believer(noise: float, gamma=gamma, decay=decay) -> Beliefs:
             return Beliefs(1.0, 1.0, gamma, 1.0, Prior(decay, 0.8), Prior(), Simplified(noise, 1.0), 1.3)
 
@@ -161,8 +170,18 @@ def test_times_outside_a_plan_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("eta", 0.0), ("k", -1.0), ("gamma", -1.0), ("curvature_scale", 0.0), ("weight", 0.0),
-                        ("mean", 1.0), ("variance", None), ("observation", "exact")])
+    ("name", "value"),
+    [
+        ("eta", 0.0),
+        ("k", -1.0),
+        ("gamma", -1.0),
+        ("curvature_scale", 0.0),
+        ("weight", 0.0),
+        ("mean", 1.0),
+        ("variance", None),
+        ("observation", "exact"),
+    ],
+)
 def test_bad_assumptions_are_named(name: str, value) -> None:
     with pytest.raises(ValueError, match=f"{name} = "):
         model(**{name: value})
@@ -245,8 +264,14 @@ def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
             return still - prior
 
         e = step * np.eye(3)
-        numeric = [[(potential(x + a + b) - potential(x + a - b) - potential(x - a + b) + potential(x - a - b))
-                    / (4 * step**2) for b in e] for a in e]
+        numeric = [
+            [
+                (potential(x + a + b) - potential(x + a - b) - potential(x - a + b) + potential(x - a - b))
+                / (4 * step**2)
+                for b in e
+            ]
+            for a in e
+        ]
         np.testing.assert_allclose(one.bend(x, *data), numeric, atol=1e-5)
 
 
@@ -254,8 +279,16 @@ def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
 def test_rests_are_minima_where_the_discretised_cost_is_convex(decay: float, stable: bool) -> None:
     """Second variation of J along a rest of 40 time units, summed on a mesh: is it positive for every variation?"""
     gamma, h, steps = 1.0, 0.1, 400
-    here = model(eta=1.0, k=1.0, gamma=gamma, curvature_scale=1.0, weight=1.0, mean=Prior(decay, 1.0),
-                 variance=Prior(0.0, 0.5), observation=Simplified(10.0, 1.0))
+    here = model(
+        eta=1.0,
+        k=1.0,
+        gamma=gamma,
+        curvature_scale=1.0,
+        weight=1.0,
+        mean=Prior(decay, 1.0),
+        variance=Prior(0.0, 0.5),
+        observation=Simplified(10.0, 1.0),
+    )
     rest = np.array([0.0, 0.0, 1.0])
     fade = np.exp(-gamma * h * (np.arange(steps) + 0.5) / 2)  # e^{−γt} once from the left and once from the right
     difference = fade[:, None] * (np.eye(steps) - np.eye(steps, k=-1))

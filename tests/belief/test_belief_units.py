@@ -13,21 +13,30 @@ def restated(time=1.0, length=1.0, cost=1.0, *, horizon=math.inf, feed=False):
     """A plan in other units: t → time·t, u → length·u, J → cost·J; brought back."""
     root = math.sqrt(time)
     model = belief.Beliefs(
-        eta=0.5 * length**2 / (time * cost), k=1.3 * cost / time, gamma=0.7 / time, curvature_scale=1.2,
+        eta=0.5 * length**2 / (time * cost),
+        k=1.3 * cost / time,
+        gamma=0.7 / time,
+        curvature_scale=1.2,
         weight=0.9 * cost,
-        mean=belief.Prior(0.1 / time, 0.3 / length / root), variance=belief.Prior(0.2 / time, 0.25 / length**2 / root),
+        mean=belief.Prior(0.1 / time, 0.3 / length / root),
+        variance=belief.Prior(0.2 / time, 0.25 / length**2 / root),
         observation=belief.Simplified(0.15 * root / length, 0.2 * root / length**2),
     )
     gradient = (lambda t: (1 + 0.3 * np.sin(np.asarray(t) / time)) / length) if feed else 1 / length
-    found = belief.plan(model, 0.8 / length, 1.1 / length**2, gradient=gradient, square=1.2 / length**2,
-                        horizon=horizon * time)
+    found = belief.plan(
+        model, 0.8 / length, 1.1 / length**2, gradient=gradient, square=1.2 / length**2, horizon=horizon * time
+    )
     assert found.model is model and found.is_minimum
     units = np.array([1 / length, length, length**2])[:, None]
     t = np.array([0.0, 0.4, 1.0, 1.9])
     late = np.array([1.0, 1.2]) * (found.end if horizon == math.inf else horizon * time / 1.2)
-    return {"path": found(t * time) * units, "velocity": found.velocity(t * time) * units * time,
-            "rest": found.rest * units[:, 0], "action": found.action / cost,
-            "late": found.velocity(late) * units * time}
+    return {
+        "path": found(t * time) * units,
+        "velocity": found.velocity(t * time) * units * time,
+        "rest": found.rest * units[:, 0],
+        "action": found.action / cost,
+        "late": found.velocity(late) * units * time,
+    }
 
 
 @pytest.mark.parametrize("options", [{}, {"horizon": 2.0}, {"horizon": 2.0, "feed": True}], ids=str)
@@ -46,8 +55,23 @@ def test_plans_of_beliefs_do_not_feel_the_units(options):
             assert np.max(np.abs(other["late"])) < 1e-4
 
 
-NUMBERS = ("eta", "k", "gamma", "curvature_scale", "weight", "mean decay", "mean diffusion", "variance decay",
-           "variance diffusion", "mean noise", "variance noise", "mean", "variance", "gradient", "square")
+NUMBERS = (
+    "eta",
+    "k",
+    "gamma",
+    "curvature_scale",
+    "weight",
+    "mean decay",
+    "mean diffusion",
+    "variance decay",
+    "variance diffusion",
+    "mean noise",
+    "variance noise",
+    "mean",
+    "variance",
+    "gradient",
+    "square",
+)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -55,19 +79,38 @@ NUMBERS = ("eta", "k", "gamma", "curvature_scale", "weight", "mean decay", "mean
 def test_plans_answer_or_refuse(name, horizon):
     """ZeroDivisionError and OverflowError are no answers."""
     for size in (1e-300, 1e300):
-        n = {"eta": 1.0, "k": 1.0, "gamma": 1.0, "curvature_scale": 1.0, "weight": 1.0, "mean decay": 0.1,
-             "mean diffusion": 0.3, "variance decay": 0.1, "variance diffusion": 0.3, "mean noise": 0.1,
-             "variance noise": 0.1, "mean": 1.0, "variance": 1.0, "gradient": 1.0, "square": 1.0} | {name: size}
+        n = {
+            "eta": 1.0,
+            "k": 1.0,
+            "gamma": 1.0,
+            "curvature_scale": 1.0,
+            "weight": 1.0,
+            "mean decay": 0.1,
+            "mean diffusion": 0.3,
+            "variance decay": 0.1,
+            "variance diffusion": 0.3,
+            "mean noise": 0.1,
+            "variance noise": 0.1,
+            "mean": 1.0,
+            "variance": 1.0,
+            "gradient": 1.0,
+            "square": 1.0,
+        } | {name: size}
         try:
             model = belief.Beliefs(
-                eta=n["eta"], k=n["k"], gamma=n["gamma"], curvature_scale=n["curvature_scale"], weight=n["weight"],
+                eta=n["eta"],
+                k=n["k"],
+                gamma=n["gamma"],
+                curvature_scale=n["curvature_scale"],
+                weight=n["weight"],
                 mean=belief.Prior(n["mean decay"], n["mean diffusion"]),
                 variance=belief.Prior(n["variance decay"], n["variance diffusion"]),
                 observation=belief.Simplified(n["mean noise"], n["variance noise"]),
             )
             with np.errstate(all="ignore"):
-                found = belief.plan(model, n["mean"], n["variance"], gradient=n["gradient"], square=n["square"],
-                                    horizon=horizon)
+                found = belief.plan(
+                    model, n["mean"], n["variance"], gradient=n["gradient"], square=n["square"], horizon=horizon
+                )
         except (ValueError, ln.NotConverged):
             continue
         assert found.converged and math.isfinite(found.action)

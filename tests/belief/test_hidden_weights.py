@@ -53,6 +53,7 @@ def test_averages_over_a_window_lose_the_curvature(window: int) -> None:
 
 def test_variance_of_an_average_is_the_integral_of_the_autocorrelation() -> None:
     for h, window in ((0.2, 3.0), (5.0, 0.7), (1e-5, 1.0), (40.0, 9.0)):
+
         def correlation(u: float, h=h, window=window) -> float:
             return 2 / window * (1 - u / window) * 0.4 * h * np.exp(-h * u / 0.5)
 
@@ -64,8 +65,18 @@ def test_variance_of_an_average_is_the_integral_of_the_autocorrelation() -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("noise", 0.0), ("tau", -1.0), ("dt", 0.0), ("steps", 0), ("particles", 2.5),
-                        ("centre", "nowhere"), ("hessian", -H), ("gradient", [1.0])])
+    ("name", "value"),
+    [
+        ("noise", 0.0),
+        ("tau", -1.0),
+        ("dt", 0.0),
+        ("steps", 0),
+        ("particles", 2.5),
+        ("centre", "nowhere"),
+        ("hessian", -H),
+        ("gradient", [1.0]),
+    ],
+)
 def test_bad_arguments_are_named(name: str, value) -> None:
     with pytest.raises(ValueError, match=name):
         belief.simulate(**({"hessian": H, "gradient": G, "seed": 0} | {name: value}))

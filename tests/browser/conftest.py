@@ -48,4 +48,3 @@ def server(html: Path) -> Iterator[str]:
 def base(request: pytest.FixtureRequest, html: Path, server: str) -> str:
     """Address of the book; parametrize indirectly with "file" or "http"."""
     return html.resolve().as_uri() if request.param == "file" else server
-

@@ -104,9 +104,7 @@ def test_explorable_is_alive_and_has_its_parts(browser: Browser, base: str, name
 @pytest.mark.parametrize("base", ["file"], indirect=True)
 @pytest.mark.parametrize("way, size", [("mouse", WIDE), ("mouse", PHONE), ("finger", PHONE)])
 @pytest.mark.parametrize("name", WITH_EXPLORABLES)
-def test_every_handle_answers_the_hand(
-    browser: Browser, base: str, name: str, way: str, size: tuple[int, int]
-) -> None:
+def test_every_handle_answers_the_hand(browser: Browser, base: str, name: str, way: str, size: tuple[int, int]) -> None:
     with browser.page(size, touch=way == "finger") as page:
         for root, count in enumerate(open_chapter(page, base, name)):
             for index in range(count):

@@ -25,8 +25,17 @@ class Path(NamedTuple):
 
 
 def quadratic(
-    hessian: np.ndarray, minimum: np.ndarray, theta0: np.ndarray, *, horizon: float, count: int, eta: float = 1.0,
-    k: float = 1.0, gamma: float = 0.0, metric: np.ndarray | None = None, end: np.ndarray | None = None,
+    hessian: np.ndarray,
+    minimum: np.ndarray,
+    theta0: np.ndarray,
+    *,
+    horizon: float,
+    count: int,
+    eta: float = 1.0,
+    k: float = 1.0,
+    gamma: float = 0.0,
+    metric: np.ndarray | None = None,
+    end: np.ndarray | None = None,
 ) -> Path:
     """Minimise J with L = ½(θ−θ*)ᵀH(θ−θ*): midpoint velocities, trapezoid loss, one sparse linear solve.
 
@@ -54,8 +63,17 @@ def quadratic(
 
 
 def scalar(
-    value: Callable, slope: Callable, bend: Callable, guess: np.ndarray, *, horizon: float, eta: float = 1.0,
-    k: float = 1.0, gamma: float = 0.0, fixed_end: bool = False, left_rule: bool = False,
+    value: Callable,
+    slope: Callable,
+    bend: Callable,
+    guess: np.ndarray,
+    *,
+    horizon: float,
+    eta: float = 1.0,
+    k: float = 1.0,
+    gamma: float = 0.0,
+    fixed_end: bool = False,
+    left_rule: bool = False,
 ) -> Path:
     """Minimise J of a one-dimensional loss by damped Newton with a banded solver, from ``guess``, shape (N+1,).
 

@@ -28,7 +28,8 @@ def test_ballistic_direction() -> None:
     np.testing.assert_allclose(direct, expected, rtol=1e-5)
     objective = ln.Objective(gamma=0.0)
     np.testing.assert_allclose(
-        ln.optimal_velocity(objective, ln.losses.Quadratic(hessian, minimum=centre), start), expected, rtol=1e-10)
+        ln.optimal_velocity(objective, ln.losses.Quadratic(hessian, minimum=centre), start), expected, rtol=1e-10
+    )
     np.testing.assert_allclose(ln.update(objective, g, hessian, 1e-7) / 1e-7, expected, rtol=1e-5)
     diagonal = -g / np.sqrt(np.diag(hessian))  # what the heuristic keeps of H^{−1/2}
     assert np.linalg.norm(diagonal - expected) > 0.05 * np.linalg.norm(expected)

@@ -25,16 +25,29 @@ SIGMA_M, SIGMA_V, NOISE_M, NOISE_V = sympy.symbols("sigma_m sigma_V s_m s_V", po
 G, Q = sympy.symbols("g q", real=True)
 STATE, SPEED = sympy.symbols("delta m V", real=True), sympy.symbols("ddelta dm dV", real=True)
 
-PRIORS = sum((SPEED[i] + decay * STATE[i]) ** 2 / (2 * diffusion**2)
-             for i, decay, diffusion in ((1, ALPHA_M, SIGMA_M), (2, ALPHA_V, SIGMA_V)))
+PRIORS = sum(
+    (SPEED[i] + decay * STATE[i]) ** 2 / (2 * diffusion**2)
+    for i, decay, diffusion in ((1, ALPHA_M, SIGMA_M), (2, ALPHA_V, SIGMA_V))
+)
 SEEN = {
     "exact": (G - STATE[1]) ** 2 / (2 * STATE[2]) + sympy.log(STATE[2]) / 2,
     "simplified": (G - STATE[1]) ** 2 / (2 * NOISE_M**2) + (Q - STATE[2]) ** 2 / (2 * NOISE_V**2),
 }
 BELIEVED = STATE[1] * STATE[0] + C * STATE[2] * STATE[0] ** 2 / 2
 
-NUMBERS = {ETA: 2.0, K: 0.8, C: 1.3, LAMBDA: 1.7, GAMMA: 0.5, ALPHA_M: 0.2, ALPHA_V: 0.1, SIGMA_M: 1.1, SIGMA_V: 0.5,
-           NOISE_M: 0.7, NOISE_V: 0.9}
+NUMBERS = {
+    ETA: 2.0,
+    K: 0.8,
+    C: 1.3,
+    LAMBDA: 1.7,
+    GAMMA: 0.5,
+    ALPHA_M: 0.2,
+    ALPHA_V: 0.1,
+    SIGMA_M: 1.1,
+    SIGMA_V: 0.5,
+    NOISE_M: 0.7,
+    NOISE_V: 0.9,
+}
 MODELS = {
     kind: Beliefs(2.0, 0.8, 0.5, 1.3, Prior(0.2, 1.1), Prior(0.1, 0.5), seen, 1.7)
     for kind, seen in (("exact", Exact()), ("simplified", Simplified(0.7, 0.9)))
@@ -107,7 +120,8 @@ def test_prior_is_an_ornstein_uhlenbeck_process() -> None:
         errors.append(abs(-float(np.sum(law.logpdf(path[1:]))) - constant - exact))
     assert measured_order(errors) == pytest.approx(1.0, abs=0.1)
     assert float(prior.cost(np.sin(1.0), np.cos(1.0))) == pytest.approx(
-        (math.cos(1) + 0.7 * math.sin(1)) ** 2 / 0.5, rel=1e-12)
+        (math.cos(1) + 0.7 * math.sin(1)) ** 2 / 0.5, rel=1e-12
+    )
 
 
 @functools.cache
@@ -302,8 +316,7 @@ def test_plan_by_direct_minimisation(kind: str) -> None:
     """Eqs. 139, 142: minimising the discretised J reproduces the boundary-value plan, with an error of order two."""
     start, horizon = np.array([0.0, 0.9, 0.7]), 1.0
     square: Callable | None = None if kind == "exact" else seen_square
-    path = belief.plan(
-        MODELS[kind], 0.9, 0.7, gradient=seen_gradient, square=square, horizon=horizon, tol=1e-8)
+    path = belief.plan(MODELS[kind], 0.9, 0.7, gradient=seen_gradient, square=square, horizon=horizon, tol=1e-8)
     assert path.converged and path.is_minimum
     errors, costs = [], []
     for count in (25, 50, 100):
@@ -341,6 +354,7 @@ def test_adam_like_rule_holds_in_its_regime_and_not_outside() -> None:
 
 def test_root_of_the_variance_belongs_to_the_ballistic_weight() -> None:
     """Eq. 14: θ̇ ∝ V^{−1/2} where the weight is ballistic, and does not depend on V where it is overdamped."""
+
     def slope(gamma: float) -> float:
         memory = belief.from_beta(math.exp(-1e-3), gamma=gamma, noise=0.01)
         prior = Prior(0.0, memory.diffusion)

@@ -36,8 +36,10 @@ def moment(polynomial, mean, variance):
     """E of a polynomial in X under N(mean, variance), from the moments of a Gaussian that sympy integrates."""
     spread = sympy.Symbol("u", positive=True)
     centred = sympy.Poly(sympy.expand(polynomial.subs(X, X + mean)), X)
-    raw = {power: sympy.integrate(X**power * gaussian(0, spread), (X, -sympy.oo, sympy.oo)).subs(spread, variance)
-           for (power,) in centred.monoms()}
+    raw = {
+        power: sympy.integrate(X**power * gaussian(0, spread), (X, -sympy.oo, sympy.oo)).subs(spread, variance)
+        for (power,) in centred.monoms()
+    }
     return sum(coefficient * raw[power] for (power,), coefficient in centred.terms())
 
 
@@ -62,7 +64,8 @@ def uncertain(dim: int = 1, loss=None):
 
 # A loss in closed form that is not quadratic: a cubic, averaged by hand, E[θ³] = μ³ + 3μv.
 CUBIC = ln.losses.Function(
-    lambda x: x[..., 0] ** 3 / 3 + x[..., 0] ** 2, lambda x: x**2 + 2 * x, lambda x: (2 * x + 2)[..., None], dim=1)
+    lambda x: x[..., 0] ** 3 / 3 + x[..., 0] ** 2, lambda x: x**2 + 2 * x, lambda x: (2 * x + 2)[..., None], dim=1
+)
 
 
 def cubic(mu, v):
@@ -79,8 +82,11 @@ def states(seed: int, dim: int, count: int = 5) -> list[tuple[np.ndarray, ...]]:
 
 
 def numbers(steps, mu, v, mu_dot, v_dot) -> dict:
-    return {**NUMBERS, **dict(zip(steps.theta, [*mu, *v], strict=True)),
-            **dict(zip(steps.velocity, [*mu_dot, *v_dot], strict=True))}
+    return {
+        **NUMBERS,
+        **dict(zip(steps.theta, [*mu, *v], strict=True)),
+        **dict(zip(steps.velocity, [*mu_dot, *v_dot], strict=True)),
+    }
 
 
 def solved(steps) -> list:
@@ -247,12 +253,14 @@ def minimised(loss, start, *, horizon: float, count: int, gamma: float, entropy:
 def errors_of(loss, average, start, counts, horizon=3.0, gamma=0.6, switches=(), **plan_options):
     """Largest distances of the minimised J from the library's plan, per step count; and the lowest eigenvalues."""
     problem = un.Problem(eta=0.7, k=1.3, gamma=gamma, entropy=0.9)
-    path = un.plan(problem, average, [start[0]], [start[1]], horizon=horizon, switches=switches, tol=1e-10,
-                   **plan_options)
+    path = un.plan(
+        problem, average, [start[0]], [start[1]], horizon=horizon, switches=switches, tol=1e-10, **plan_options
+    )
     gaps, actions, lowest = [], [], []
     for count in counts:
-        t, x, action, low = minimised(loss, start, horizon=horizon, count=count, gamma=gamma, entropy=0.9, eta=0.7,
-                                      k=1.3)
+        t, x, action, low = minimised(
+            loss, start, horizon=horizon, count=count, gamma=gamma, entropy=0.9, eta=0.7, k=1.3
+        )
         exact = np.hstack([path.mean(t), path.log_variance(t)])[1:]
         gaps.append(float(np.max(np.abs(x - exact))))
         actions.append(action)
@@ -272,6 +280,7 @@ def test_plan_minimises_the_discretised_objective() -> None:
 
 def test_overdamped_limit() -> None:
     """Eq. 148: full plans approach it with an error ∝ 1/γ², its closed forms solve it, with and without entropy."""
+
     def gap(gamma: float) -> float:
         problem = un.Problem(eta=0.7, k=1.3, gamma=gamma, entropy=0.9)
         loss = ln.losses.Quadratic([[2.0]], minimum=[0.0])
@@ -279,14 +288,17 @@ def test_overdamped_limit() -> None:
         settled = np.array([gamma])  # far behind the first 1/γ, half-way to the rest
         mean, variance = path.mean(settled)[0], path.variance(settled)[0]
         rates = un.overdamped_rate(problem, un.average(loss), mean, variance)
-        return max(abs(path.mean_rate(settled)[0, 0] / rates[0][0] - 1),
-                   abs(path.log_rate(settled)[0, 0] * variance[0] / rates[1][0] - 1))
+        return max(
+            abs(path.mean_rate(settled)[0, 0] / rates[0][0] - 1),
+            abs(path.log_rate(settled)[0, 0] * variance[0] / rates[1][0] - 1),
+        )
 
     assert gap(40.0) < 2e-3
     assert gap(20.0) / gap(40.0) == pytest.approx(4.0, rel=0.1)
     pace = {"eta": 0.7, "k": 1.3, "gamma": 5.0}
     t = np.linspace(0, 12, 7)
     for entropy, h in ((0.9, 2.0), (0.0, 2.0), (0.9, 0.0), (0.9, -0.1), (1e-9, 2.0)):
+
         def law(_, y, entropy=entropy, h=h):  # (148) as printed, of a weight at distance y₀ from the minimum
             mean = -pace["eta"] * pace["k"] * y[1] * h * y[0]
             return [mean / 5.0, (pace["eta"] * entropy * y[1] - pace["eta"] * pace["k"] * h * y[1] ** 2) / 5.0]
@@ -306,7 +318,10 @@ def test_resting_variance() -> None:
         loss = ln.losses.Quadratic([[h]], minimum=[0.7])
         found = scipy.optimize.minimize_scalar(
             lambda ell, problem=problem, loss=loss: problem.potential(un.average(loss), [0.7], [math.exp(ell)]),
-            bounds=(-12, 6), method="bounded", options={"xatol": 1e-10})
+            bounds=(-12, 6),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
         assert un.equilibrium_variance(h, k, entropy) == pytest.approx(math.exp(found.x), rel=1e-6)
         path = un.plan(problem, loss, [0.0], [1.0])
         late = path.variance(60.0 / un.relaxation_rate(1.0, 0.4, entropy))
@@ -318,6 +333,7 @@ def test_resting_variance() -> None:
 
 def test_a_foreseen_switch_minimises_the_discretised_objective() -> None:
     """Phases, joined with continuous velocities, against one minimisation in which the loss jumps half-way."""
+
     def loss(t, mu, v):
         share = torch.where((t - 1.5).abs() < 1e-9, 0.5, (t > 1.5).double())  # at the jump, the mean of both sides
         return (1 - share) * (mu**2 + v) + share * ((mu - 1.0) ** 2 + v) / 4

@@ -174,8 +174,16 @@ def settled(start: float, eta: float, k: float) -> tuple[float, float]:
     """Return J and |θ̇(0)| of the direct minimiser into the right-hand minimum over a long time, L shifted to min 0."""
     best, horizon = [], 9.0
     for count in (6000, 12000):
-        path = scalar(lambda x: value(x) - value(RIGHT), slope, bend, np.linspace(start, RIGHT, count + 1),
-                      horizon=horizon, eta=eta, k=k, fixed_end=True)
+        path = scalar(
+            lambda x: value(x) - value(RIGHT),
+            slope,
+            bend,
+            np.linspace(start, RIGHT, count + 1),
+            horizon=horizon,
+            eta=eta,
+            k=k,
+            fixed_end=True,
+        )
         first = path.positions[:3, 0]
         best.append((path.action, abs(-3 * first[0] + 4 * first[1] - first[2]) / (2 * path.times[1])))
     return richardson(best[0][0], best[1][0]), richardson(best[0][1], best[1][1])
@@ -239,8 +247,9 @@ def stable_orbit(gamma: float, target: float, away: float, stop: float) -> tuple
         return state[1]
 
     arrived.terminal = halted.terminal = True
-    return scipy.integrate.solve_ivp(backwards, (0, 200), start, method="DOP853", rtol=1e-12, atol=1e-14,
-                                     events=[arrived, halted], dense_output=True)
+    return scipy.integrate.solve_ivp(
+        backwards, (0, 200), start, method="DOP853", rtol=1e-12, atol=1e-14, events=[arrived, halted], dense_output=True
+    )
 
 
 def speed_at(orbit, theta: float) -> float:
@@ -260,8 +269,15 @@ def test_heteroclinic_discount() -> None:
         start = [LEFT + x, rate * x + 24 * LEFT / 2 / (3 * rate - gamma) * x**2]
         event = lambda _, state: state[0] - BARRIER
         event.terminal = True
-        leaving = scipy.integrate.solve_ivp(lambda _, s: [s[1], gamma * s[1] + slope(s[0])], (0, 200), start,
-                                            method="DOP853", rtol=1e-12, atol=1e-14, events=event)
+        leaving = scipy.integrate.solve_ivp(
+            lambda _, s: [s[1], gamma * s[1] + slope(s[0])],
+            (0, 200),
+            start,
+            method="DOP853",
+            rtol=1e-12,
+            atol=1e-14,
+            events=event,
+        )
         return leaving.y[1, -1] - arriving
 
     shot = scipy.optimize.brentq(gap, 0.3, 0.8, xtol=1e-12)
@@ -271,8 +287,16 @@ def test_heteroclinic_discount() -> None:
     assert scaled == pytest.approx(shot * math.sqrt(3.0), rel=1e-8)
 
 
-INDIFFERENCE = {0.54: -0.9065, 0.6: -0.6995, 0.664610: -0.6000, 0.8: -0.4746, 1.0: -0.3689, 1.5: -0.2428, 2.0: -0.1851,
-                3.0: -0.1360}
+INDIFFERENCE = {
+    0.54: -0.9065,
+    0.6: -0.6995,
+    0.664610: -0.6000,
+    0.8: -0.4746,
+    1.0: -0.3689,
+    1.5: -0.2428,
+    2.0: -0.1851,
+    3.0: -0.1360,
+}
 
 
 @pytest.mark.parametrize("gamma", INDIFFERENCE)
@@ -293,15 +317,24 @@ def test_no_indifference_below_the_threshold_and_the_barrier_above_the_upper_one
     assert 2 * math.sqrt(-bend(BARRIER)) == pytest.approx(3.9019, abs=1e-4)
 
 
-COSTS = {0.1: (4.949810, -3.037537), 0.3: (1.722638, 0.212316), 0.5: (1.073049, 0.720094), 0.6: (0.909429, 0.803218),
-         0.7: (0.791893, 0.837340), 0.8: (0.703182, 0.839736), 1.0: (0.577717, None)}
+COSTS = {
+    0.1: (4.949810, -3.037537),
+    0.3: (1.722638, 0.212316),
+    0.5: (1.073049, 0.720094),
+    0.6: (0.909429, 0.803218),
+    0.7: (0.791893, 0.837340),
+    0.8: (0.703182, 0.839736),
+    1.0: (0.577717, None),
+}
 
 
 @pytest.mark.parametrize("gamma", COSTS)
 def test_cost_of_staying_and_of_crossing(gamma: float) -> None:
     """J from θ₁ = −0.6 into either minimum, by direct minimisation, against the library's phase plane and solver."""
-    laws = [phase_plane.feedback(ln.Objective(gamma=gamma), SECTION, LEFT, (-1.5, -0.2)),
-            phase_plane.feedback(ln.Objective(gamma=gamma), SECTION, RIGHT, (-0.92, 1.5))]
+    laws = [
+        phase_plane.feedback(ln.Objective(gamma=gamma), SECTION, LEFT, (-1.5, -0.2)),
+        phase_plane.feedback(ln.Objective(gamma=gamma), SECTION, RIGHT, (-0.92, 1.5)),
+    ]
     direct = []
     for law, target, printed in zip(laws, (LEFT, RIGHT), COSTS[gamma], strict=True):
         if printed is None:  # no extremal starts at −0.6: the orbit has turned before it gets there
@@ -312,8 +345,15 @@ def test_cost_of_staying_and_of_crossing(gamma: float) -> None:
         for count in (3000, 6000):
             horizon = 12.0
             guess = target + (-0.6 - target) * np.exp(-2 * np.linspace(0, horizon, count + 1))
-            path = scalar(lambda x, c=target: value(x) - value(c), slope, bend, guess, horizon=horizon, gamma=gamma,
-                          fixed_end=True)
+            path = scalar(
+                lambda x, c=target: value(x) - value(c),
+                slope,
+                bend,
+                guess,
+                horizon=horizon,
+                gamma=gamma,
+                fixed_end=True,
+            )
             costs.append(path.action + value(target) / gamma)
         direct.append(richardson(*costs))
         assert direct[-1] == pytest.approx(printed, abs=1.5e-6)

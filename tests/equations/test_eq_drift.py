@@ -38,8 +38,16 @@ def vanishes(expression) -> bool:
 
 
 def drifting(
-    hessian: np.ndarray, minimum: np.ndarray, start: np.ndarray, jacobian: np.ndarray, *, horizon: float, count: int,
-    eta: float = 1.0, k: float = 1.0, gamma: float = 0.0,
+    hessian: np.ndarray,
+    minimum: np.ndarray,
+    start: np.ndarray,
+    jacobian: np.ndarray,
+    *,
+    horizon: float,
+    count: int,
+    eta: float = 1.0,
+    k: float = 1.0,
+    gamma: float = 0.0,
 ) -> Path:
     """Minimise the discretised J with f = 𝐉θ: slips at the middle of each step, trapezoid loss, one sparse solve."""
     dim, dt = len(start), horizon / count
@@ -115,7 +123,8 @@ def test_equations_of_motion_in_components() -> None:
 def test_jacobian_of_a_drift() -> None:
     """Eq. 97: rows are components of f, columns are parameters, against differences."""
     field = ln.drifts.Function(
-        lambda x: [x[0] * x[1] ** 2, np.sin(x[0])], lambda x: [[x[1] ** 2, 2 * x[0] * x[1]], [np.cos(x[0]), 0]], dim=2)
+        lambda x: [x[0] * x[1] ** 2, np.sin(x[0])], lambda x: [[x[1] ** 2, 2 * x[0] * x[1]], [np.cos(x[0]), 0]], dim=2
+    )
     theta, step = np.array([0.7, -1.2]), 1e-5
     columns = [(field(theta + step * e) - field(theta - step * e)) / (2 * step) for e in np.eye(2)]
     np.testing.assert_allclose(field.jacobian(theta), np.stack(columns, axis=-1), atol=1e-9)
@@ -173,10 +182,19 @@ def test_rotation_without_control() -> None:
 def test_rotation_on_a_round_bowl() -> None:
     """Eq. 103."""
     star = sympy.Matrix(sympy.symbols("m1 m2"))
-    steps = derive(2, drift=lambda theta: list(PLANE * sympy.Matrix(theta)), eta=ETA, k=K, gamma=GAMMA,
-                   loss=lambda theta: H / 2 * sum((x - m) ** 2 for x, m in zip(theta, star, strict=True)))
-    motion = ((GAMMA * sympy.eye(2) + 2 * PLANE) * VELOCITY + ETA * K * H * (THETA - star)
-              - (PLANE**2 + GAMMA * PLANE) * THETA)
+    steps = derive(
+        2,
+        drift=lambda theta: list(PLANE * sympy.Matrix(theta)),
+        eta=ETA,
+        k=K,
+        gamma=GAMMA,
+        loss=lambda theta: H / 2 * sum((x - m) ** 2 for x, m in zip(theta, star, strict=True)),
+    )
+    motion = (
+        (GAMMA * sympy.eye(2) + 2 * PLANE) * VELOCITY
+        + ETA * K * H * (THETA - star)
+        - (PLANE**2 + GAMMA * PLANE) * THETA
+    )
     assert vanishes(ACCELERATION - motion - sympy.Matrix(steps.balance))
 
 
@@ -281,8 +299,9 @@ def test_rotation_in_the_plane() -> None:
     assert quarter == sympy.Matrix([0, 1])
     np.testing.assert_array_equal(ln.drifts.rotation(3.0).matrix(2), np.array(PLANE.subs(RATE, 3), dtype=float))
     away = exp(-(S - GAMMA / 2) * T) * turn * sympy.Matrix(sympy.symbols("x1 x2"))
-    motion = (GAMMA * sympy.eye(2) + 2 * PLANE) * away.diff(T) + (ETA * K * H * sympy.eye(2) - PLANE**2
-                                                                 - GAMMA * PLANE) * away
+    motion = (GAMMA * sympy.eye(2) + 2 * PLANE) * away.diff(T) + (
+        ETA * K * H * sympy.eye(2) - PLANE**2 - GAMMA * PLANE
+    ) * away
     assert vanishes(away.diff(T, 2) - motion)
 
 

@@ -224,8 +224,14 @@ def test_each_mode_decays_to_its_stationary_point() -> None:
     assert sympy.simplify(z.diff(t, 2) - LOCAL.gamma * z.diff(t) - LOCAL.eta * LOCAL.k * (tilde + lam * z)) == 0
     assert sympy.simplify(z.subs(t, 0) - z0) == 0
     about_the_wrong_point = tilde / lam + (z0 - tilde / lam) * sympy.exp(-r * t)
-    assert sympy.simplify(about_the_wrong_point.diff(t, 2) - LOCAL.gamma * about_the_wrong_point.diff(t)
-                          - LOCAL.eta * LOCAL.k * (tilde + lam * about_the_wrong_point)) != 0
+    assert (
+        sympy.simplify(
+            about_the_wrong_point.diff(t, 2)
+            - LOCAL.gamma * about_the_wrong_point.diff(t)
+            - LOCAL.eta * LOCAL.k * (tilde + lam * about_the_wrong_point)
+        )
+        != 0
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
@@ -247,6 +253,7 @@ def test_reassembled_modes_are_the_matrix_exponential(gamma: float) -> None:
 
 
 # The three regimes
+
 
 def test_newton_is_the_limit_of_long_steps() -> None:
     """Eqs. 7 (first row), 83: the gap to −H⁻¹g closes as e^{−r_min Δt}."""
@@ -307,8 +314,10 @@ def test_ballistic_rule_is_the_limit_of_weak_discounting() -> None:
         errors.append(relative(rule, ln.update(objective, GRADIENT, HESSIAN, 1e-7)))
     assert measured_order(errors) == pytest.approx(1.0, abs=0.02)
     objective = ln.Objective(ETA, K, 0.0)
-    steps = [relative(rules.ballistic(objective, GRADIENT, HESSIAN, dt), ln.update(objective, GRADIENT, HESSIAN, dt))
-             for dt in (4e-3, 2e-3, 1e-3)]
+    steps = [
+        relative(rules.ballistic(objective, GRADIENT, HESSIAN, dt), ln.update(objective, GRADIENT, HESSIAN, dt))
+        for dt in (4e-3, 2e-3, 1e-3)
+    ]
     assert measured_order(steps) == pytest.approx(1.0, abs=0.02)
 
 

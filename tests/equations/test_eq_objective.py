@@ -103,8 +103,7 @@ def test_one_step_minimisers() -> None:
     f = 1e-3 * DRIFT
     carried = minimised(lambda d: eta * local_loss(d) + (d - f) @ METRIC @ (d - f) / 2)
     np.testing.assert_allclose(carried, f - eta * np.linalg.solve(METRIC, GRADIENT), atol=2e-5)
-    np.testing.assert_allclose(
-        carried, np.linalg.solve(METRIC + eta * HESSIAN, METRIC @ f - eta * GRADIENT), atol=1e-8)
+    np.testing.assert_allclose(carried, np.linalg.solve(METRIC + eta * HESSIAN, METRIC @ f - eta * GRADIENT), atol=1e-8)
 
 
 def test_many_steps_with_one_step_left_is_the_one_step_cost() -> None:
@@ -185,8 +184,10 @@ def test_long_horizon_tends_to_the_infinite_one_exponentially() -> None:
     assert infinite == pytest.approx(low, rel=1e-12)
     gaps = []
     for horizon in (2.0, 3.0):
-        paths = [quadratic(np.array([[h]]), np.zeros(1), np.ones(1), horizon=horizon, count=n, gamma=gamma)
-                 for n in (2000, 4000)]
+        paths = [
+            quadratic(np.array([[h]]), np.zeros(1), np.ones(1), horizon=horizon, count=n, gamma=gamma)
+            for n in (2000, 4000)
+        ]
         start = [(-3 * p.positions[0, 0] + 4 * p.positions[1, 0] - p.positions[2, 0]) / (2 * p.times[1]) for p in paths]
         direct = start[1] + (start[1] - start[0]) / 3
         solved = ln.optimal_velocity(ln.Objective(eta, k, gamma, horizon=horizon), loss, [1.0])[0]

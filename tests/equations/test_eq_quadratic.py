@@ -60,8 +60,7 @@ def test_integrand_of_the_quadratic_problem() -> None:
     traj = ln.solve(ln.Objective(eta, k, gamma), ln.losses.Quadratic([[h]], minimum=[mu]), [start])
 
     def along(t: float) -> float:
-        return math.exp(-gamma * t) * (
-            traj.velocity(t)[0] ** 2 / (2 * eta) + k * h / 2 * (traj(t)[0] - mu) ** 2)
+        return math.exp(-gamma * t) * (traj.velocity(t)[0] ** 2 / (2 * eta) + k * h / 2 * (traj(t)[0] - mu) ** 2)
 
     assert traj.action == pytest.approx(scipy.integrate.quad(along, 0, 60, epsabs=1e-13, limit=400)[0], rel=1e-10)
 
@@ -79,7 +78,8 @@ def test_characteristic_polynomial_and_its_roots() -> None:
     inserted = residual(MU + c * exp(s * T)) / (c * exp(s * STEPS.t))
     assert vanishes(inserted - (s**2 - GAMMA * s - ETA * K * H))
     assert set(sympy.solve(s**2 - GAMMA * s - ETA * K * H, s)) == {sympy.expand(FAST), sympy.expand(SLOW)} or all(
-        vanishes((s**2 - GAMMA * s - ETA * K * H).subs(s, root)) for root in (FAST, SLOW))
+        vanishes((s**2 - GAMMA * s - ETA * K * H).subs(s, root)) for root in (FAST, SLOW)
+    )
     for gamma in (0.0, 0.2, 7.0):
         values = {ETA: 0.7, K: 1.3, H: 2.1, GAMMA: gamma}
         low, high = roots(0.7, 1.3, gamma, 2.1)

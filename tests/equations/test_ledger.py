@@ -51,8 +51,11 @@ def functions_of(file: Path) -> frozenset[str]:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             found.add(node.name)
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            found |= {f"{node.name}::{part.name}" for part in node.body
-                      if isinstance(part, ast.FunctionDef) and part.name.startswith("test")}
+            found |= {
+                f"{node.name}::{part.name}"
+                for part in node.body
+                if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
+            }
     return frozenset(found)
 
 
@@ -165,16 +168,30 @@ def test_every_equation_test_is_named_in_the_ledger_or_says_that_it_is_ours() ->
         source = file.read_text(encoding="utf-8")
         ours = source.find("# Beyond the numbered equations")
         limit = source.count("\n", 0, ours) if ours >= 0 else sys.maxsize
-        unnamed += [f"{file.name}::{node.name}" for node in ast.parse(source).body
-                    if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and node.lineno < limit
-                    and f"tests/equations/{file.name}::{node.name}" not in named]
+        unnamed += [
+            f"{file.name}::{node.name}"
+            for node in ast.parse(source).body
+            if isinstance(node, ast.FunctionDef)
+            and node.name.startswith("test")
+            and node.lineno < limit
+            and f"tests/equations/{file.name}::{node.name}" not in named
+        ]
     assert unnamed == []
 
 
 @pytest.mark.parametrize(
     ("content", "labels"),
-    [("6", ["V6"]), ("2, 66", ["V2", "V66"]), ("K15", ["K15"]), ("38–40", ["V38", "V39", "V40"]), ("T29", ["T29"]),
-     ("38--40", ["V38", "V39", "V40"]), ("K5-K6", ["K5", "K6"]), ("K5–6, 12", ["K5", "K6", "V12"]), (" 7 ", ["V7"])],
+    [
+        ("6", ["V6"]),
+        ("2, 66", ["V2", "V66"]),
+        ("K15", ["K15"]),
+        ("38–40", ["V38", "V39", "V40"]),
+        ("T29", ["T29"]),
+        ("38--40", ["V38", "V39", "V40"]),
+        ("K5-K6", ["K5", "K6"]),
+        ("K5–6, 12", ["K5", "K6", "V12"]),
+        (" 7 ", ["V7"]),
+    ],
 )
 def test_tag_content(content: str, labels: list[str]) -> None:
     assert parse_tag(content) == labels
@@ -233,14 +250,21 @@ def test_tags_in_code_do_not_count() -> None:
 
 def test_tags_of_a_formula_know_their_line() -> None:
     assert [(tag.line, tag.labels) for tag in tags_in_math("a \\tag{1} \\\\\nb \\tag{2, 3}")] == [
-        (1, ["V1"]), (2, ["V2", "V3"])]
+        (1, ["V1"]),
+        (2, ["V2", "V3"]),
+    ]
 
 
 @pytest.mark.parametrize(
     "test",
-    ["tests/equations/test_ledger.py::test_nothing", "tests/equations/absent.py::test_x",
-     "tests/equations/test_ledger.py", "tests/equations/direct.py::roots",
-     "tests/equations/test_ledger.py::missing_test", "pyproject.toml::test_x"],
+    [
+        "tests/equations/test_ledger.py::test_nothing",
+        "tests/equations/absent.py::test_x",
+        "tests/equations/test_ledger.py",
+        "tests/equations/direct.py::roots",
+        "tests/equations/test_ledger.py::missing_test",
+        "pyproject.toml::test_x",
+    ],
 )
 def test_a_test_that_does_not_exist_is_noticed(test: str) -> None:
     assert missing_test(test)

@@ -113,9 +113,12 @@ class Project:
         self.write("equations.md", EQUATIONS)
         (folder / "sub").mkdir()
         cells = [cell("markdown", "# Second\n\n$$ J = 0 \\tag{K15–16} $$\n"), cell("code", "x = r'\\tag{1}'")]
-        notebook = {"cells": cells,
-                    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-                    "nbformat": 4, "nbformat_minor": 5}
+        notebook = {
+            "cells": cells,
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
         self.write("sub/second.ipynb", json.dumps(notebook))
         self.set(ledger(V43="definition", K16="open"))
 
@@ -163,10 +166,14 @@ def test_marks_lead_to_rows(built: Project) -> None:
     link = r'<a class="ln-mark ln-mark-(\w+)" href="([^"]+)" title="([^"]+)" aria-label="([^"]+)">(.)</a>'
     links = re.findall(link, page)
     assert [(status, href, symbol) for status, href, _, _, symbol in links] == [
-        ("checked", "equations.html#V6", "✓"), ("checked", "equations.html#V42", "✓"),
-        ("definition", "equations.html#V43", "○"), ("checked", "equations.html#V7", "✓")]
-    assert links[0][2] == links[0][3] == (
-        "Eqs. 6 and 82 of the paper: checked symbolically. See the index of equations")
+        ("checked", "equations.html#V6", "✓"),
+        ("checked", "equations.html#V42", "✓"),
+        ("definition", "equations.html#V43", "○"),
+        ("checked", "equations.html#V7", "✓"),
+    ]
+    assert (
+        links[0][2] == links[0][3] == ("Eqs. 6 and 82 of the paper: checked symbolically. See the index of equations")
+    )
     assert "a definition, nothing to check" in links[2][2]
     index = built.page("equations")
     for _, href, *_ in links:

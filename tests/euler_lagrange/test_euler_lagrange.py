@@ -19,8 +19,13 @@ ETA, K, GAMMA = sympy.symbols("eta k gamma", positive=True)
 
 @pytest.mark.parametrize(
     "first",
-    ["import lossnav.euler_lagrange", "import lossnav; lossnav.euler_lagrange", "import lossnav.trajectory.result",
-     "from lossnav.euler_lagrange import derive", "from lossnav import euler_lagrange"],
+    [
+        "import lossnav.euler_lagrange",
+        "import lossnav; lossnav.euler_lagrange",
+        "import lossnav.trajectory.result",
+        "from lossnav.euler_lagrange import derive",
+        "from lossnav import euler_lagrange",
+    ],
 )
 def test_name_is_function_and_module_in_every_import_order(first: str) -> None:
     program = f"""
@@ -174,13 +179,15 @@ def test_metric_of_theta_bends_straight_lines_into_polar_coordinates(metric: obj
 def test_loss_without_a_formula_stays_a_function_and_is_differenced() -> None:
     opaque = ln.losses.Function(lambda theta: math.sin(theta[0]) * math.exp(theta[1]), dim=2)
     clear = ln.losses.Function(
-        lambda theta: sympy.sin(theta[0]) * sympy.exp(theta[1]), gradient=lambda theta: np.zeros(2), dim=2)
+        lambda theta: sympy.sin(theta[0]) * sympy.exp(theta[1]), gradient=lambda theta: np.zeros(2), dim=2
+    )
     hidden, seen = (ln.euler_lagrange(ln.Objective(gamma=0.2), loss) for loss in (opaque, clear))
     atoms = set().union(*(equation.atoms(sympy.core.function.AppliedUndef) for equation in hidden.equations))
     assert "L" in {atom.func.__name__ for atom in atoms}
     theta, velocity = np.random.default_rng(2).normal(size=(2, 5, 2))
     np.testing.assert_allclose(
-        hidden.acceleration(theta, velocity), seen.acceleration(theta, velocity), rtol=1e-9, atol=1e-9)
+        hidden.acceleration(theta, velocity), seen.acceleration(theta, velocity), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_drift_without_a_formula_uses_its_jacobian() -> None:
@@ -194,8 +201,10 @@ def test_drift_without_a_formula_uses_its_jacobian() -> None:
     numeric = ln.drifts.Function(swirl, jacobian, dim=2)
     symbolic = ln.drifts.Function(lambda x: [sympy.sin(x[1]), sympy.cos(x[0])], jacobian, dim=2)
     theta, velocity = np.random.default_rng(3).normal(size=(2, 6, 2))
-    results = [ln.euler_lagrange(ln.Objective(gamma=0.5, drift=drift), loss).acceleration(theta, velocity)
-               for drift in (numeric, symbolic)]
+    results = [
+        ln.euler_lagrange(ln.Objective(gamma=0.5, drift=drift), loss).acceleration(theta, velocity)
+        for drift in (numeric, symbolic)
+    ]
     np.testing.assert_allclose(results[0], results[1], rtol=1e-12)
 
 

@@ -76,7 +76,7 @@ def test_step_and_jump(browser, tmp_path):
         assert page.evaluate("model.get('now')") == 121
         press(page, "Jump")
         assert page.evaluate("model.get('now')") == 122
-        (step, size), = page.evaluate("model.get('jumps')")
+        ((step, size),) = page.evaluate("model.get('jumps')")
         assert step == 122 and abs(size) == 2.5
         explore.BeliefFilter(now=122, jumps=[(step, size)])  # a state that Python takes
 

@@ -18,13 +18,16 @@ def shows(ax: Axes, x: np.ndarray, y: np.ndarray) -> bool:
     """Whether some line of the panel has exactly these points."""
     return any(
         len(a.get_xdata()) == len(x) and np.allclose(a.get_xdata(), x) and np.allclose(a.get_ydata(), y, equal_nan=True)
-        for a in ax.lines)
+        for a in ax.lines
+    )
 
 
 def test_noise_shows_markers_and_lines():
     h, smooth = np.geomspace(0.03, 30, 7), np.geomspace(0.03, 30, 50)
-    windows = [(text, belief.averaged_variance(h, T), belief.averaged_variance(smooth, T))
-               for text, T in (("at one\nmoment", 0.0), ("over $\\tau$", 1.0), ("over $30\\tau$", 30.0))]
+    windows = [
+        (text, belief.averaged_variance(h, T), belief.averaged_variance(smooth, T))
+        for text, T in (("at one\nmoment", 0.0), ("over $\\tau$", 1.0), ("over $30\\tau$", 30.0))
+    ]
     figure = pictures.noise(h, windows, smooth, "no curvature left")
     for _, found, formula in windows:
         assert shows(figure.axes[0], h, found) and shows(figure.axes[0], smooth, formula)
@@ -76,8 +79,9 @@ def test_root_draws_plans_on_lines():
 
 def test_gains_shows_both_filters_and_their_ratio():
     n = np.arange(1, 3001)
-    curves = [(f"$\\beta={b}$", belief.kalman_gains(b, 3000), belief.corrected_gains(b, 3000))
-              for b in (0.9, 0.99, 0.999)]
+    curves = [
+        (f"$\\beta={b}$", belief.kalman_gains(b, 3000), belief.corrected_gains(b, 3000)) for b in (0.9, 0.99, 0.999)
+    ]
     figure = pictures.gains(n, curves)
     above, below = figure.axes
     for _, exact, adam in curves:

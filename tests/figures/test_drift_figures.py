@@ -38,8 +38,9 @@ def test_sails_end_where_the_trajectories_do():
     turning, decaying = ln.drifts.rotation(10.0), ln.drifts.weight_decay(10.0)
     paths = [solved(turning), solved(decaying)]
     alone = np.exp(-T)[:, None] * START
-    both = [pictures.Sail("sail", BOWL, field, path, alone)
-            for field, path in zip((turning, decaying), paths, strict=True)]
+    both = [
+        pictures.Sail("sail", BOWL, field, path, alone) for field, path in zip((turning, decaying), paths, strict=True)
+    ]
     figure = pictures.sails(both, T, SPAN, (0.0, -0.000185), (-0.04, 0.07, -0.045, 0.008))
     for ax, path in zip(figure.axes[:2], paths, strict=True):
         np.testing.assert_allclose(drawn(ax, "optimal").get_xydata(), path(T))
@@ -67,8 +68,9 @@ def test_arrows_point_along_the_field():
 def test_signs_draws_both_claims_and_the_checks():
     right, wrong = np.exp(-T) - 0.25, 1.5 * np.exp(-T) - 0.9
     when = np.array([0.5, 2.0])
-    figure = pictures.signs(T, [("right", "optimal", right), ("wrong", "ballistic", wrong)],
-                            (when, np.interp(when, T, right)), -0.5)
+    figure = pictures.signs(
+        T, [("right", "optimal", right), ("wrong", "ballistic", wrong)], (when, np.interp(when, T, right)), -0.5
+    )
     np.testing.assert_allclose(drawn(figure.axes[0], "optimal").get_ydata(), right)
     np.testing.assert_allclose(drawn(figure.axes[0], "ballistic").get_ydata(), wrong)
     assert_readable(figure)
@@ -78,7 +80,8 @@ def test_overtaking_takes_the_resting_cost_off():
     x = np.linspace(0, 8, 81)
     best, other, drifting = 6 * (1 - np.exp(-3 * x)) + 0.25 * x, 6 * (1 - np.exp(-3 * x)) + 0.5 * x, 9 * x
     figure = pictures.overtaking(
-        x, {"optimal": ("best", best), "newton": ("to the\nminimum", other), "loss": ("alone", drifting)}, 0.25, 6.0)
+        x, {"optimal": ("best", best), "newton": ("to the\nminimum", other), "loss": ("alone", drifting)}, 0.25, 6.0
+    )
     above, below = figure.axes
     np.testing.assert_allclose(drawn(above, "optimal").get_ydata(), best)
     np.testing.assert_allclose(drawn(below, "optimal").get_ydata(), best - 0.25 * x)
@@ -141,8 +144,12 @@ def test_plane_draws_the_optimal_path_in_its_colour_whether_it_rests_or_not():
     resting = going[:120]
     current = ln.drifts.rotation(0.3)
     figure = figures.orbits.plane(
-        [figures.orbits.Orbit("weak", ring(0.05), current, going, resting),
-         figures.orbits.Orbit("strong", ring(0.1), current, None, resting)], (-1.6, 2.2, -1.6, 1.6))
+        [
+            figures.orbits.Orbit("weak", ring(0.05), current, going, resting),
+            figures.orbits.Orbit("strong", ring(0.1), current, None, resting),
+        ],
+        (-1.6, 2.2, -1.6, 1.6),
+    )
     left, right = figure.axes
     np.testing.assert_allclose(drawn(left, "optimal").get_xydata(), going)
     np.testing.assert_allclose(drawn(left, "newton").get_xydata(), resting)
@@ -155,8 +162,10 @@ def test_locking_draws_theory_and_plane():
     tilt = np.linspace(0.002, 0.08, 30)
     going = np.where(tilt < 0.055, -3 * tilt**2, np.nan)
     fine = np.linspace(1e-3, 0.6, 40)
-    curves = {r"$\gamma=0$": ("optimal", fine, 1.27 * np.sqrt(fine), [0.1, 0.4], [0.4, 0.81]),
-              r"$\gamma=0.5$": ("momentum", fine, np.minimum(2 * fine, 1.2 * np.sqrt(fine) - 0.03), [0.1], [0.2])}
+    curves = {
+        r"$\gamma=0$": ("optimal", fine, 1.27 * np.sqrt(fine), [0.1, 0.4], [0.4, 0.81]),
+        r"$\gamma=0.5$": ("momentum", fine, np.minimum(2 * fine, 1.2 * np.sqrt(fine) - 0.03), [0.1], [0.2]),
+    }
     figure = figures.orbits.locking((tilt, 0.045 - tilt, going, going, 0.055), curves, (fine, 2 * fine))
     above, below = figure.axes
     np.testing.assert_allclose(drawn(above, "newton").get_ydata(), 1e3 * (0.045 - tilt))

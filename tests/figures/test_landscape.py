@@ -113,8 +113,10 @@ def test_portraits_are_bold_only_where_a_branch_wins():
     span = (-1.6, 1.4)
     stay, cross = (phase_plane.feedback(objective, SLICE, c, span) for c in (LEFT, RIGHT))
     split = phase_plane.indifference_point(objective, SLICE)
-    branches = [{"cross": (cross, (split, np.inf)), "stay": (stay, (-np.inf, split))},
-                {"cross": (cross, (-np.inf, np.inf)), "stay": (stay, (-np.inf, -np.inf))}]
+    branches = [
+        {"cross": (cross, (split, np.inf)), "stay": (stay, (-np.inf, split))},
+        {"cross": (cross, (-np.inf, np.inf)), "stay": (stay, (-np.inf, -np.inf))},
+    ]
     fig = phase.portraits([objective, objective], SLICE, branches, POINTS)
     first, second = (curves(ax, PINK) for ax in fig.axes)
     assert len(first) == 2 and len(second) == 1

@@ -11,16 +11,20 @@ from lossnav import figures
 from lossnav.figures.style import readable
 
 # How linear RGB looks in the two red-green dichromacies (Machado et al. 2009, severity 1).
-PROTAN = np.array([
-    [0.152286, 1.052583, -0.204868],
-    [0.114503, 0.786281, 0.099216],
-    [-0.003882, -0.048116, 1.051998],
-])
-DEUTAN = np.array([
-    [0.367322, 0.860646, -0.227968],
-    [0.280085, 0.672501, 0.047413],
-    [-0.011820, 0.042940, 0.968881],
-])
+PROTAN = np.array(
+    [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ]
+)
+DEUTAN = np.array(
+    [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ]
+)
 RULES = ("gradient descent", "ballistic", "optimal", "newton", "adam", "natural gradient", "rmsprop")
 
 

@@ -46,6 +46,7 @@ def test_letters_bind_within_a_call_and_not_between_calls_or_parts():
 
 def test_a_figure_and_what_it_says_to_take_have_the_same_arguments():
     with pytest.raises(TypeError, match="draw has the arguments"):
+
         @of.takes(x=of.NUMBER)
         def draw(x, y):
             return x, y

@@ -36,9 +36,17 @@ def test_panels_draw_curves_switches_and_checks() -> None:
     fall, rise = np.exp(-T), 1 - np.exp(-T)
     checks = (T[::20], (fall[::20], rise[::20]))
     figure = pictures.panels(
-        T, [("fall", [Curve("one", "uncertain", fall), Curve("two", "uncertain", fall / 2, 0.2, "below")]),
-            ("rise", [Curve("three", "optimal", rise + 1, 0.4, "left"), Curve("", "loss", rise + 0.5)])],
-        events=(2.0,), level=1.0, checks=checks, ylabels=("$v$", "$w$"), logarithmic=(True, False))
+        T,
+        [
+            ("fall", [Curve("one", "uncertain", fall), Curve("two", "uncertain", fall / 2, 0.2, "below")]),
+            ("rise", [Curve("three", "optimal", rise + 1, 0.4, "left"), Curve("", "loss", rise + 0.5)]),
+        ],
+        events=(2.0,),
+        level=1.0,
+        checks=checks,
+        ylabels=("$v$", "$w$"),
+        logarithmic=(True, False),
+    )
     first, second = figure.axes
     one, two = (a for a in first.lines if a.get_color() == figures.COLOURS["uncertain"])
     np.testing.assert_allclose(one.get_ydata(), fall)
@@ -53,8 +61,13 @@ def test_panels_draw_curves_switches_and_checks() -> None:
 
 
 def test_panels_in_columns_drop_the_spare_place() -> None:
-    figure = pictures.panels(T, [(str(n), [Curve("", "loss", T * n)]) for n in range(1, 4)], columns=2,
-                             limits={0: (-1.0, 9.0)}, ylabels=("y",))
+    figure = pictures.panels(
+        T,
+        [(str(n), [Curve("", "loss", T * n)]) for n in range(1, 4)],
+        columns=2,
+        limits={0: (-1.0, 9.0)},
+        ylabels=("y",),
+    )
     assert len(figure.axes) == 3
     assert figure.axes[0].get_ylim() == (-1.0, 9.0)
     assert [ax.get_xlabel() != "" for ax in figure.axes] == [False, True, True]
@@ -73,8 +86,9 @@ def test_ticks_of_a_short_logarithmic_axis_are_plain_numbers() -> None:
 
 def test_before_after_draws_one_line_a_seed() -> None:
     before, after = np.array([1.0, 2.0, 3.0]), np.array([10.0, 40.0, 20.0])
-    figure = pictures.before_after([
-        ("first", "sum", {"one": (before, after), "two": (after, before)}), ("second", "", {"one": (before, after)})])
+    figure = pictures.before_after(
+        [("first", "sum", {"one": (before, after), "two": (after, before)}), ("second", "", {"one": (before, after)})]
+    )
     ax = figure.axes[0]
     pairs = [a.get_ydata() for a in ax.lines if len(a.get_xdata()) == 2]
     np.testing.assert_allclose(pairs, [*zip(before, after, strict=True), *zip(after, before, strict=True)])

@@ -108,8 +108,13 @@ def whole(
     bad = [value for value in bad if not (isinstance(value, int) and not isinstance(value, bool))]
     bad += [] if none else [None]
     if low is not None:
-        bad += [low - 1, low - 2, np.int64(max(low - 1, -(2**63))) if low > -(2**63) else low - 3, -(10**400),
-        -(10**5000)]
+        bad += [
+            low - 1,
+            low - 2,
+            np.int64(max(low - 1, -(2**63))) if low > -(2**63) else low - 3,
+            -(10**400),
+            -(10**5000),
+        ]
     if high is not None:
         bad += [high + 1, *huge]
     return Argument(good, [value for value in bad if not (words and isinstance(value, str))], also)
@@ -211,12 +216,19 @@ def array(
     if any_shape:
         found = [value for value in found if not isinstance(value, range)]  # an empty one is an empty array
     else:
-        found += [np.zeros((*x.shape[:-1], x.shape[-1] + 1)) if x.ndim else [1.0, 2.0], np.zeros((7,)),
-        np.zeros((0,)), []]
+        found += [
+            np.zeros((*x.shape[:-1], x.shape[-1] + 1)) if x.ndim else [1.0, 2.0],
+            np.zeros((7,)),
+            np.zeros((0,)),
+            [],
+        ]
         found += [] if scalars or x.ndim == 0 else [1.0, np.array(1.0), 3, torch.tensor(1.0)]
     if below is not None:
-        found += [np.full(x.shape, below - 1.0), np.full(x.shape, math.nextafter(below, -INF)), np.full(x.shape,
-        -1e300)]
+        found += [
+            np.full(x.shape, below - 1.0),
+            np.full(x.shape, math.nextafter(below, -INF)),
+            np.full(x.shape, -1e300),
+        ]
         found += [np.full(x.shape, int(below) - 1), np.full(x.shape, below - 1).tolist()]
         found += [np.full(x.shape, below)] if at else []
     return Argument(good, [*found, *([] if none else [None]), *bad], also)

@@ -204,15 +204,19 @@ def _equations() -> dict[str, Recipe]:
 
 def _closed_forms() -> dict[str, Recipe]:
     where = {"mean": array([0.3], any_shape=True), "variance": array([0.5], any_shape=True, below=0.0, at=True)}
-    other = {"other_mean": array([0.0], any_shape=True), "other_variance": array([1.0], any_shape=True, below=0.0,
-        at=True)}
+    other = {
+        "other_mean": array([0.0], any_shape=True),
+        "other_variance": array([1.0], any_shape=True, below=0.0, at=True),
+    }
     task = {
         "curvature": array([1.0, 2.0], any_shape=True), "eta": positive(1.0), "k": positive(1.0),
         "gamma": positive(1.0),
         "entropy": rate(0.1), "prior_variance": positive(1.0, infinite=True),
     }  # fmt: skip
-    begin = {"t": array([0.1, 1.0], any_shape=True, below=0.0), "initial": array([0.5], any_shape=True, below=0.0,
-        at=True)}
+    begin = {
+        "t": array([0.1, 1.0], any_shape=True, below=0.0),
+        "initial": array([0.5], any_shape=True, below=0.0, at=True),
+    }
     numbers = {name: array(1.0, any_shape=True, below=0.0, at=name == "eta") for name in ("eta", "gamma", "entropy")}
     return {
         "uncertainty.kl_divergence": Recipe(uncertainty.kl_divergence, where | other),
@@ -230,6 +234,4 @@ def _closed_forms() -> dict[str, Recipe]:
     }  # fmt: skip
 
 
-EXEMPT = dict.fromkeys(
-    ("belief.Plan", "belief.HiddenWeights", "uncertainty.Plan"), "a result, which the library makes"
-)
+EXEMPT = dict.fromkeys(("belief.Plan", "belief.HiddenWeights", "uncertainty.Plan"), "a result, which the library makes")

@@ -84,7 +84,13 @@ def from_zero(good: Any = T) -> Argument:
 
 
 VALUES, SOME, GAPS = array(FALL), free(FALL), array(FALL, finite=False)
-POINTS, POINT, MATRIX = free(PLANE, ), array([0.5, 0.6]), array(np.eye(2), bad=[-np.eye(2), np.ones((2, 2))])
+POINTS, POINT, MATRIX = (
+    free(
+        PLANE,
+    ),
+    array([0.5, 0.6]),
+    array(np.eye(2), bad=[-np.eye(2), np.ones((2, 2))]),
+)
 SPAN = nest((number(-1.0), number(1.0)))
 SPAN = Argument(SPAN.good, [*SPAN.bad, (1.0, -1.0), (1.0, 1.0)])
 BOX = nest((number(-1.0), number(2.0), number(-1.0), number(2.0)))
@@ -370,8 +376,9 @@ DOT = speed.Dot(tables.Interval(0.5, 1.0, 2.0))
 
 def _speed() -> dict[str, dict[str, Argument]]:
     def of(columns: list[str], *names: str) -> Argument:
-        return objects(table("way", columns, list(names)), TABLE if columns[0] != "ms" else table("way", ["x"],
-            ["one"]))
+        return objects(
+            table("way", columns, list(names)), TABLE if columns[0] != "ms" else table("way", ["x"], ["one"])
+        )
 
     steps = ["times the plain speed", *QUARTILES, "chosen by", "images/s"]
     mark = {"interval": thing(DOT.interval), "rule": RULE, "filled": flag(True), "text": TEXT}
@@ -401,8 +408,11 @@ def _tables() -> dict[str, dict[str, Argument]]:
 def _training() -> dict[str, dict[str, Argument]]:
     ways = nest({"ballistic": POINTS, "gradient descent": POINTS}, rules=True)
     rule = "ballistic, corrected"
-    runs = [{"rule": rule, "factor": f, "seed": s, "test_accuracy": [0.9], "train_loss": [0.1]} for f in (0.0,
-        1.0) for s in (0, 1)]
+    runs = [
+        {"rule": rule, "factor": f, "seed": s, "test_accuracy": [0.9], "train_loss": [0.1]}
+        for f in (0.0, 1.0)
+        for s in (0, 1)
+    ]
     curves = {"train_loss": [2.0, 1.0], "test_accuracy": [0.4, 0.5]}
     return {
         "diagonal": {"panels": nest([nest((SCALAR, MATRIX, ways))] * 2)},
@@ -419,8 +429,9 @@ def _uncertainty() -> dict[str, dict[str, Argument]]:
     few = array([1.0, 2.0, 3.0], below=0.0, at=True)
     share = number(0.5, low=0.0, high=1.0)
     words = nest([TEXT], empty=True)
-    words = replace(words, bad=[value for value in words.bad if not (isinstance(value, list) and "x" in map(str,
-        value))])
+    words = replace(
+        words, bad=[value for value in words.bad if not (isinstance(value, list) and "x" in map(str, value))]
+    )
     seen = nest((array([1.0, 2.0]), nest((array([1.0, 2.0]),))))
     return {
         "Curve": {"text": TEXT, "rule": RULE, "values": free(FALL, finite=False), "at": share, "side": word("above")},

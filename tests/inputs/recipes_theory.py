@@ -62,8 +62,10 @@ symbols = items((sympy.Symbol("x"), sympy.Symbol("y")), bad=[(), (sympy.Symbol("
 BUDGET = {"max_seconds": positive(None, none=True, infinite=True), "max_calls": whole(None, none=True)}
 lengths = {"dim": whole(2)}
 start = array(POINT)
-gradient, hessian = array([1.0, -1.0], also=("hessian",)), array(H, bad=[[[1.0, 2.0], [0.0, 1.0]], [[1.0, 2.0, 3.0],
-    [0.0, 1.0, 2.0]]])
+gradient, hessian = (
+    array([1.0, -1.0], also=("hessian",)),
+    array(H, bad=[[[1.0, 2.0], [0.0, 1.0]], [[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]]]),
+)
 formula: list[Any] = [
     "1", "theta", "__import__('os')", b"1", Odd(), {}, [], {1.0}, np.datetime64("NaT"), 1j, sympy.I, NAN, INF, -INF,
     sympy.oo, sympy.nan, sympy.zoo, True, np.array("1"), math, [1.0, 2.0],
@@ -77,9 +79,9 @@ def _landscape(name: str, made: ln.losses.Loss, at: Any) -> dict[str, Recipe]:
 
 def _metric(name: str, made: ln.metrics.Metric, at: Any) -> dict[str, Recipe]:
     calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("matrix", "slope", "bend", "__call__")}
-    calls["norm_squared"] = Recipe(made.norm_squared, {
-        "theta": points(at, also=("velocity",)), "velocity": points(at, also=("theta",))
-    })
+    calls["norm_squared"] = Recipe(
+        made.norm_squared, {"theta": points(at, also=("velocity",)), "velocity": points(at, also=("theta",))}
+    )
     return {f"metrics.{name}.{key}": recipe for key, recipe in calls.items()}
 
 
@@ -207,8 +209,9 @@ def _matrix(good: Any, **options: Any) -> Argument:
 def _formulas(further: Any = (), none: bool = True) -> Any:
     if none:
         return Argument(None, [*formula, *further])
-    return Argument(sympy.Symbol("x"), [None, *(value for value in formula if not isinstance(value,
-        sympy.Basic | float))])
+    return Argument(
+        sympy.Symbol("x"), [None, *(value for value in formula if not isinstance(value, sympy.Basic | float))]
+    )
 
 
 def _paths() -> dict[str, Recipe]:

@@ -130,8 +130,9 @@ def _data() -> dict[str, Recipe]:
 
 
 def _text(good: str) -> Argument:
-    return Argument(good, [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, torch.ones(2),
-        10**400])
+    return Argument(
+        good, [0, 1, 1.5, NAN, True, 1j, None, [], ["x"], (), {}, b"x", Odd(), len, int, torch.ones(2), 10**400]
+    )
 
 
 def _training() -> dict[str, Recipe]:
@@ -287,8 +288,9 @@ def _studies() -> dict[str, Recipe]:
 
 
 def _operators() -> dict[str, Recipe]:
-    dtype = Argument(None, [torch.float16, torch.int64, torch.complex64, "float32", 0, 1.5, True, float, [], {},
-        Odd(), len, 1j])
+    dtype = Argument(
+        None, [torch.float16, torch.int64, torch.complex64, "float32", 0, 1.5, True, float, [], {}, Odd(), len, 1j]
+    )
     names = Argument(None, [[], ["x"], [0], [None], "x", "", 0, 1.5, True, 1j, Odd(), len, NAN, {"x"}, 10**400])
     of = {
         "model": Argument(LINE, [*thing(LINE).bad, nn.ReLU(), nn.Linear]), "loss": loss, "batches": batches,
@@ -349,8 +351,9 @@ def _optimizers() -> dict[str, Recipe]:
     flags = {"maximize": flag(False), "foreach": flag(False, none=True)}
     fused = flags | {"fused": flag(False, none=True)}
     free = rate(0.0, tensor=True)  # a 0-dim tensor is not read: a schedule may live on the device
-    pair = items((0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2,
-        0.3)])
+    pair = items(
+        (0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2, 0.3)]
+    )
     ballistic = {"params": params, "lr": lr, "beta": decay, "eps": free, "weight_decay": free,
                  "momentum": number(None, low=0.0, high=1.0, open_high=True, none=True),
                  "bias_correction": flag(True)}  # fmt: skip

@@ -116,9 +116,7 @@ def test_decay_is_decoupled():
     np.testing.assert_allclose(ours, drive(torch.optim.AdamW, grads, betas=(0.9, 0.99), **options), rtol=1e-11)
 
 
-@given(
-    g=st.floats(1e-3, 1e6), lr=st.floats(1e-6, 1.0), beta=st.floats(0.0, 0.9999), sign=st.sampled_from([-1.0, 1.0])
-)
+@given(g=st.floats(1e-3, 1e6), lr=st.floats(1e-6, 1.0), beta=st.floats(0.0, 0.9999), sign=st.sampled_from([-1.0, 1.0]))
 @settings(max_examples=60, deadline=None)
 def test_the_first_step_in_closed_form(g, lr, beta, sign):
     """lr·g/√((1−β)g² + ε), which is lr/√(1−β) where ε does not matter, and lr with the correction."""

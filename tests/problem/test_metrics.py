@@ -157,15 +157,20 @@ def test_a_given_slope_is_used():
 def test_objectives_take_every_kind_of_metric():
     loss = ln.losses.Quadratic(np.diag([1.0, 3.0]), minimum=[0.0, 0.0])
     dense = ln.solve(ln.Objective(gamma=0.3, metric=np.diag([2.0, 0.5])), loss, [1.0, 1.0])
-    for metric in (ln.metrics.Diagonal([2.0, 0.5]), ln.metrics.Constant([[2, 0], [0, 0.5]]),
-                   ln.metrics.Kronecker([[2.0]], np.diag([1.0, 0.25]))):
+    for metric in (
+        ln.metrics.Diagonal([2.0, 0.5]),
+        ln.metrics.Constant([[2, 0], [0, 0.5]]),
+        ln.metrics.Kronecker([[2.0]], np.diag([1.0, 0.25])),
+    ):
         objective = ln.Objective(gamma=0.3, metric=metric)
         path = ln.solve(objective, loss, [1.0, 1.0])
         assert not objective.curved and path.method == "closed_form" and path.action == dense.action
         assert np.array_equal(objective.metric_matrix(2), np.diag([2.0, 0.5]))
         in_other_units = ln.solve(ln.Objective(eta=1e-9, gamma=0.3, metric=metric), loss, [1e6, 1.0])
-        assert in_other_units.action == ln.solve(
-            ln.Objective(eta=1e-9, gamma=0.3, metric=np.diag([2.0, 0.5])), loss, [1e6, 1.0]).action
+        assert (
+            in_other_units.action
+            == ln.solve(ln.Objective(eta=1e-9, gamma=0.3, metric=np.diag([2.0, 0.5])), loss, [1e6, 1.0]).action
+        )
     assert ln.Objective(metric=ln.metrics.Fisher()).curved and ln.Objective(metric=lambda x: A).curved
 
 

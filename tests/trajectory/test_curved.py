@@ -168,8 +168,11 @@ class Uncertain(ln.losses.Function):
     """kL̄ − λ_S·S of one weight in (μ, ln v), H = 2, λ_S = 0.8."""
 
     def __init__(self):
-        super().__init__(lambda x: x[..., 0] ** 2 + np.exp(x[..., 1]) - 0.4 * x[..., 1],
-                         lambda x: np.stack([2 * x[..., 0], np.exp(x[..., 1]) - 0.4], axis=-1), dim=2)
+        super().__init__(
+            lambda x: x[..., 0] ** 2 + np.exp(x[..., 1]) - 0.4 * x[..., 1],
+            lambda x: np.stack([2 * x[..., 0], np.exp(x[..., 1]) - 0.4], axis=-1),
+            dim=2,
+        )
 
     def stationary_points(self):
         return np.array([[0.0, math.log(0.4)]])
@@ -190,15 +193,15 @@ def test_a_plain_function_is_not_called_more_often_than_it_must(metric, most):
     assert count <= most
     exact = curved.solve(ln.Objective(gamma=0.5, metric=ln.metrics.Fisher(spread="log_variance")), Uncertain(), start)
     other = ln.uncertainty.plan(
-        ln.uncertainty.Problem(gamma=0.5, entropy=0.8), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0], [0.4])
+        ln.uncertainty.Problem(gamma=0.5, entropy=0.8), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0], [0.4]
+    )
     t = np.linspace(0, 8, 33)
     assert np.allclose(path(t), exact(t), atol=1e-7)
     assert np.allclose(path(t), np.hstack([other.mean(t), other.log_variance(t)]), atol=1e-6)
     assert path.action == pytest.approx(other.action, rel=1e-8)
 
 
-SWIRL = ln.drifts.Function(lambda x: [x[1] ** 2 - x[0], x[0] * x[1]],
-                           lambda x: [[-1.0, 2 * x[1]], [x[1], x[0]]], dim=2)
+SWIRL = ln.drifts.Function(lambda x: [x[1] ** 2 - x[0], x[0] * x[1]], lambda x: [[-1.0, 2 * x[1]], [x[1], x[0]]], dim=2)
 
 
 def tilted(theta):

@@ -37,8 +37,12 @@ def test_a_drift_that_pays_is_followed(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_where_the_loss_sees_nothing_the_drift_is_free(method):
-    traj = ln.solve(scalar(0.8), quadratic(0.0) if method != "closed_form" else
-                    ln.losses.Quadratic([[0.0]], minimum=[0.0]), [1.0], method=method)
+    traj = ln.solve(
+        scalar(0.8),
+        quadratic(0.0) if method != "closed_form" else ln.losses.Quadratic([[0.0]], minimum=[0.0]),
+        [1.0],
+        method=method,
+    )
     assert traj.action == pytest.approx(0.0, abs=1e-12)
     assert traj(3.0)[0] == pytest.approx(math.exp(2.4), rel=1e-8) and traj.at_infinity == "grows"
 
@@ -205,8 +209,11 @@ def test_undiscounted_flat_directions():
         traj = ln.solve(ln.Objective(), loss, theta0, method=method)
         np.testing.assert_allclose(traj.asymptote, theta0 - along * v / np.linalg.norm(v), rtol=1e-12)
         assert traj.action == pytest.approx(np.linalg.norm(v) * along**2 / 2, rel=1e-12)
-    free = ln.solve(ln.Objective(drift=ln.drifts.Linear(np.diag([0.0, -1.0]), [2.0, 0.0])),
-                    quadratic(np.diag([0.0, 1.0])), [0.0, 1.0])
+    free = ln.solve(
+        ln.Objective(drift=ln.drifts.Linear(np.diag([0.0, -1.0]), [2.0, 0.0])),
+        quadratic(np.diag([0.0, 1.0])),
+        [0.0, 1.0],
+    )
     assert free.at_infinity == "moves on" and free.growth == 0
     assert free.action == pytest.approx((math.sqrt(2) - 1) / 2, rel=1e-12)
     np.testing.assert_allclose(free(3.0), [6.0, math.exp(-3 * math.sqrt(2))], rtol=1e-12)

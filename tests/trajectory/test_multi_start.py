@@ -51,9 +51,11 @@ def test_each_root_of_a_rotating_field_is_found_from_far_away():
 def test_a_sliding_valley_is_no_rest():
     """Beale's function falls to 0.4517 along θ₁ → −∞: small slopes beside steep walls are no stationary points."""
     beale = ln.losses.Function(
-        lambda x: (1.5 - x[0] + x[0] * x[1]) ** 2
-        + (2.25 - x[0] + x[0] * x[1] ** 2) ** 2
-        + (2.625 - x[0] + x[0] * x[1] ** 3) ** 2,
+        lambda x: (
+            (1.5 - x[0] + x[0] * x[1]) ** 2
+            + (2.25 - x[0] + x[0] * x[1] ** 2) ** 2
+            + (2.625 - x[0] + x[0] * x[1] ** 3) ** 2
+        ),
         dim=2,
     )
     found = stationary.points(ln.Objective(gamma=1.0), beale, np.array([0.5, -0.5]))

@@ -14,12 +14,18 @@ BOWL = ln.losses.Quadratic([[1.0, 0.2], [0.2, 2.0]], minimum=[0.5, 1.0])
 WELL = ln.losses.DoubleWell()
 POLAR = ln.losses.Quadratic(np.eye(2), minimum=[1.0, 1.0])
 DRIFTS = {
-    "none": None, "decay": ln.drifts.weight_decay(0.2), "rotation": ln.drifts.rotation(0.3),
+    "none": None,
+    "decay": ln.drifts.weight_decay(0.2),
+    "rotation": ln.drifts.rotation(0.3),
     "sheared": ln.drifts.Linear([[-0.3, 0.1], [0.0, -0.1]]),
     "other": ln.drifts.Function(lambda x: [-x[0], -np.sin(x[1])], lambda x: [[-1, 0], [0, -np.cos(x[1])]], dim=2),
 }
-METRICS = {"none": None, "object": ln.metrics.Diagonal([1.0, 2.0]),
-           "function": lambda x: [[1 + x[1] ** 2, 0], [0, 1]], "relative": ln.metrics.Relative(2)}
+METRICS = {
+    "none": None,
+    "object": ln.metrics.Diagonal([1.0, 2.0]),
+    "function": lambda x: [[1 + x[1] ** 2, 0], [0, 1]],
+    "relative": ln.metrics.Relative(2),
+}
 ENDS = {"rest": {}, "deadline": {}, "endpoint": {"horizon": 1.0, "endpoint": [0.4, 0.9]}}
 
 
@@ -100,8 +106,9 @@ def test_solve_and_curved_are_one():
 def test_drift_and_varying_metric_against_the_minimised_sum(endpoint):
     """J with the slip and the metric at the middle of short intervals, by L-BFGS with sums of differences."""
     drift, gamma, end = ln.drifts.rotation(0.8), 0.4, 1.0
-    objective = ln.Objective(0.9, 1.2, gamma, metric=ln.metrics.Relative(2), drift=drift,
-                             horizon=end if endpoint is None else math.inf)
+    objective = ln.Objective(
+        0.9, 1.2, gamma, metric=ln.metrics.Relative(2), drift=drift, horizon=end if endpoint is None else math.inf
+    )
     start = np.array([1.5, 0.5])
     extra = {} if endpoint is None else {"horizon": end, "endpoint": endpoint}
     path = ln.solve(objective, POLAR, start, **extra)
@@ -120,8 +127,13 @@ def test_drift_and_varying_metric_against_the_minimised_sum(endpoint):
     for count in (12, 24):
         inner = np.linspace(0, 1, count + 1)[1:, None] * ((endpoint or start) - start) + start
         inner = inner if endpoint is None else inner[:-1]
-        found = scipy.optimize.minimize(total, inner.ravel(), args=(count,), method="L-BFGS-B",
-                                        options={"maxiter": 2000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-8})
+        found = scipy.optimize.minimize(
+            total,
+            inner.ravel(),
+            args=(count,),
+            method="L-BFGS-B",
+            options={"maxiter": 2000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-8},
+        )
         sums.append(found.fun)
     assert path.action == pytest.approx((4 * sums[1] - sums[0]) / 3, rel=1e-4)
 

@@ -11,16 +11,31 @@ BIG = 1e20
 SMALL = 1e-20
 UNITS = {"loss": "l", "time": "a", "length": "b", "metric": "m", "weight": "w"}
 CHANGES = [{name: size} for name in UNITS for size in (SMALL, 1e-7, 1e7, BIG)]
-CHANGES += [{"loss": 1e12, "time": 1e-9, "length": 1e-6, "metric": 1e5, "weight": 1e-3}, {"length": BIG, "loss": SMALL},
-            {"time": 1e-15, "weight": 1e15}]
+CHANGES += [
+    {"loss": 1e12, "time": 1e-9, "length": 1e-6, "metric": 1e5, "weight": 1e-3},
+    {"length": BIG, "loss": SMALL},
+    {"time": 1e-15, "weight": 1e15},
+]
 
 
 class Restated:
     """A problem and its statement in other units: t → time·t, θ → length·θ, L → loss·L, G → metric·G, k → weight·k."""
 
-    def __init__(self, hessian=((2.0, 0.3), (0.3, 1.0)), minimum=(1.0, 0.2), offset=0.4, start=(-0.3, 1.0), gamma=0.5,
-                 drift=None, shift=(0.0, 0.0), metric=((1.5, 0.2), (0.2, 0.8)), well=None, formula=True, deadline=None,
-                 endpoint=None):
+    def __init__(
+        self,
+        hessian=((2.0, 0.3), (0.3, 1.0)),
+        minimum=(1.0, 0.2),
+        offset=0.4,
+        start=(-0.3, 1.0),
+        gamma=0.5,
+        drift=None,
+        shift=(0.0, 0.0),
+        metric=((1.5, 0.2), (0.2, 0.8)),
+        well=None,
+        formula=True,
+        deadline=None,
+        endpoint=None,
+    ):
         self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def solve(self, method, loss=1.0, time=1.0, length=1.0, metric=1.0, weight=1.0, **options):
@@ -39,9 +54,16 @@ class Restated:
         t = np.array([0.0, 0.3, 1.1, 1.7])
         ends = {"asymptote": path.asymptote / length, "excess": path.excess / (weight * loss)}
         cost = float(np.mean(path.kinetic(t * time) + path.potential(t * time))) * time / (weight * loss)
-        return {"path": path(t * time) / length, "velocity": path.velocity(t * time) / length * time, "cost": cost,
-                "action": path.action / (weight * loss), "growth": path.growth * time, **ends,
-                "ends": [c.asymptote / length for c in path.candidates], "stop": path.times[-1] / time}
+        return {
+            "path": path(t * time) / length,
+            "velocity": path.velocity(t * time) / length * time,
+            "cost": cost,
+            "action": path.action / (weight * loss),
+            "growth": path.growth * time,
+            **ends,
+            "ends": [c.asymptote / length for c in path.candidates],
+            "stop": path.times[-1] / time,
+        }
 
     def landscape(self, loss, length):
         if self.well is None:
@@ -117,8 +139,12 @@ def test_the_symptom():
     drift = ln.drifts.Linear([[0.1, 0.5], [-0.4, 0.2]])
     for horizon in (math.inf, 2.0):
         values = [
-            ln.value(ln.Objective(1 / s, gamma=0.5, drift=drift, horizon=horizon),
-                     ln.losses.Quadratic(s * np.diag([1.0, 2.0]), minimum=[0.5, 0.0]), [1.0, -0.5]) / s
+            ln.value(
+                ln.Objective(1 / s, gamma=0.5, drift=drift, horizon=horizon),
+                ln.losses.Quadratic(s * np.diag([1.0, 2.0]), minimum=[0.5, 0.0]),
+                [1.0, -0.5],
+            )
+            / s
             for s in 10.0 ** np.arange(-20, 21, 4)
         ]
         np.testing.assert_allclose(values, values[5], rtol=1e-9)

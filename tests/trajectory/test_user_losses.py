@@ -100,9 +100,7 @@ def test_fig_1_has_the_same_digits_as_casadi_s(intervals):
 def test_a_deadline_with_a_free_end_as_ipopt_has_it():
     objective = ln.Objective(gamma=1.0, horizon=0.5)
     traj = ln.solve(objective, ln.losses.Function(himmelblau, dim=2), [0.0, 0.0], steps=63)
-    theirs, _ = path_cost(
-        himmelblau, [0.0, 0.0], traj.asymptote, horizon=0.5, intervals=63, gamma=1.0, free=True
-    )
+    theirs, _ = path_cost(himmelblau, [0.0, 0.0], traj.asymptote, horizon=0.5, intervals=63, gamma=1.0, free=True)
     assert traj.action == pytest.approx(theirs, rel=1e-12)
 
 

@@ -13,6 +13,7 @@ WELLS = un.Wells([[0.5, -0.3], [-1.0, 1.0]], [1.0, 2.0], [0.4, 0.7], bowl=0.3, b
 
 def well_loss() -> ln.losses.Function:
     """The same wells as a plain function; gradient and Hessian by the library's differences."""
+
     def value(x):
         bowl = 0.15 * np.sum((x - np.array([0.2, 0.1])) ** 2, axis=-1)
         for centre, depth, width in (([0.5, -0.3], 1.0, 0.4), ([-1.0, 1.0], 2.0, 0.7)):

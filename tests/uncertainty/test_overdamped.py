@@ -32,8 +32,7 @@ def test_closed_form_holds_over_many_decades() -> None:
     for _ in range(300):
         t, v0, h, entropy = 10.0 ** rng.uniform([-6, -6, -8, -12], [3, 3, 4, 2])
         prior = math.inf if rng.random() < 0.5 else 10 ** rng.uniform(-2, 2)
-        found = un.overdamped_variance(
-            t, initial=v0, curvature=h, entropy=entropy, prior_variance=prior, **PACE)
+        found = un.overdamped_variance(t, initial=v0, curvature=h, entropy=entropy, prior_variance=prior, **PACE)
         assert found == pytest.approx(float(exact(t, v0, h, entropy, prior)), rel=1e-12)
 
 
@@ -75,7 +74,8 @@ def test_precision_averages_the_curvature() -> None:
         steps = [0.0, *(s for s in (8.0, 19.0) if s < when), when]
         average = sum(
             scipy.integrate.quad(lambda s, h=h: rate * math.exp(-rate * (when - s)) * h / 0.4, a, b)[0]  # noqa: B023
-            for a, b, h in zip(steps, steps[1:], (3.0, 0.5, 8.0), strict=False))
+            for a, b, h in zip(steps, steps[1:], (3.0, 0.5, 8.0), strict=False)
+        )
         expected = math.exp(-rate * when) * 1.0 + average
         assert 1 / v[np.searchsorted(t, when), 0] == pytest.approx(expected, rel=1e-7)
     # and at every time of the grid, by a sum on a fine one: trapezoids between the switches, which are on it
@@ -135,8 +135,7 @@ def test_a_switch_at_the_last_time_changes_nothing_yet() -> None:
 
 def test_equilibrium_with_and_without_prior() -> None:
     assert un.equilibrium_variance(3.0, 1.0, 0.0) == 0.0  # Bayes without forgetting
-    np.testing.assert_allclose(
-        un.equilibrium_variance([2.0, 0.0, -1.0], 1.0, 0.8, prior_variance=0.4), [0.2, 0.4, 0.8])
+    np.testing.assert_allclose(un.equilibrium_variance([2.0, 0.0, -1.0], 1.0, 0.8, prior_variance=0.4), [0.2, 0.4, 0.8])
     for h in (0.0, -1.0):
         with pytest.raises(ln.NoMinimiser, match="prior_variance"):
             un.equilibrium_variance(h, 1.0, 0.8)

@@ -25,10 +25,14 @@ def problem(gamma: float = 0.5, **changes) -> un.Problem:
 
 def test_it_is_the_standard_problem_with_a_fisher_metric() -> None:
     """J is Eq. 1 with θ = (μ, ℓ), G = diag(e^{−ℓ}, ½): the solver for curved metrics finds the same path."""
+
     class Potential(ln.losses.Function):
         def __init__(self):
-            super().__init__(lambda x: (x[..., 0] - 1) ** 2 + np.exp(x[..., 1]) - 0.4 * x[..., 1],
-                             lambda x: np.stack([2 * (x[..., 0] - 1), np.exp(x[..., 1]) - 0.4], axis=-1), dim=2)
+            super().__init__(
+                lambda x: (x[..., 0] - 1) ** 2 + np.exp(x[..., 1]) - 0.4 * x[..., 1],
+                lambda x: np.stack([2 * (x[..., 0] - 1), np.exp(x[..., 1]) - 0.4], axis=-1),
+                dim=2,
+            )
 
         def stationary_points(self):
             return np.array([[1.0, math.log(0.4)]])
@@ -205,8 +209,13 @@ def test_geodesics_are_the_cheapest_way_between_distributions() -> None:
     assert un.distance(0.0, 1.0, 1e-7, 1.0) == pytest.approx(1e-7, rel=1e-6)
     # a path between fixed ends without loss or discount is this geodesic, for the solver of curved metrics too
     flat = ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2)
-    other = curved.solve(ln.Objective(metric=lambda x: [[1 / x[1], 0], [0, 1 / (2 * x[1] ** 2)]]), flat, [0.0, 0.5],
-                         horizon=1.0, endpoint=[2.0, 0.2])
+    other = curved.solve(
+        ln.Objective(metric=lambda x: [[1 / x[1], 0], [0, 1 / (2 * x[1] ** 2)]]),
+        flat,
+        [0.0, 0.5],
+        horizon=1.0,
+        endpoint=[2.0, 0.2],
+    )
     mean, v = un.geodesic([0.3, 0.6], 0.0, 0.5, 2.0, 0.2)
     np.testing.assert_allclose(other([0.3, 0.6]), np.stack([mean, v], axis=-1), atol=1e-6)
 
@@ -265,15 +274,27 @@ def test_foreseen_switches_to_far_away_are_found() -> None:
         (lambda: un.plan(problem(), bowl(1.0), [0.0, 1.0], [1.0]), ValueError, "mean"),
         (lambda: un.plan(problem(), bowl(1.0), [0.0], [0.0]), ValueError, "variance"),
         (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(0.0, bowl(1.0))]), ValueError, "switches"),
-        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0)), (1.0, bowl(1.0))]),
-         ValueError, "switches"),
-        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0))], horizon=1.0),
-         ValueError, "switches"),
-        (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(1.0, ln.losses.DoubleWell())]),
-         ValueError, "switches"),
+        (
+            lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0)), (1.0, bowl(1.0))]),
+            ValueError,
+            "switches",
+        ),
+        (
+            lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(2.0, bowl(1.0))], horizon=1.0),
+            ValueError,
+            "switches",
+        ),
+        (
+            lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], switches=[(1.0, ln.losses.DoubleWell())]),
+            ValueError,
+            "switches",
+        ),
         (lambda: un.plan(problem(), bowl(1.0), [0.0], [1.0], horizon=-1.0), ValueError, "horizon"),
-        (lambda: un.acceleration(problem(), un.average(bowl(1.0)), [0.0], [-1.0], [0.0], [0.0]), ValueError,
-         "variance"),
+        (
+            lambda: un.acceleration(problem(), un.average(bowl(1.0)), [0.0], [-1.0], [0.0], [0.0]),
+            ValueError,
+            "variance",
+        ),
         (lambda: un.overdamped_rate(problem(0.0), un.average(bowl(1.0)), [0.0], [1.0]), ValueError, "gamma"),
     ],
 )
@@ -304,8 +325,9 @@ def test_without_discount_a_rest_is_free_if_its_cost_is_of_rounding_in_any_unit(
 
         def above(t: float, path=path, task=task, offset=offset) -> float:
             v = path.variance(t)[0]
-            rate = path.problem.cost_rate(un.average(task), path.mean(t)[0], v, path.mean_rate(t)[0],
-                                          v * path.log_rate(t)[0])
+            rate = path.problem.cost_rate(
+                un.average(task), path.mean(t)[0], v, path.mean_rate(t)[0], v * path.log_rate(t)[0]
+            )
             return float(rate) / unit - (level + offset)
 
         total = scipy.integrate.quad(above, 0, 25, limit=200, epsabs=1e-9)[0]
@@ -336,6 +358,11 @@ def test_the_tolerance_is_that_of_the_collocation() -> None:
         step, t = 1e-4, np.linspace(0.3, 6, 12)
         bend = (path.mean_rate(t + step) - path.mean_rate(t - step)) / (2 * step)
         move, _ = un.acceleration(
-            path.problem, un.average(bowl(2.0)), path.mean(t), path.variance(t), path.mean_rate(t),
-            path.variance(t) * path.log_rate(t))
+            path.problem,
+            un.average(bowl(2.0)),
+            path.mean(t),
+            path.variance(t),
+            path.mean_rate(t),
+            path.variance(t) * path.log_rate(t),
+        )
         np.testing.assert_allclose(bend, move, atol=max(30 * tol, 1e-6))

@@ -11,8 +11,9 @@ from lossnav import uncertainty as un
 UNITS = [{name: size} for name in ("cost", "time", "length", "loss") for size in (1e-20, 1e-3, 1e3, 1e20)]
 
 
-def restated(cost=1.0, time=1.0, length=1.0, loss=1.0, *, wells=False, gamma=0.5, switch=None, horizon=math.inf,
-             **options):
+def restated(
+    cost=1.0, time=1.0, length=1.0, loss=1.0, *, wells=False, gamma=0.5, switch=None, horizon=math.inf, **options
+):
     """A plan in other units: t → time·t, u → length·u, L → L/loss with k → loss·k, J → cost·J."""
     prior = 3.0 * length**2
     problem = un.Problem(0.7 / (time * cost), 1.3 * loss * cost / time, gamma / time, 0.8 * cost / time, prior)
@@ -32,13 +33,25 @@ def restated(cost=1.0, time=1.0, length=1.0, loss=1.0, *, wells=False, gamma=0.5
     if gamma and horizon < math.inf:
         forever = -math.expm1(-gamma * horizon) / problem.gamma
     shift = log * forever if math.isfinite(forever) else 0.0
-    return {"action": (path.action - shift) / cost, "excess": path.excess / cost, "mean": path.mean(t * time) / length,
-            "log variance": path.log_variance(t * time) - 2 * math.log(length), "rate": path.log_rate(t * time) * time,
-            "mean rate": path.mean_rate(t * time) * time / length, "rest": path.rest.T / [length, length**2]}
+    return {
+        "action": (path.action - shift) / cost,
+        "excess": path.excess / cost,
+        "mean": path.mean(t * time) / length,
+        "log variance": path.log_variance(t * time) - 2 * math.log(length),
+        "rate": path.log_rate(t * time) * time,
+        "mean rate": path.mean_rate(t * time) * time / length,
+        "rest": path.rest.T / [length, length**2],
+    }
 
 
-CASES = {"forever": {}, "deadline": {"horizon": 2.0}, "switch": {"switch": 0.7}, "undiscounted": {"gamma": 0.0},
-         "foreseen": {"switch": 0.7, "foreseen": True}, "wells": {"wells": True}}
+CASES = {
+    "forever": {},
+    "deadline": {"horizon": 2.0},
+    "switch": {"switch": 0.7},
+    "undiscounted": {"gamma": 0.0},
+    "foreseen": {"switch": 0.7, "foreseen": True},
+    "wells": {"wells": True},
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -140,8 +140,10 @@ def _record(updates: Array, states: Array) -> Fraction:
     spread = np.linalg.svd(x / np.where(size > 0, size, 1.0), compute_uv=False)
     rank = int(np.sum(spread > 1e-8 * spread[0]))
     if rank < dim or np.any(size <= 1e-12 * np.max(np.abs(states))):
-        raise ValueError(f"points vary in {min(rank, int(np.sum(size > 0)))} of {dim} directions, but a Jacobian needs "
-                         f"all of them: record more of the path, or add noise to the start")
+        raise ValueError(
+            f"points vary in {min(rank, int(np.sum(size > 0)))} of {dim} directions, but a Jacobian needs "
+            f"all of them: record more of the path, or add noise to the start"
+        )
     inverse = np.linalg.inv(x.T @ x)
     jacobian = u.T @ x @ inverse
     rest = u - x @ jacobian.T

@@ -167,9 +167,7 @@ class TaskSwitch(Explorable):
         image.legend(430, 48, "if the next task came now", colour("uncertain"), "3 4")
         return image.svg()
 
-    def _draw(
-        self, image: Picture, rows: dict[str, Panel], part: Stretch, t: Array, width: float, dash: str
-    ) -> None:
+    def _draw(self, image: Picture, rows: dict[str, Panel], part: Stretch, t: Array, width: float, dash: str) -> None:
         """Draw one piece of a stretch in all panels."""
         v, mean = part.variance(t), part.mean(t)
         lines = {"variance": np.log2(v), "mean": mean, "pace": v / self.entropy}

@@ -8,6 +8,12 @@ from lossnav.lab.continual.tasks import BitFlipping, Permuted, Stream
 from lossnav.lab.continual.utility import UtilityPerturbed
 
 __all__ = [
-    "BitFlipping", "ContinualBackprop", "Online", "Permuted", "ShrinkAndPerturb", "Stream",
-    "UtilityPerturbed", "run",
+    "BitFlipping",
+    "ContinualBackprop",
+    "Online",
+    "Permuted",
+    "ShrinkAndPerturb",
+    "Stream",
+    "UtilityPerturbed",
+    "run",
 ]

@@ -145,9 +145,7 @@ def _keep(folder: Path, outcome: Outcome) -> str:
         ) from None
 
 
-def _survive(
-    jobs: Sequence[Job], workers: int, cluster: str | None, attempts: int, how: How
-) -> Iterator[Outcome]:
+def _survive(jobs: Sequence[Job], workers: int, cluster: str | None, attempts: int, how: How) -> Iterator[Outcome]:
     """Run the jobs, and once more those that the workers that died have left."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool

@@ -43,9 +43,7 @@ class Function(Metric):
         array([ 0.  , -0.25])
     """
 
-    def __init__(
-        self, matrix: Callable[[Any], Any], slope: Callable[[Any], Any] | None = None, *, dim: int
-    ):
+    def __init__(self, matrix: Callable[[Any], Any], slope: Callable[[Any], Any] | None = None, *, dim: int):
         _checks.function("matrix", matrix)
         if slope is not None:
             _checks.function("slope", slope)

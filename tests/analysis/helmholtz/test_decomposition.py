@@ -28,7 +28,7 @@ def gradient(x):
 def whirl(x):
     """(−∂ψ/∂y, ∂ψ/∂x) of ψ = sin²(πx)sin²(πy), which does not cross the edge of the unit square."""
     a, b = np.pi * x[..., 0], np.pi * x[..., 1]
-    return np.pi * np.stack([-np.sin(a) ** 2 * np.sin(2 * b), np.sin(2 * a) * np.sin(b) ** 2], axis=-1)
+    return np.pi * np.stack([-(np.sin(a) ** 2) * np.sin(2 * b), np.sin(2 * a) * np.sin(b) ** 2], axis=-1)
 
 
 def mixed(x):
@@ -82,8 +82,13 @@ def test_rest_is_orthogonal_to_every_gradient():
     places = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
     w = parts.remainder(places)
     for a, b in ((1, 0), (2, 3), (0, 4)):
-        slope = np.stack([-a * np.sin(a * places[..., 0]) * np.cos(b * places[..., 1]),
-                          -b * np.cos(a * places[..., 0]) * np.sin(b * places[..., 1])], axis=-1)
+        slope = np.stack(
+            [
+                -a * np.sin(a * places[..., 0]) * np.cos(b * places[..., 1]),
+                -b * np.cos(a * places[..., 0]) * np.sin(b * places[..., 1]),
+            ],
+            axis=-1,
+        )
         product = np.einsum("i,j,ijk,ijk->", weights, weights, w, slope)
         assert abs(product) < 1e-4
 

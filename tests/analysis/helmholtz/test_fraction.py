@@ -48,10 +48,12 @@ def test_the_three_fields_that_one_knows():
 def test_differences_against_the_exact_jacobian():
     drift = ln.drifts.Function(
         vortex,
-        lambda x: np.array([
-            [-np.cos(x[0]) + 2 * x[0] * x[1] * np.exp(-x @ x), (2 * x[1] ** 2 - 1) * np.exp(-x @ x)],
-            [(1 - 2 * x[0] ** 2) * np.exp(-x @ x), -1.5 * x[1] ** 2 - 2 * x[0] * x[1] * np.exp(-x @ x)],
-        ]),
+        lambda x: np.array(
+            [
+                [-np.cos(x[0]) + 2 * x[0] * x[1] * np.exp(-x @ x), (2 * x[1] ** 2 - 1) * np.exp(-x @ x)],
+                [(1 - 2 * x[0] ** 2) * np.exp(-x @ x), -1.5 * x[1] ** 2 - 2 * x[0] * x[1] * np.exp(-x @ x)],
+            ]
+        ),
         dim=2,
     )
     points = np.random.default_rng(1).normal(size=(20, 2))

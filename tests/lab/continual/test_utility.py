@@ -116,4 +116,3 @@ def test_what_cannot_be_is_named(name, value):
     options = {"lr": 0.1, "noise": 0.1, "seed": 0} | {name: value}
     with pytest.raises(ValueError, match=name):
         UtilityPerturbed(several(1), **options)
-

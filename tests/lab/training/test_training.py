@@ -272,8 +272,16 @@ def test_the_bar_goes_to_stderr_and_can_be_off(digits, capfd):
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("epochs", 0), ("epochs", 1.5), ("batch_size", 0), ("batch_size", 2.0), ("clip", 0.0), ("clip", -1.0),
-        ("clip", math.nan), ("seed", None), ("seed", 0.5), ("seed", 2**64),
+        ("epochs", 0),
+        ("epochs", 1.5),
+        ("batch_size", 0),
+        ("batch_size", 2.0),
+        ("clip", 0.0),
+        ("clip", -1.0),
+        ("clip", math.nan),
+        ("seed", None),
+        ("seed", 0.5),
+        ("seed", 2**64),
     ],
 )
 def test_bad_options_are_named(digits, option, value):
