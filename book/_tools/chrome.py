@@ -140,10 +140,15 @@ class Page:
                 raise BrowserError(f"waited {PATIENCE:.0f} s for {url} to become quiet")
 
     def _is_quiet(self) -> bool:
-        """No request under way, no formula left to set, and no change of height for a moment."""
-        before = self.evaluate(SETTLE)
-        self.tab.wait_for_timeout(300)
-        return before == self.evaluate(SETTLE) and set(self._sent) <= set(self._ended)
+        """No request under way, no formula left to set, and no change of height for a moment; no, if it moves on."""
+        try:
+            before = self.evaluate(SETTLE)
+            self.tab.wait_for_timeout(300)
+            return before == self.evaluate(SETTLE) and set(self._sent) <= set(self._ended)
+        except BrowserError as error:
+            if "Execution context was destroyed" in error.message:  # the page sends its reader elsewhere
+                return False
+            raise
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression; promises are awaited."""
