@@ -74,7 +74,7 @@ lint: $(INSTALLED)
 	@echo "lint: ruff, mypy, import-linter and, where it is installed, tsc have nothing to say"
 
 check: lint
-	@$(PY) -m pytest -n 2 --dist loadscope -m "not browser and not slow"
+	@$(PY) -m pytest -n 2 --dist loadscope --one-each -m "not browser and not slow"
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
 # computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end.
