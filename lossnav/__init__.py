@@ -53,10 +53,7 @@ _NAMES = {
 
 __all__ = ["__version__", *_ROOMS, *_NAMES]
 
-_moved.install(
-    {f"lossnav.{name}": f"lossnav.{room}" for name, room in _ROOMS.items() if name != room}
-    | {"lossnav.objective": "lossnav.problem.objective"}
-)
+_moved.install({name: room for name, room in _ROOMS.items() if name != room} | {"objective": "problem.objective"})
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ class Moved(MetaPathFinder, Loader):
     """Finds each old path, and all below it, at its new place; there is one module, so there is one class of each name.
 
     Args:
-        places: new path by old path, both absolute.
+        places: new path by the name of the room that has moved, both as seen from ``lossnav``.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:
@@ -43,10 +43,9 @@ class Moved(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
     def _place(self, name: str) -> str | None:
-        for old, new in self._places.items():
-            if name == old or name.startswith(old + "."):
-                return new + name[len(old) :]
-        return None
+        room, dot, rest = name.removeprefix("lossnav.").partition(".")  # every first import of a process comes by here
+        place = self._places.get(room) if name.startswith("lossnav.") else None
+        return None if place is None else f"lossnav.{place}{dot}{rest}"
 
 
 def install(places: Mapping[str, str]) -> None:

@@ -14,6 +14,8 @@ from lossnav.trajectory.result import Trajectory
 if TYPE_CHECKING:  # it is made of parts of the solvers
     from lossnav.trajectory.refinement import Settings
 
+CURVED = "needs a metric that does not depend on theta"  # why a solver declines a metric that does
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

@@ -19,7 +19,7 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, modes, riccati
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import CURVED, Case
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
@@ -123,7 +123,7 @@ class ClosedForm:
     def accepts(self, case: Case) -> str:
         """Return why not: another loss, a drift without closed form, a metric that depends on θ."""
         if case.objective.curved:
-            return "needs a metric that does not depend on theta"
+            return CURVED
         if not isinstance(case.loss, Quadratic):
             return f"needs a losses.Quadratic, but loss is {case.loss!r}"
         if case.objective.drift is None:

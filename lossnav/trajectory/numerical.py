@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lossnav.trajectory import action, boundary_value, wandering
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import CURVED, Case
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
-
-_CURVED = "needs a metric that does not depend on theta"
 
 
 class Action:
@@ -22,7 +20,7 @@ class Action:
 
     def accepts(self, case: Case) -> str:
         """Return why not: a metric that depends on θ."""
-        return _CURVED if case.objective.curved else ""
+        return CURVED if case.objective.curved else ""
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
@@ -42,7 +40,7 @@ class Collocation:
 
     def accepts(self, case: Case) -> str:
         """Return why not: a metric that depends on θ."""
-        return _CURVED if case.objective.curved else ""
+        return CURVED if case.objective.curved else ""
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""

@@ -20,7 +20,7 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, minimal, modes
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import CURVED, Case
 from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class Riccati:
     def accepts(self, case: Case) -> str:
         """Return why not: another loss or drift, a fixed end, a metric that depends on θ."""
         if case.objective.curved:
-            return "needs a metric that does not depend on theta"
+            return CURVED
         if not isinstance(case.loss, Quadratic):
             return f"needs a losses.Quadratic, but loss is {case.loss!r}"
         if case.endpoint is not None:

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lossnav_tags import all_labels, parse_tag, tags_in_markdown, tags_in_math
 from proofs import proves
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-from lossnav_tags import all_labels, parse_tag, tags_in_markdown, tags_in_math  # noqa: E402 (the path comes first)
 
 LEDGER = ROOT / "tests" / "equations" / "ledger.yml"
 STATUSES, KINDS = ("open", "checked", "definition"), ("symbolic", "numeric", "definition")

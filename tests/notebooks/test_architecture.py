@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
+import lossnav_architecture as architecture
 import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import lossnav_architecture as architecture  # noqa: E402
 
 PAGE = ROOT / "book" / "architecture.md"
 

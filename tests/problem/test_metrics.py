@@ -195,3 +195,25 @@ def test_objectives_take_every_kind_of_metric():
 def test_errors_name_the_argument(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_under_the_relative_metric_a_loss_of_the_direction_keeps_the_norm(seed):
+    """With a free end; an end that is fixed at another norm is reached, of course."""
+    rng = np.random.default_rng(seed)
+    aim, start = rng.normal(size=2), rng.normal(size=2) + 2.0
+    loss = ln.losses.Function(lambda x: -(x @ aim) / np.sqrt((x * x).sum(-1)), dim=2)
+    objective = ln.Objective(gamma=0.3, metric=ln.metrics.Relative(2), horizon=2.0)
+    norm = np.linalg.norm(ln.solve(objective, loss, start)(np.linspace(0, 2, 9)), axis=1)
+    np.testing.assert_allclose(norm, np.linalg.norm(start), rtol=1e-6)
+    moved = ln.solve(ln.Objective(metric=ln.metrics.Relative(2)), loss, start, horizon=2.0, endpoint=2 * start)
+    assert np.linalg.norm(moved(2.0)) == pytest.approx(2 * np.linalg.norm(start))
+
+
+def test_without_loss_paths_by_own_size_are_straight_in_the_logarithm_and_with_one_they_are_not():
+    objective, ends = ln.Objective(metric=ln.metrics.Relative(2, each=True)), ([1.0, 0.5], [2.0, 3.0])
+    for loss, straight in ((ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2), True), (ln.losses.DoubleWell(), False)):
+        t = np.linspace(0, 1, 9)
+        path = np.log(ln.solve(objective, loss, ends[0], horizon=1.0, endpoint=ends[1])(t))
+        gap = np.max(np.abs(path - np.log(ends[0]) - np.outer(t, np.log(ends[1]) - np.log(ends[0]))))
+        assert (gap < 1e-7) == straight

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from slopes import check_slopes
 
 import lossnav as ln
 from lossnav.trajectory import blocks, discrete, newton, phase_plane, stationary
@@ -25,30 +26,7 @@ def problem(**changes):
 @pytest.mark.parametrize("drift", [None, ln.drifts.rotation(0.7), "nonlinear"])
 def test_gradient_and_hessian_against_differences(rule, drift):
     p = problem(rule=rule) if drift == "nonlinear" else problem(rule=rule, drift=drift)
-    rng = np.random.default_rng(0)
-    path = rng.normal(size=(8, 2))
-    weight = np.exp(-p.objective.gamma * p.times)[:, None]
-    step = 1e-5
-
-    def along(function, n, i):
-        plus, minus = path.copy(), path.copy()
-        plus[n, i] += step
-        minus[n, i] -= step
-        return (function(plus) - function(minus)) / (2 * step)
-
-    numeric = np.array([[along(p.action, n, i) for i in range(2)] for n in range(8)])
-    assert np.allclose(p.gradient(path) * weight, numeric, rtol=1e-6, atol=1e-7)
-
-    diagonal, below = p.hessian(path)
-    root = np.sqrt(weight)
-    for n in range(8):
-        for i in range(2):
-            column = along(lambda x: p.gradient(x) * weight, n, i)  # ∂(∂J)/∂θ_n,i
-            scaled = column / root / root[n]
-            assert np.allclose(scaled[n], diagonal[n][:, i], rtol=1e-5, atol=1e-6)
-            if n < 7:
-                assert np.allclose(scaled[n + 1], below[n][:, i], rtol=1e-5, atol=1e-6)
-            assert np.allclose(scaled[n + 2 :], 0.0, atol=1e-6)
+    check_slopes(p, atol=1e-6)
 
 
 def test_banded_solver_against_dense():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from slopes import check_slopes
 from test_drifting import problem as random_problem
 from test_user_losses import logistic
 
@@ -71,26 +72,7 @@ def test_gradient_and_hessian_against_differences(drift):
     objective = ln.Objective(eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=field)
     p = Graded(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, clock=Clock(0.1, 2.0))
     assert p.dt[-1] > 3 * p.dt[0]
-    path, step = np.random.default_rng(0).normal(size=(8, 2)), 1e-5
-    weight = np.exp(-p.objective.gamma * p.times)[:, None]
-
-    def along(function, n, i):
-        plus, minus = path.copy(), path.copy()
-        plus[n, i] += step
-        minus[n, i] -= step
-        return (function(plus) - function(minus)) / (2 * step)
-
-    numeric = np.array([[along(p.action, n, i) for i in range(2)] for n in range(8)])
-    assert np.allclose(p.gradient(path) * weight, numeric, rtol=1e-6, atol=1e-7)
-    diagonal, below = p.hessian(path)
-    root = np.sqrt(weight)
-    for n in range(8):
-        for i in range(2):
-            scaled = along(lambda x: p.gradient(x) * weight, n, i) / root / root[n]
-            assert np.allclose(scaled[n], diagonal[n][:, i], rtol=1e-5, atol=1e-5)
-            if n < 7:
-                assert np.allclose(scaled[n + 1], below[n][:, i], rtol=1e-5, atol=1e-5)
-            assert np.allclose(scaled[n + 2 :], 0.0, atol=1e-5)
+    check_slopes(p, atol=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ class _Constant(Metric):
 
     constant = True
 
+    @abc.abstractmethod
     def _dense(self) -> Array:
-        raise NotImplementedError
+        """Return G, shape (D, D)."""
 
     def matrix(self, theta: ArrayLike) -> Array:
         points = self._points(theta)

@@ -122,9 +122,10 @@ class Fisher(_Diagonal):
 class Relative(_Diagonal):
     r"""The metric in which a step costs by its relative length: :math:`|\dot\theta|_G^2 = |\dot\theta|^2/|\theta|^2`.
 
-    In polar coordinates it is :math:`(d\ln|\theta|)^2 + d\Omega^2`: scale and direction have each their own price, and
-    a loss that depends on the direction only is solved by paths that keep |θ|. With ``each``, every parameter is
-    measured by its own size, :math:`\sum_i\dot\theta_i^2/\theta_i^2`, and paths are straight in ln|θ_i|.
+    In polar coordinates it is :math:`(d\ln|\theta|)^2 + d\Omega^2`: scale and direction have each their own price, so
+    that under a loss of the direction alone, without drift and with a free end, the best path keeps |θ|. With ``each``,
+    every parameter is measured by its own size, :math:`\sum_i\dot\theta_i^2/\theta_i^2`: the metric is flat in
+    ln|θ_i|, where paths without loss are straight at γ = 0.
 
     Args:
         dim: D.
