@@ -23,7 +23,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "euler_lagrange": "euler_lagrange",  # a module that can be called
     "trajectory": "trajectory",
     "belief": "belief",
-    "uncertainty": "uncertainty",
+    "uncertainty": "trajectory.weights",
     "rules": "rules",
     "curvature": "analysis.curvature",
     "helmholtz": "analysis.helmholtz",
@@ -53,7 +53,15 @@ _NAMES = {
 
 __all__ = ["__version__", *_ROOMS, *_NAMES]
 
-_moved.install({name: room for name, room in _ROOMS.items() if name != room} | {"objective": "problem.objective"})
+_moved.install(
+    {name: room for name, room in _ROOMS.items() if name != room}
+    | {
+        "objective": "problem.objective",
+        "uncertainty.averages": "problem.weights.averages",
+        "uncertainty.geodesics": "problem.metrics.geodesics",
+        "uncertainty.problem": "problem.weights.problem",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,11 +15,12 @@ class Moved(MetaPathFinder, Loader):
     """Finds each old path, and all below it, at its new place; there is one module, so there is one class of each name.
 
     Args:
-        places: new path by the name of the room that has moved, both as seen from ``lossnav``.
+        places: new path by old path, both as seen from ``lossnav``; of two that fit, the longer one counts.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
+        self._places = dict(sorted(places.items(), key=lambda place: -len(place[0])))
+        self._rooms = {old.partition(".")[0] for old in places}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -43,9 +44,13 @@ class Moved(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
     def _place(self, name: str) -> str | None:
-        room, dot, rest = name.removeprefix("lossnav.").partition(".")  # every first import of a process comes by here
-        place = self._places.get(room) if name.startswith("lossnav.") else None
-        return None if place is None else f"lossnav.{place}{dot}{rest}"
+        if not name.startswith("lossnav.") or name.split(".")[1] not in self._rooms:
+            return None  # every first import of a process comes by here
+        path = name.removeprefix("lossnav.") + "."
+        for old, new in self._places.items():
+            if path.startswith(old + "."):
+                return f"lossnav.{new}{path.removeprefix(old)}"[:-1]
+        return None
 
 
 def install(places: Mapping[str, str]) -> None:

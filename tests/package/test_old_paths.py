@@ -18,6 +18,19 @@ def test_an_old_path_gives_the_module_at_its_new_place(name):
     assert new.__name__ == new.__spec__.name == f"lossnav.{lossnav._ROOMS[name]}"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("uncertainty.problem", "problem.weights.problem"),
+        ("uncertainty.averages", "problem.weights.averages"),
+        ("uncertainty.geodesics", "problem.metrics.geodesics"),
+        ("uncertainty.plans", "trajectory.weights.plans"),
+    ],
+)
+def test_parts_of_a_room_may_have_moved_to_different_wings(old, new):
+    assert importlib.import_module(f"lossnav.{old}") is importlib.import_module(f"lossnav.{new}")
+
+
 def test_what_lies_deeper_is_not_a_second_copy():
     code = """
 from lossnav.losses.base import Loss

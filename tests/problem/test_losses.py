@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import lossnav as ln
 from lossnav import drifts
-from lossnav.uncertainty import averages
+from lossnav.problem.weights import averages
 
 LOSSES = {
     "quadratic": ln.losses.Quadratic([[2.0, 0.3], [0.3, -1.0]], minimum=[0.5, -0.2], offset=0.7),

@@ -54,7 +54,7 @@ class Fisher(_Diagonal):
     "precision"       1/v             diag(s, 1/2s²)
     ================  ==============  =========================
 
-    ``lossnav.uncertainty`` states its problem in (μ, v) and solves it in (μ, ln v).
+    ``lossnav.problem.weights`` states its problem in (μ, v) and is solved in (μ, ln v).
 
     Args:
         weights: n.

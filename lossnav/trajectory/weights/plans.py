@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem import losses
+from lossnav.problem.weights.averages import Average, Quadratic, average, checked_switches
+from lossnav.problem.weights.problem import Problem, check_problem
 from lossnav.trajectory.result import resting_action
-from lossnav.uncertainty import units
-from lossnav.uncertainty.approach import approach
-from lossnav.uncertainty.averages import Average, Quadratic, average, checked_switches
-from lossnav.uncertainty.equations import log_motion
-from lossnav.uncertainty.problem import Problem, check_problem, positive
-from lossnav.uncertainty.rests import Rest, rests, summed
+from lossnav.trajectory.weights import units
+from lossnav.trajectory.weights.approach import approach
+from lossnav.trajectory.weights.equations import log_motion
+from lossnav.trajectory.weights.rests import Rest, rests, summed
 
 _LIFETIMES = 12.0  # of the slowest mode, until a plan is handed over to the linear law
 _MAX_NODES = 60_000
@@ -169,7 +169,7 @@ def plan(
     start = np.concatenate(
         [
             _checks.array("mean", mean, shape=(dim,)),
-            np.log(positive("variance", _checks.array("variance", variance, shape=(dim,)))),
+            np.log(_checks.positives("variance", _checks.array("variance", variance, shape=(dim,)))),
         ]
     )
     for name, value in (("foreseen", foreseen), ("throw", throw)):

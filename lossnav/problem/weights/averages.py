@@ -17,7 +17,6 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem import losses
 from lossnav.problem.losses.base import check_loss
-from lossnav.uncertainty.problem import positive
 
 
 class Average(abc.ABC):
@@ -135,7 +134,7 @@ class Wells(Average):
     ):
         self._centres = _checks.array("centres", centres, shape=(None, None))
         count, self.dim = self._centres.shape
-        self.depths, self.widths = positive("depths", depths), positive("widths", widths)
+        self.depths, self.widths = _checks.positives("depths", depths), _checks.positives("widths", widths)
         for name, value in (("depths", self.depths), ("widths", self.widths)):
             if value.shape != (count,):
                 raise ValueError(f"{name} has shape {value.shape}, but there are {count} centres")

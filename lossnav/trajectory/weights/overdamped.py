@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.problem.weights.averages import Average, average, checked_switches
+from lossnav.problem.weights.problem import Problem, check_problem
 from lossnav.trajectory.modes import slow_rate
-from lossnav.uncertainty.averages import Average, average, checked_switches
-from lossnav.uncertainty.equations import push
-from lossnav.uncertainty.problem import Problem, check_problem, nonnegative, positive
+from lossnav.trajectory.weights.equations import push
 
 _RUNAWAY = 1e8  # e-folds of a variance in one task, at its present pace, that only a runaway shows
 _FASTEST = 1e12  # the same for the first moment of a task, where a fast start may calm down
@@ -66,7 +66,11 @@ def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any
 
     Mean and log-variance relax at the same rate, whatever the curvature: Newton-like. For large γ it is ηλ_S/γ.
     """
-    rate, strength, hurry = positive("eta", eta), nonnegative("entropy", entropy), nonnegative("gamma", gamma)
+    rate, strength, hurry = (
+        _checks.positives("eta", eta),
+        _checks.nonnegatives("entropy", entropy),
+        _checks.nonnegatives("gamma", gamma),
+    )
     _checks.together(eta=rate, entropy=strength, gamma=hurry)
     result = slow_rate(strength, rate, hurry)
     return result if result.ndim else float(result)
@@ -111,7 +115,7 @@ def overdamped_variance(
         Vastola, Gershman, Rajan (2025), Eq. 148.
     """
     parts = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
-    precision = parts[0] / positive("initial", initial) + parts[1]
+    precision = parts[0] / _checks.positives("initial", initial) + parts[1]
     with np.errstate(divide="ignore"):
         result = np.where(precision > 0, 1 / np.maximum(precision, 0), np.inf)
     return result if result.ndim else float(result)
@@ -134,7 +138,7 @@ def overdamped_offset(
     behind as far as the data have sharpened it.
     """
     decay, gain = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
-    below = decay + positive("initial", initial) * gain
+    below = decay + _checks.positives("initial", initial) * gain
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.where(below > 0, decay / below, np.inf)
     return result if result.ndim else float(result)
@@ -151,8 +155,8 @@ def _precision_parts(
     prior_variance: float,
 ) -> tuple[Array, Array]:
     """Return e^{−ρt} and the precision that data and prior have added by then."""
-    times, h = nonnegative("t", t), _checks.array("curvature", curvature)
-    _checks.together(t=times, initial=positive("initial", initial), curvature=h)
+    times, h = _checks.nonnegatives("t", t), _checks.array("curvature", curvature)
+    _checks.together(t=times, initial=_checks.positives("initial", initial), curvature=h)
     pace = _checks.positive("eta", eta) / _checks.positive("gamma", gamma)
     strength = _checks.finite("entropy", entropy, low=0.0)
     restoring = _checks.positive("k", k) * h + strength / _checks.duration("prior_variance", prior_variance)
@@ -193,7 +197,7 @@ def overdamped_path(
     check_problem(problem)
     loss = average(loss)
     _checks.flag("frozen", frozen)
-    times = nonnegative("t", t)
+    times = _checks.nonnegatives("t", t)
     if times.ndim != 1 or np.any(np.diff(times) <= 0):
         raise ValueError(f"t = {_checks.shown(t)}, but it must be a 1-D array of increasing times")
     moments, later = checked_switches(switches)
@@ -202,7 +206,7 @@ def overdamped_path(
     if np.any(np.diff(moments) <= 0):
         raise ValueError(f"switches happen at {moments[1:]}, but their times must be > 0 and increase")
     mu = _checks.array("mean", mean, shape=(loss.dim,))
-    v = positive("variance", _checks.array("variance", variance, shape=(loss.dim,)))
+    v = _checks.positives("variance", _checks.array("variance", variance, shape=(loss.dim,)))
     pace = problem.eta / _checks.positive("problem.gamma", problem.gamma)
     state = np.concatenate([mu, np.log(v)])
     losses = [loss, *later]

@@ -12,7 +12,7 @@ import scipy.integrate
 import lossnav as ln
 from lossnav import uncertainty as un
 from lossnav.trajectory import curved
-from lossnav.uncertainty.rests import rests
+from lossnav.trajectory.weights.rests import rests
 
 
 def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
@@ -304,7 +304,7 @@ def test_errors_name_the_argument(call, error, word: str) -> None:
 
 
 def test_a_failed_collocation_is_a_value_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lossnav.uncertainty.plans._MAX_NODES", 170)
+    monkeypatch.setattr("lossnav.trajectory.weights.plans._MAX_NODES", 170)
     settings = {"mean": [3.0], "variance": [1e-3], "tol": 1e-12}
     found = un.plan(problem(), bowl(2.0), **settings, throw=False)
     assert not found.converged and found.reason and "converged=False" in repr(found)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-
-if TYPE_CHECKING:
-    from lossnav.uncertainty.averages import Average
+from lossnav.problem.weights.averages import Average
 
 
 @dataclass(frozen=True)
@@ -111,24 +109,14 @@ def kl_divergence(
     Raises:
         ValueError: if a variance is not positive.
     """
-    mu, v = _checks.array("mean", mean), positive("variance", variance)
-    other, w = _checks.array("other_mean", other_mean), positive("other_variance", other_variance)
+    mu, v = _checks.array("mean", mean), _checks.positives("variance", variance)
+    other, w = _checks.array("other_mean", other_mean), _checks.positives("other_variance", other_variance)
     _checks.together(mean=mu, variance=v, other_mean=other, other_variance=w)
     change, ratio = (v - w) / w, v / w
     with np.errstate(divide="ignore", over="ignore"):  # far apart log1p would see −1; an overflow of the result is inf
         log = np.where(np.abs(change) < 0.5, np.log1p(change), np.log(v) - np.log(w))
         growth = np.where(np.abs(change) < 0.5, change - log, ratio - 1 - log)
         return np.asarray(growth + ((mu - other) / np.sqrt(w)) ** 2) / 2
-
-
-def positive(name: str, value: ArrayLike) -> Array:
-    """Return ``value`` as an array of positive numbers, or raise."""
-    return _checks.positives(name, value)
-
-
-def nonnegative(name: str, value: ArrayLike) -> Array:
-    """Return ``value`` as an array of numbers ≥ 0, or raise."""
-    return _checks.nonnegatives(name, value)
 
 
 def check_problem(problem: Any) -> None:
@@ -138,7 +126,7 @@ def check_problem(problem: Any) -> None:
 
 def check_average(loss: Any) -> None:
     """Raise ValueError unless ``loss`` is an averaged loss."""
-    from lossnav.uncertainty.averages import Average
+    from lossnav.problem.weights.averages import Average
 
     _checks.instance("loss", loss, Average, "an averaged loss: uncertainty.average(loss)")
 

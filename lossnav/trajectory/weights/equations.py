@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.uncertainty.averages import Average
-from lossnav.uncertainty.problem import Problem, check_average, check_problem, positive
+from lossnav.problem.weights.averages import Average
+from lossnav.problem.weights.problem import Problem, check_average, check_problem
 
 
 def momentum(
@@ -22,7 +22,10 @@ def momentum(
 ) -> tuple[Array, Array]:
     r"""Return the momenta :math:`e^{-\gamma t}\dot\mu/\eta v` and :math:`e^{-\gamma t}\dot v/2\eta v^2` of Eq. 144."""
     check_problem(problem)
-    v, mu_dot, v_dot = positive("variance", variance), *_arrays(mean_rate=mean_rate, variance_rate=variance_rate)
+    v, mu_dot, v_dot = (
+        _checks.positives("variance", variance),
+        *_arrays(mean_rate=mean_rate, variance_rate=variance_rate),
+    )
     _checks.together(variance=v, mean_rate=mu_dot, variance_rate=v_dot)
     scale = math.exp(-problem.gamma * _checks.finite("t", t)) / problem.eta
     return scale * mu_dot / v, scale * v_dot / (2 * v**2)
@@ -142,7 +145,7 @@ def _check(problem: Problem, loss: Average) -> None:
 
 def _place(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> list[Array]:
     _check(problem, loss)
-    return _arrays(loss.dim, mean=mean, variance=positive("variance", variance))
+    return _arrays(loss.dim, mean=mean, variance=_checks.positives("variance", variance))
 
 
 def _state(
@@ -151,7 +154,11 @@ def _state(
 ) -> list[Array]:  # fmt: skip
     _check(problem, loss)
     return _arrays(
-        loss.dim, mean=mean, variance=positive("variance", variance), mean_rate=mean_rate, variance_rate=variance_rate
+        loss.dim,
+        mean=mean,
+        variance=_checks.positives("variance", variance),
+        mean_rate=mean_rate,
+        variance_rate=variance_rate,
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.uncertainty.geodesics import geodesic
-from lossnav.uncertainty.rests import Rest
+from lossnav.problem.metrics.geodesics import geodesic
+from lossnav.trajectory.weights.rests import Rest
 
 Attempt = Callable[..., Any]  # (start, mesh, guess, tol, most nodes) → what scipy's solve_bvp returns
 _FEW = 3_000  # nodes that are enough from a good guess

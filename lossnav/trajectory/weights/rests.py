@@ -14,10 +14,10 @@ import scipy.linalg
 import scipy.optimize
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.problem.weights.averages import Average, Quadratic
+from lossnav.problem.weights.problem import Problem
 from lossnav.trajectory.modes import slow_rate
-from lossnav.uncertainty.averages import Average, Quadratic
-from lossnav.uncertainty.equations import push
-from lossnav.uncertainty.problem import Problem
+from lossnav.trajectory.weights.equations import push
 
 _STEP = 1e-5  # of the central differences for ∇²U
 _SPREADS = (-4.0, 0.0, 4.0)  # ln v of the starts, around that of the plan

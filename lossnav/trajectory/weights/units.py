@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.problem import losses
+from lossnav.problem.weights.averages import Average, Quadratic
+from lossnav.problem.weights.problem import Problem
 from lossnav.trajectory.result import resting_action
-from lossnav.uncertainty.averages import Average, Quadratic
-from lossnav.uncertainty.problem import Problem
-from lossnav.uncertainty.rests import summed
+from lossnav.trajectory.weights.rests import summed
 
 if TYPE_CHECKING:
-    from lossnav.uncertainty.plans import Phase, Plan
+    from lossnav.trajectory.weights.plans import Phase, Plan
 
 _NEAR = 4  # binary orders within which the user's own units are as good
 

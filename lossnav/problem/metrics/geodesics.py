@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.uncertainty.problem import positive
 
 
 def geodesic(
@@ -61,7 +60,10 @@ def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_
     .. math:: \sqrt2\,\mathrm{arcosh}\Big(1+\frac{(\mu-\mu')^2/2+(\sigma-\sigma')^2}{2\sigma\sigma'}\Big)
     """
     mu, other = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
-    sd, other_sd = np.sqrt(positive("variance", variance)), np.sqrt(positive("other_variance", other_variance))
+    sd, other_sd = (
+        np.sqrt(_checks.positives("variance", variance)),
+        np.sqrt(_checks.positives("other_variance", other_variance)),
+    )
     _checks.together(mean=mu, variance=sd, other_mean=other, other_variance=other_sd)
     half = np.hypot(mu / math.sqrt(2) - other / math.sqrt(2), sd - other_sd) / (2 * np.sqrt(sd) * np.sqrt(other_sd))
     return 2 * math.sqrt(2) * np.arcsinh(half)  # arcosh(1 + 2h²) = 2 arsinh(h), without cancellation

@@ -73,7 +73,7 @@ EXTREMES = (1e-300, 1e-20, 1e20, 1e300)
 @pytest.mark.parametrize("wells", [False, True])
 def test_overdamped_paths_answer_or_refuse(name, wells, monkeypatch):
     """``overdamped_path(variance=1e300)`` did not end, nor did many others; now calls are counted."""
-    monkeypatch.setattr("lossnav.uncertainty.overdamped._MOST_CALLS", 20_000)
+    monkeypatch.setattr("lossnav.trajectory.weights.overdamped._MOST_CALLS", 20_000)
     bowl = un.average(ln.losses.Quadratic([[2.0]], minimum=[0.3]))
     loss = un.Wells([[0.3]], [1.0], [0.6], bowl=0.4) if wells else bowl
     for size in EXTREMES:
@@ -104,7 +104,7 @@ def test_a_fast_start_that_calms_down_is_integrated():
 
 @pytest.mark.parametrize("name", ["eta", "k", "gamma", "entropy", "prior_variance", "mean", "variance", "horizon"])
 def test_plans_answer_or_refuse(name, monkeypatch):
-    monkeypatch.setattr("lossnav.uncertainty.plans._MAX_NODES", 3_000)
+    monkeypatch.setattr("lossnav.trajectory.weights.plans._MAX_NODES", 3_000)
     loss = ln.losses.Quadratic([[2.0]], minimum=[0.3])
     for size in (1e-300, 1e300):
         values = {**ORDINARY, "horizon": math.inf, name: size}
