@@ -2,10 +2,12 @@
 
     python book/_tools/notebooks.py write [NAME ...]   text -> notebook, executed here, outputs kept
     python book/_tools/notebooks.py write --stale      only those that the check complains about
+    python book/_tools/notebooks.py prose [NAME ...]   the same without executing, where only prose changed
     python book/_tools/notebooks.py check              compare the pairs (no execution)
     python book/_tools/notebooks.py list               the notebooks' paths, last chapter first
 
-People edit book/myst/NAME.md. Colab, Binder, nbval and the table of contents open book/NAME.ipynb.
+People edit book/myst/NAME.md. Colab, Binder, GitHub and nbval open book/NAME.ipynb, which is in plain Markdown (see
+``plain``). The published page takes its prose from the text and its outputs from the notebook.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ import re
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
-from jupytext.compare import NotebookDifference, compare_notebooks
+import plain
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from paths import BOOK, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically
@@ -108,6 +111,35 @@ def write(name: str) -> None:
     except CellExecutionError as error:
         raise SystemExit(f"notebooks: {name} fails\n{error}") from None
     tidy(notebook)
+    save(name, notebook)
+
+
+def prose(name: str) -> None:
+    """Write one notebook from its text with the outputs that it has, if its code is still the same."""
+    notebook = with_outputs(name)
+    if notebook is None:
+        raise SystemExit(f"notebooks: the code of book/myst/{name}.md is not that of book/{name}.ipynb; write it")
+    save(name, notebook)
+
+
+def with_outputs(name: str) -> Notebook | None:
+    """The notebook that the text describes, with the outputs that are committed; None if they are of other code."""
+    notebook, committed = read_text(name), nbformat.read(notebook_path(name), as_version=4)
+    mine, theirs = ([cell for cell in n.cells if cell.cell_type == "code"] for n in (notebook, committed))
+    if [cell.source for cell in mine] != [cell.source for cell in theirs]:
+        return None
+    for cell, executed in zip(mine, theirs, strict=True):
+        cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
+    notebook.metadata = committed.metadata
+    return notebook
+
+
+def save(name: str, notebook: Notebook) -> None:
+    """Write the plain form of an executed notebook."""
+    try:
+        notebook = plain.resolve(notebook, name)
+    except plain.Unresolved as error:
+        raise SystemExit(f"notebooks: {error}") from None
     nbformat.validate(notebook)
     write_atomically(notebook_path(name), json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     path = notebook_path(name)
@@ -212,11 +244,25 @@ def problems(name: str) -> list[str]:
 
 def pair_problems(name: str, notebook: Notebook) -> list[str]:
     """Differences between the text and the notebook, outputs left aside."""
+    told = read_text(name)
+    executed = iter([cell for cell in notebook.cells if cell.cell_type == "code"])
+    for cell in told.cells:
+        if cell.cell_type == "code":
+            cell.outputs = getattr(next(executed, None), "outputs", [])
     try:
-        compare_notebooks(notebook, read_text(name), fmt="ipynb", allow_expected_differences=False)
-    except NotebookDifference as difference:
-        return [f"differs from book/myst/{name}.md; write it again: make notebooks\n{difference}"]
+        expected = plain.resolve(told, name)
+    except plain.Unresolved as error:
+        return [str(error)]
+    for place, (cell, wanted) in enumerate(zip_longest(notebook.cells, expected.cells)):
+        if shown(cell) != shown(wanted):
+            place_of_it = getattr(wanted or cell, "id", place)
+            return [f"differs from book/myst/{name}.md at cell {place_of_it}; write it again: make notebooks"]
     return []
+
+
+def shown(cell: Notebook | None) -> Any:
+    """What a notebook and its text must agree in."""
+    return cell and (cell.id, cell.cell_type, cell.source, cell.metadata)
 
 
 def output_problems(notebook: Notebook) -> list[str]:
@@ -247,6 +293,8 @@ def main(arguments: list[str] | None = None) -> int:
     writer = commands.add_parser("write", help="write notebooks from their text, executed")
     writer.add_argument("names", nargs="*", help="chapters; default all")
     writer.add_argument("--stale", action="store_true", help="only those that the check complains about")
+    rewriter = commands.add_parser("prose", help="write notebooks from their text with the outputs that they have")
+    rewriter.add_argument("names", nargs="*", help="chapters; default all")
     commands.add_parser("check", help="compare the pairs")
     commands.add_parser("list", help="print the notebooks' paths, last chapter first")
     options = parser.parse_args(arguments)
@@ -254,6 +302,10 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.names or chapters():
             if not options.stale or problems(name):
                 write(name)
+        return 0
+    if options.command == "prose":
+        for name in options.names or chapters():
+            prose(name)
         return 0
     if options.command == "list":
         # experiments stand last in the book and take longest: who runs these side by side wants them first

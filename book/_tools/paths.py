@@ -23,6 +23,11 @@ def config() -> dict[str, Any]:
     return dict(loaded)
 
 
+def published() -> str:
+    """The address of the published book, with a slash at its end."""
+    return str(config()["html"]["baseurl"])
+
+
 def pages() -> list[str]:
     """Every document of _toc.yml in reading order, without suffix: "book/index", "book/navigation", ..."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
-from paths import pages
+from notebooks import chapters, notebook_path
+from paths import pages, published
 
 
 class Anchors(HTMLParser):
@@ -44,3 +47,14 @@ def test_links_resolve(html: Path, name: str) -> None:
         assert not link.path.startswith("/"), f"{link.geturl()} breaks when the book lies in a folder"
         if link.fragment and target.suffix == ".html":
             assert unquote(link.fragment) in anchors(target).ids, f"no anchor for {link.geturl()}"
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_links_of_notebooks_into_the_book_resolve(html: Path, name: str) -> None:
+    notebook = nbformat.read(notebook_path(name), as_version=4)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    linked = re.findall(rf"\]\({re.escape(published())}([^)#]*)(?:#([^)]*))?\)", prose)
+    assert linked
+    for page, mark in linked:
+        assert (html / page).is_file(), page
+        assert not mark or mark in anchors(html / page).ids, f"no anchor for {page}#{mark}"
