@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from bad_values import INF, NAN, Argument, array, flag, items, number, positive, rate, thing, whole, word
+from bad_values import INF, NAN, Argument, array, flag, items, number, points, positive, rate, thing, whole, word
 from walk import Recipe
 
 import lossnav as ln
@@ -163,6 +163,15 @@ def _averages() -> dict[str, Recipe]:
             "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0), "entropy": rate(0.0),
             "prior_variance": positive(1.0, infinite=True),
         }),
+        "uncertainty.Problem.objective": Recipe(PROBLEM.objective, {
+            "weights": whole(2), "horizon": positive(3.0, infinite=True)
+        }),
+        "uncertainty.Problem.loss": Recipe(PROBLEM.loss, {"loss": thing(BOWL)}),
+        "uncertainty.Potential": Recipe(uncertainty.Potential, {
+            "average": thing(AVERAGE), "temperature": rate(0.1), "prior_variance": positive(1.0, infinite=True),
+        }),
+        **{f"uncertainty.Potential.{name}": Recipe(getattr(PROBLEM.loss(BOWL), name), {"theta": points([*X, *V])})
+           for name in ("value", "gradient", "hessian")},
         "uncertainty.Problem.kinetic": Recipe(PROBLEM.kinetic, {
             "variance": array(V, below=0.0, at=True, also=("mean_rate",)), "mean_rate": array(X),
             "variance_rate": array(X)

@@ -372,10 +372,16 @@ EXEMPT = {
     **dict.fromkeys((
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",
-        "losses.Rosenbrock.expression", "losses.Section.expression", "classifiers.LogisticRegression.expression",
+        "losses.Rosenbrock.expression", "losses.Section.expression",
         *(f"metrics.{name}.expression" for name in ln.metrics.__all__),
         "drifts.Drift.expression", "drifts.Linear.expression", "drifts.Function.expression",
     ), FORMULA),
+    **dict.fromkeys((
+        *(f"losses.{name}.{ask}" for name in ln.losses.__all__ for ask in ("starts", "summed")),
+        *(f"{name}.{ask}" for name in ("classifiers.LogisticRegression", "uncertainty.Potential")
+          for ask in ("starts", "summed", "expression")),
+        *(f"metrics.{name}.{ask}" for name in ln.metrics.__all__ for ask in ("units_at", "geodesic")),
+    ), "what solvers ask, of points that they have checked"),
     **dict.fromkeys((
         "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__",
     ), "walked at the metrics that inherit it"),

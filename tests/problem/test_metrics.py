@@ -91,6 +91,32 @@ def test_fisher_of_several_weights_has_means_first():
     assert norm / (2 * 0.7) == pytest.approx(ln.uncertainty.Problem(eta=0.7).kinetic(variance, mean_rate, rate))
 
 
+@pytest.mark.parametrize("spread", SPREADS)
+def test_fisher_has_the_same_formula_in_any_unit_of_weights(spread):
+    """θ = scale·θ′ + shift leaves G(θ′) = scale·G(θ)·scale, of order one where the units were asked for."""
+    metric = ln.metrics.Fisher(2, spread=spread)
+    theta = np.array([3.0, -0.1, *(np.random.default_rng(3).uniform(1e-3, 50, size=2))])
+    scale, shift = metric.units_at(theta)
+    for place in (theta, theta * [2.0, 3.0, 1.5, 0.7]):
+        inside = metric.matrix((place - shift) / scale)
+        assert np.allclose(inside, scale[:, None] * metric.matrix(place) * scale, rtol=1e-12)
+    assert np.all(np.abs(np.log2(np.diag(metric.matrix((theta - shift) / scale))[:2])) <= 1)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_fisher_geodesics_are_shortest_in_every_coordinate(spread):
+    """Steps along it have equal lengths, which add up to Rao's distance; nothing is asked of the formula itself."""
+    variance, _ = SPREADS[spread]
+    metric = ln.metrics.Fisher(2, spread=spread)
+    ends = np.array([[0.0, 1.0, 0.5, 1.5], [2.0, -1.0, 0.8, 0.4]])
+    path = metric.geodesic(np.linspace(0, 1, 2001), *ends)
+    assert np.allclose(path[[0, -1]], ends)
+    lengths = np.sqrt(metric.norm_squared((path[1:] + path[:-1]) / 2, np.diff(path, axis=0)))
+    assert np.allclose(lengths, lengths.mean(), rtol=1e-3)
+    parts = [ln.uncertainty.distance(*(x for end in ends for x in (end[i], variance(end[2 + i])))) for i in range(2)]
+    assert lengths.sum() == pytest.approx(math.hypot(*parts), rel=1e-6)
+
+
 def test_fisher_information_is_that_of_samples():
     """Averages of products of the score, the derivative of ln N(x; μ, v), at 2·10⁵ seeded samples."""
     mean, variance = 0.4, 1.7

@@ -39,6 +39,14 @@ class Loss(abc.ABC):
         """Return all points with ∇L = 0, shape (M, D), or None when no formula for them is known."""
         return None
 
+    def starts(self, theta0: Array) -> Array | None:
+        """Return points from which a search for stationary points should begin, shape (B, D); None: spread about θ₀."""
+        return None
+
+    def summed(self, theta: Array) -> float:
+        """Return the size of what L at one θ, shape (D,), is a sum of: the rounding error of L is in proportion."""
+        return abs(float(self.value(theta)))
+
     def expression(self, symbols: Any) -> Any:
         """Return L in terms of the given symbols, or None when no formula is known."""
         return None

@@ -44,6 +44,17 @@ class Metric(abc.ABC):
         points, speeds = self._state(theta, velocity)
         return np.einsum("...i,...ij,...j->...", speeds, self.matrix(points), speeds)
 
+    def units_at(self, theta: Array) -> tuple[Array, Array] | None:
+        """Return units in which the metric has the same formula, and is of order one at θ, shape (D,); None: unknown.
+
+        They are a scale (powers of two) and a shift, shape (D,): θ = scale·θ′ + shift.
+        """
+        return None
+
+    def geodesic(self, fraction: Array, start: Array, end: Array) -> Array | None:
+        """Return the points at fractions, shape (S,), of the shortest way between two: (S, D), or None: no formula."""
+        return None
+
     def expression(self, symbols: Any, functions: Any) -> Any:
         """Return G in terms of symbols, as lists of lists, or None when no formula is known.
 

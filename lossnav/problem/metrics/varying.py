@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.metrics.base import Metric
+from lossnav.problem.metrics.geodesics import geodesic
 
 
 class _Diagonal(Metric):
@@ -107,6 +108,31 @@ class Fisher(_Diagonal):
             changes[..., first + rows, self.weights + rows] = one
         return changes
 
+    def _variance(self, s: Array) -> Array:
+        return self._power(s, -self._mean[1], np)
+
+    def _spread(self, variance: Array) -> Array:
+        power = -1 / self._mean[1]
+        return power * np.log(variance) if self._exponential else variance**power
+
+    def units_at(self, theta: Array) -> tuple[Array, Array] | None:
+        """Return the standard deviations as units of the means, rounded to powers of two: the metric has none."""
+        with np.errstate(all="ignore"):
+            unit = 2.0 ** np.round(np.log2(self._variance(self._points(theta)[self.weights :])) / 2)
+            own = self._spread(unit**2)
+        if not np.all(np.isfinite(unit) & (unit > 0) & np.isfinite(own)):
+            return None
+        none, one = np.zeros_like(unit), np.ones_like(unit)
+        spread = (one, own) if self._exponential else (own, none)
+        return np.concatenate([unit, spread[0]]), np.concatenate([none, spread[1]])
+
+    def geodesic(self, fraction: Array, start: Array, end: Array) -> Array | None:
+        """Return the points on semicircles of the half-plane, one for each weight."""
+        (mean, s), (goal, last) = (np.split(self._points(x), 2) for x in (start, end))
+        ends = zip(mean, self._variance(s), goal, self._variance(last), strict=True)
+        paths = [geodesic(fraction, *both) for both in ends]
+        return np.stack([*(mu for mu, _ in paths), *(self._spread(v) for _, v in paths)], axis=-1)
+
     def expression(self, symbols: Any, functions: Any) -> Any:
         entries = [
             scale * self._power(s, power, functions)
@@ -153,6 +179,14 @@ class Relative(_Diagonal):
                 return (-2 / theta**3)[..., None] * np.eye(self.dim)
             one = -2 * theta / np.sum(theta**2, axis=-1, keepdims=True) ** 2
         return np.broadcast_to(one[..., None, :], (*theta.shape, self.dim))
+
+    def units_at(self, theta: Array) -> tuple[Array, Array] | None:
+        """Return the sizes of the parameters, or the norm of all: the metric is one of ratios."""
+        size = np.abs(self._points(theta))
+        size = size if self.each else np.full_like(size, np.max(size))
+        if not np.all(np.isfinite(size) & (size > 0)):
+            return None
+        return 2.0 ** np.round(np.log2(size)), np.zeros_like(size)
 
     def expression(self, symbols: Any, functions: Any) -> Any:
         squares = [s**2 for s in symbols] if self.each else [sum(s**2 for s in symbols)] * self.dim

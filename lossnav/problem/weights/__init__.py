@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from lossnav.problem.weights.averages import Average, Hermite, Quadratic, Wells, average
+from lossnav.problem.weights.potential import Potential
 from lossnav.problem.weights.problem import Problem, kl_divergence
 
-__all__ = ["Average", "Hermite", "Problem", "Quadratic", "Wells", "average", "kl_divergence"]
+__all__ = ["Average", "Hermite", "Potential", "Problem", "Quadratic", "Wells", "average", "kl_divergence"]

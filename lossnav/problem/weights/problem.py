@@ -11,7 +11,11 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.weights.averages import Average
+from lossnav.problem.losses.base import Loss
+from lossnav.problem.metrics import Fisher
+from lossnav.problem.objective import Objective
+from lossnav.problem.weights.averages import Average, average
+from lossnav.problem.weights.potential import Potential
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,23 @@ class Problem:
     def pull(self) -> float:
         """λ_S/v_p: what the prior adds to k times the curvature."""
         return self.entropy / self.prior_variance
+
+    def objective(self, weights: int = 1, horizon: float = math.inf) -> Objective:
+        """Return the control problem in θ = (μ, ln v): the Fisher metric of this many weights, and a deadline.
+
+        Example:
+            >>> import lossnav as ln
+            >>> setting, bowl = Problem(gamma=0.5, entropy=0.8), ln.losses.Quadratic([[2.0]], minimum=[0.0])
+            >>> path = ln.solve(setting.objective(), setting.loss(bowl), [1.0, np.log(0.4)])
+            >>> float(np.exp(path(1.0)[1]).round(2))  # a moving mean raises the variance
+            0.47
+        """
+        metric = Fisher(weights, spread="log_variance")
+        return Objective(self.eta, self.k, self.gamma, metric=metric, horizon=horizon)
+
+    def loss(self, loss: Average | Loss) -> Potential:
+        """Return what it costs to stay in θ = (μ, ln v), for a loss of the weights or an averaged one."""
+        return Potential(average(loss), self.temperature, self.prior_variance)
 
     def kinetic(self, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> Any:
         """Return (1/2η)Σ[μ̇²/v + v̇²/2v²], shape (...), for arguments of shape (..., D)."""
@@ -126,8 +147,6 @@ def check_problem(problem: Any) -> None:
 
 def check_average(loss: Any) -> None:
     """Raise ValueError unless ``loss`` is an averaged loss."""
-    from lossnav.problem.weights.averages import Average
-
     _checks.instance("loss", loss, Average, "an averaged loss: uncertainty.average(loss)")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from lossnav.problem.metrics.geodesics import distance, geodesic
 from lossnav.problem.weights.averages import Average, Hermite, Quadratic, Wells, average
+from lossnav.problem.weights.potential import Potential
 from lossnav.problem.weights.problem import Problem, kl_divergence
 from lossnav.trajectory.weights.equations import acceleration, drive, force, log_acceleration, momentum, overdamped_rate
 from lossnav.trajectory.weights.overdamped import (
@@ -27,6 +28,7 @@ __all__ = [
     "Average",
     "Hermite",
     "Plan",
+    "Potential",
     "Problem",
     "Quadratic",
     "Wells",
