@@ -1,1 +1,1 @@
-"""What a given rule does: measured curvature, and the Helmholtz parts of any velocity field."""
+"""What a given rule does: measured curvature, the Helmholtz parts of any velocity field, SGD's limiting dynamics."""

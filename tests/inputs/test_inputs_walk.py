@@ -13,12 +13,13 @@ import pytest
 import recipes_beliefs
 import recipes_figures
 import recipes_rest
+import recipes_sgd
 import recipes_theory
 import recipes_torch
 from matplotlib.axes import Axes
 from walk import Recipe, callables, walk
 
-BOOKS = (recipes_theory, recipes_beliefs, recipes_torch, recipes_figures, recipes_rest)
+BOOKS = (recipes_theory, recipes_beliefs, recipes_torch, recipes_figures, recipes_rest, recipes_sgd)
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
 EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}
 FREE = {"self", "args", "kwargs", "overrides", "closure"}  # what has no kind: keyword arguments that are handed on
