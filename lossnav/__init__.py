@@ -27,6 +27,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "rules": "rules",
     "curvature": "analysis.curvature",
     "helmholtz": "analysis.helmholtz",
+    "noether": "analysis.noether",
     "sgd": "analysis.sgd",
     "optim": "optim",
     "data": "lab.data",

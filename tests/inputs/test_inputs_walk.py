@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pytest
 import recipes_beliefs
 import recipes_figures
+import recipes_noether
 import recipes_rest
 import recipes_sgd
 import recipes_theory
@@ -19,7 +20,9 @@ import recipes_torch
 from matplotlib.axes import Axes
 from walk import Recipe, callables, walk
 
-BOOKS = (recipes_theory, recipes_beliefs, recipes_torch, recipes_figures, recipes_rest, recipes_sgd)
+BOOKS = (
+    recipes_theory, recipes_beliefs, recipes_torch, recipes_noether, recipes_figures, recipes_rest, recipes_sgd
+)  # fmt: skip
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
 EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}
 FREE = {"self", "args", "kwargs", "overrides", "closure"}  # what has no kind: keyword arguments that are handed on
