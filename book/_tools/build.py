@@ -16,10 +16,15 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import notebooks
 import yaml
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.executors.utils import single_nb_execution
 from paths import BOOK, BUILD, ROOT, config, digest, pages, sources, write_atomically
 
 CACHES_KEPT = 3
@@ -53,15 +58,39 @@ def forget_old_caches(current: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def execute_side_by_side(folder: Path) -> None:
+    """Execute all notebooks that the cache lacks, one a core: Jupyter Book takes one after the other.
+
+    What fails is not kept. Jupyter Book runs it again then, and reports it.
+    """
+    cache = get_cache(str(folder))
+    pending = []
+    for name in notebooks.longest_first():
+        notebook = notebooks.read_text(name)
+        try:
+            cache.match_cache_notebook(notebook)
+        except KeyError:
+            pending.append((name, notebook))
+    seconds = config()["execute"]["timeout"]
+
+    def execute(found: tuple[str, Any]) -> Any:
+        return single_nb_execution(found[1], cwd=str(BOOK), timeout=seconds, allow_errors=False)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (name, notebook), result in zip(pending, pool.map(execute, pending), strict=True):
+            print(f"  {name}: {'failed' if result.err else 'executed'} in {result.time:.0f} s", flush=True)
+            if result.err is None:
+                bundle = CacheBundleIn(notebook, f"{BOOK}/{name}.ipynb", data={"execution_seconds": result.time})
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
 def write_config(committed: bool) -> Path:
     """_config.yml with the way of execution filled in and its paths made absolute."""
     settings: dict[str, Any] = config()
     if committed:
         settings["execute"]["execute_notebooks"] = "off"
     else:
-        cache = execution_cache()
-        forget_old_caches(cache)
-        settings["execute"]["cache"] = str(cache)
+        settings["execute"]["cache"] = str(execution_cache())
     extensions = settings["sphinx"].get("local_extensions") or {}
     settings["sphinx"]["local_extensions"] = {name: str(ROOT / path) for name, path in extensions.items()}
     path = BUILD / ("config-committed.yml" if committed else "config.yml")
@@ -113,6 +142,11 @@ def main() -> int:
     output.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     print("book: building from committed outputs" if committed else "book: executing and building", flush=True)
+    if not committed:
+        cache = execution_cache()
+        forget_old_caches(cache)
+        execute_side_by_side(cache)
+        print(f"book: executed after {time.monotonic() - start:.0f} s", flush=True)
     code = run_jupyter_book(output, write_config(committed))
     missing = missing_pages(html)
     for page in missing:

@@ -62,6 +62,15 @@ def chapters() -> list[str]:
     return sorted(texts | listed)
 
 
+def longest_first() -> list[str]:
+    """All chapters in the order in which to run them side by side, so that all cores are busy to the end.
+
+    Experiments take longest, and they stand last in the book.
+    """
+    order = [Path(page).name for page in reversed(pages())]
+    return sorted(chapters(), key=order.index)
+
+
 def explorables_digest() -> str:
     """A hash of the code whose state a notebook carries: front ends are copied into it when it is executed."""
     return digest(sources(EXPLORE))
@@ -308,9 +317,7 @@ def main(arguments: list[str] | None = None) -> int:
             prose(name)
         return 0
     if options.command == "list":
-        # experiments stand last in the book and take longest: who runs these side by side wants them first
-        order = [Path(page).name for page in reversed(pages())]
-        print(*(f"book/{name}.ipynb" for name in sorted(chapters(), key=lambda name: order.index(name))))
+        print(*(f"book/{name}.ipynb" for name in longest_first()))
         return 0
     found = [problem for name in chapters() for problem in problems(name)]
     print("\n".join(found) or f"notebooks: {len(chapters())} pairs agree")
