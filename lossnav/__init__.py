@@ -19,6 +19,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "losses": "problem.losses",
     "drifts": "problem.drifts",
     "metrics": "problem.metrics",
+    "task": "problem.task",
     "classifiers": "problem.classifiers",
     "euler_lagrange": "euler_lagrange",  # a module that can be called
     "trajectory": "trajectory",

@@ -160,10 +160,13 @@ class Objective:
         return points, speeds
 
 
-def check_problem(objective: Any, loss: Any, *, dim: bool = True) -> None:
-    """Raise ValueError unless these are an objective and a landscape, and (``dim``) of the same parameters."""
+def check_problem(objective: Any, loss: Any, *, dim: bool = True, timed: bool = False) -> None:
+    """Raise ValueError unless these are an objective and a landscape, and (``dim``) of the same parameters.
+
+    Only with ``timed`` may the loss depend on time.
+    """
     check_objective(objective)
-    check_loss(loss)
+    check_loss(loss, timed=timed)
     if dim:
         objective.check_dim(loss.dim)
 

@@ -1,6 +1,7 @@
 """The Euler–Lagrange equations as a boundary-value problem for scipy's collocation: an independent oracle.
 
 It shares with the other solvers only the list of resting places; the equations, the mesh and the cost are its own.
+Where the loss jumps in time, position and momentum go on: metric and drift are the same on both sides, and so is θ̇.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from lossnav.trajectory import stationary
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.still import standstill
+from lossnav.trajectory.stretches import Stretches, stretches
 
 Motion = Callable[[Array, Array], Array]
+Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
+Law = Callable[[Loss], "Equations"]  # of a landscape that stands still
 _ROUGH = 1e-4  # tolerance of the first pass, where there are two
 _FEW, _MANY = 51, 401  # nodes to start from, with two passes and with one
 
@@ -73,41 +77,56 @@ def collocate(
     end: LocalValue | None,
     endpoint: Array | None,
     tol: float,
-    given: Equations | None = None,
+    given: Law | None = None,
+    guess: Guess | None = None,
+    nodes: int = 200_000,
 ) -> Trajectory:
     """Return the extremal from ``theta0`` to one end: a resting place, a fixed ``endpoint``, or a free end at ``span``.
 
-    ``given`` are other equations than those of a constant metric. They may be dear: then a rough solution comes first,
-    and says where the mesh must be fine.
+    ``given`` are other equations than those of a constant metric, for the landscape at the times of a mesh. They may be
+    dear: then a rough solution comes first, and says where the mesh must be fine. ``guess`` is a path to start from;
+    ``nodes`` is how many the mesh may have.
     """
-    dim = loss.dim
-    law = given or Equations(
-        lambda theta, velocity: _acceleration(objective, loss, theta, velocity),
-        lambda theta, velocity: np.asarray(objective.cost_rate(loss, theta, velocity)),
-    )
+    dim, size = loss.dim, 2 * loss.dim
+    parts = stretches(loss, span)
+    laws = _laws(parts, given or (lambda still: _constant(objective, still)))
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
     place = theta0 if end is None else (end.fixed if rests else end.centre)
-    level = 0.0 if end is None else float(loss.value(place))
+    level = 0.0 if end is None else float(loss.at(math.inf).value(place))
 
-    def equations(t: Array, y: Array) -> Array:
-        theta, velocity = y[:dim].T, y[dim : 2 * dim].T
-        budget.check()
-        cost = np.exp(-objective.gamma * t) * (law.cost_rate(theta, velocity) - objective.k * level)
-        return np.vstack([velocity.T, law.acceleration(theta, velocity).T, cost[None, :]])
+    def split(y: Array) -> list[tuple[Array, Array]]:
+        rows = (y[i * size : (i + 1) * size].T for i in range(parts.count))
+        return [(row[:, :dim], row[:, dim:]) for row in rows]
 
-    def derivatives(t: Array, y: Array) -> Array:
-        """Return ∂equations/∂y, shape (2D + 1, 2D + 1, N)."""
-        assert law.tangent is not None
+    def equations(s: Array, y: Array) -> Array:
         budget.check()
-        parts = [np.moveaxis(part, 0, -1) for part in law.tangent(y[:dim].T, y[dim : 2 * dim].T)]
-        found, faded = np.zeros((2 * dim + 1, 2 * dim + 1, len(t))), np.exp(-objective.gamma * t)
-        found[:dim, dim : 2 * dim] = np.eye(dim)[..., None]
-        found[dim : 2 * dim, :dim], found[dim : 2 * dim, dim : 2 * dim] = parts[:2]
-        found[-1, :dim], found[-1, dim : 2 * dim] = faded * parts[2], faded * parts[3]
+        found, cost = [], np.zeros_like(s)
+        for i, (theta, velocity) in enumerate(split(y)):
+            t, pace = parts.times(i, s), parts.paces[i]
+            law = laws(i, t)
+            found += [pace * velocity.T, pace * law.acceleration(theta, velocity).T]
+            faded = pace * np.exp(-objective.gamma * t)
+            cost = cost + faded * (law.cost_rate(theta, velocity) - objective.k * level)
+        return np.vstack([*found, cost[None, :]])
+
+    def derivatives(s: Array, y: Array) -> Array:
+        """Return ∂equations/∂y, shape (2MD + 1, 2MD + 1, N)."""
+        budget.check()
+        found = np.zeros((len(y), len(y), len(s)))
+        for i, (theta, velocity) in enumerate(split(y)):
+            t, pace, at, to = parts.times(i, s), parts.paces[i], i * size, i * size + dim
+            tangent = laws(i, t).tangent
+            assert tangent is not None
+            by_place, by_speed, cost, momentum = (pace * np.moveaxis(x, 0, -1) for x in tangent(theta, velocity))
+            faded = np.exp(-objective.gamma * t)
+            found[at:to, to : to + dim] = pace * np.eye(dim)[..., None]
+            found[to : to + dim, at:to], found[to : to + dim, to : to + dim] = by_place, by_speed
+            found[-1, at:to], found[-1, to : to + dim] = faded * cost, faded * momentum
         return found
 
     def boundary(left: Array, right: Array) -> Array:
-        theta, velocity = right[:dim], right[dim : 2 * dim]
+        theta, velocity = split(right[:, None])[-1]
+        theta, velocity = theta[0], velocity[0]
         last: Array
         if endpoint is not None:
             last = theta - endpoint
@@ -115,29 +134,36 @@ def collocate(
             last = velocity - end.velocity(theta)
         else:  # transversality: the conjugate momentum vanishes
             last = velocity if objective.drift is None else velocity - objective.drift(theta)
-        return np.concatenate([left[:dim] - theta0, last, left[2 * dim :]])
+        joints = right[: -1 - size] - left[size:-1]
+        return np.concatenate([left[:dim] - theta0, joints, last, left[-1:]])
 
-    def attempt(t: Array, state: Array, tol: float) -> Any:
-        jacobian = None if law.tangent is None else derivatives
+    smooth = laws(0, np.zeros(1)).tangent is not None
+
+    def attempt(s: Array, state: Array, tol: float) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return scipy.integrate.solve_bvp(
-                equations, boundary, t, state, tol=tol, max_nodes=200_000, fun_jac=jacobian
+                equations, boundary, s, state, tol=tol, max_nodes=nodes, fun_jac=derivatives if smooth else None
             )
 
-    t, state = _first_guess(theta0, span, end, endpoint, _MANY if given is None else _FEW)
+    def start(count: int) -> tuple[Array, Array]:
+        return _first_guess(theta0, parts, end, endpoint, parts.mesh(count), guess)
+
+    mesh, state = start(_MANY if given is None else _FEW)
     if given is not None and tol < _ROUGH:
-        rough = attempt(t, state, _ROUGH)
-        t, state = _finer(rough, tol) if rough.success else _first_guess(theta0, span, end, endpoint, _MANY)
-    found = attempt(t, state, tol)
+        rough = attempt(mesh, state, _ROUGH)
+        mesh, state = _finer(rough, tol) if rough.success else start(_MANY)
+    found = attempt(mesh, state, tol)
+    times = parts.on(found.x)
+    stop = found.y[-1 - size : -1 - dim, -1]
 
     def position(u: Array) -> Array:
-        inside = found.sol(np.minimum(u, span))[:dim].T
+        inside = parts.read(found.sol, lambda i: slice(i * size, i * size + dim), np.minimum(u, span))
         if end is None or not np.any(u > span):
             return inside
-        return np.where((u > span)[:, None], end.follow(found.y[:dim, -1], np.maximum(u - span, 0.0)), inside)
+        return np.where((u > span)[:, None], end.follow(stop, np.maximum(u - span, 0.0)), inside)
 
     def rate(u: Array) -> Array:
-        inside = found.sol(np.minimum(u, span))[dim : 2 * dim].T
+        inside = parts.read(found.sol, lambda i: slice(i * size + dim, (i + 1) * size), np.minimum(u, span))
         return inside if end is None else np.where((u > span)[:, None], end.velocity(position(u)), inside)
 
     running = float(found.y[-1, -1])
@@ -145,10 +171,10 @@ def collocate(
         return Trajectory(
             objective,
             loss,
-            found.x,
+            times,
             running,
             math.nan,
-            found.y[:dim, -1].copy(),
+            stop.copy(),
             "bvp",
             position,
             rate,
@@ -158,7 +184,7 @@ def collocate(
             residual=float(np.max(found.rms_residuals)),
             is_minimum=None,
         )
-    running += math.exp(-objective.gamma * span) * end.climb(found.y[:dim, -1])
+    running += math.exp(-objective.gamma * span) * end.climb(stop)
     excess = math.nan
     if rests:
         slip = float(objective.kinetic(end.fixed, np.zeros(dim)))
@@ -172,7 +198,7 @@ def collocate(
     return Trajectory(
         objective,
         loss,
-        found.x,
+        times,
         total,
         excess,
         asymptote,
@@ -187,19 +213,44 @@ def collocate(
     )
 
 
+def _laws(parts: Stretches, given: Law) -> Callable[[int, Array], Equations]:
+    """Return what gives the equations of stretch i at its times t, made anew only where another landscape holds."""
+    last: list[tuple[Loss, Equations] | None] = [None] * parts.count
+
+    def law(i: int, t: Array) -> Equations:
+        still, known = parts.loss.at(t), last[i]
+        if known is None or known[0] is not still:
+            last[i] = known = still, given(still)
+        return known[1]
+
+    return law
+
+
+def _constant(objective: Objective, loss: Loss) -> Equations:
+    return Equations(
+        lambda theta, velocity: _acceleration(objective, loss, theta, velocity),
+        lambda theta, velocity: np.asarray(objective.cost_rate(loss, theta, velocity)),
+    )
+
+
 def _first_guess(
-    theta0: Array, span: float, end: LocalValue | None, endpoint: Array | None, nodes: int
+    theta0: Array, parts: Stretches, end: LocalValue | None, endpoint: Array | None, s: Array, guess: Guess | None
 ) -> tuple[Array, Array]:
-    """Return a mesh, finer where a path is fast, and on it the law's own path or a straight line, no cost."""
-    t = span * np.linspace(0.0, 1.0, nodes) ** 2
-    if end is not None:
-        path: Array = end.follow(theta0, t)
-        pace: Array = end.velocity(path)
+    """Return on a mesh in s the guess that there is; else wait for the last switch, and then take the law's own path or
+    a straight line; no cost.
+    """
+    still = np.broadcast_to(theta0, (len(s), len(theta0)))
+    states = [(still, 0 * still)] * (parts.count - 1)
+    if guess is not None:
+        states = [guess(parts.times(i, s)) for i in range(parts.count)]
+    elif end is not None:
+        path = end.follow(theta0, s)
+        states.append((path, end.velocity(path)))
     else:
         goal = theta0 if endpoint is None else endpoint
-        path = theta0 + np.outer(t / span, goal - theta0)
-        pace = np.broadcast_to((goal - theta0) / span, path.shape)
-    return t, np.vstack([path.T, pace.T, 0 * t[None, :]])
+        path = theta0 + np.outer(s / parts.unit, goal - theta0)
+        states.append((path, np.broadcast_to((goal - theta0) / parts.unit, path.shape)))
+    return s, np.vstack([*(row.T for state in states for row in state), 0 * s[None, :]])
 
 
 def _finer(rough: Any, tol: float) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # it is made of parts of the solvers
     from lossnav.trajectory.refinement import Settings
 
 CURVED = "needs a metric that does not depend on theta"  # why a solver declines a metric that does
+TIMED = "needs a loss that does not depend on time"
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,6 +56,11 @@ class Place:
         return self._loss.gradient(self._theta)
 
     @cached_property
+    def hessian(self) -> Array:
+        """∇²L, shape (N, D, D)."""
+        return self._loss.hessian(self._theta)
+
+    @cached_property
     def drift(self) -> tuple[Array, Array]:
         """f and J, shapes (N, D) and (N, D, D)."""
         assert self._objective.drift is not None
@@ -93,24 +98,49 @@ class Terms:
         return kinetic + objective.k * place.value
 
     def tangent(self, theta: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the derivatives of θ̈ by θ and θ̇, shape (N, D, D), and of the cost by both, shape (N, D); no drift."""
+        """Return the derivatives of θ̈ by θ and θ̇, shape (N, D, D), and of the cost by both, shape (N, D).
+
+        A drift must be affine: its second derivatives are left out.
+        """
         place, objective = self._at(theta), self._objective
         metric, slope, bend = place.metric, place.slope, place.bend
-        acceleration = self.acceleration(theta, velocity)
-        by_velocity = objective.gamma * metric
-        by_velocity -= np.einsum("nilk,nk->nil", slope, velocity) + np.einsum("nijl,nj->nil", slope, velocity)
-        by_velocity += np.einsum("nlki,nk->nil", slope, velocity)
-        by_place = np.einsum("nijl,nj->nil", slope, objective.gamma * velocity - acceleration)
-        by_place += objective.eta * objective.k * self._loss.hessian(theta)
-        by_place -= np.einsum("nijkl,nj,nk->nil", bend, velocity, velocity)
-        by_place += np.einsum("njkil,nj,nk->nil", bend, velocity, velocity) / 2
-        cost = np.einsum("njkl,nj,nk->nl", slope, velocity, velocity) / (2 * objective.eta)
-        return (
-            np.linalg.solve(metric, by_place),
-            np.linalg.solve(metric, by_velocity),
-            cost + objective.k * place.gradient,
-            np.einsum("nij,nj->ni", metric, velocity) / objective.eta,
-        )
+        push = self.acceleration(theta, velocity)
+        slip, jacobian = velocity, None
+        if objective.drift is not None:
+            drift, jacobian = place.drift
+            slip = velocity - drift
+            push = push - np.einsum("nij,nj->ni", jacobian, velocity)
+        turned = np.einsum("nijk,nk->nij", slope, velocity)  # Ġ
+        by_slip = objective.gamma * metric - turned + np.einsum("nlki,nk->nil", slope, slip)
+        by_velocity = by_slip - np.einsum("nijl,nj->nil", slope, slip)
+        by_place = np.einsum("nijl,nj->nil", slope, objective.gamma * slip - push)
+        by_place += objective.eta * objective.k * place.hessian
+        by_place -= np.einsum("nijkl,nj,nk->nil", bend, slip, velocity)
+        by_place += np.einsum("njkil,nj,nk->nil", bend, slip, slip) / 2
+        momentum = np.einsum("nij,nj->ni", metric, slip) / objective.eta
+        cost = np.einsum("njkl,nj,nk->nl", slope, slip, slip) / (2 * objective.eta) + objective.k * place.gradient
+        if jacobian is not None:  # the slip changes with θ, and the drift pulls on the momentum
+            turn = np.swapaxes(jacobian, 1, 2) @ metric
+            by_velocity -= turn
+            by_place -= (by_slip - turn) @ jacobian + np.einsum("nmi,nmjl,nj->nil", jacobian, slope, slip)
+            cost -= np.einsum("nji,nj->ni", jacobian, momentum)
+        place_part, speed_part = np.linalg.solve(metric, by_place), np.linalg.solve(metric, by_velocity)
+        return place_part, speed_part if jacobian is None else speed_part + jacobian, cost, momentum
+
+    def second(self, theta: Array, velocity: Array) -> tuple[Array, Array, Array]:
+        """Return the second derivatives of the running cost by θ̇θ̇, θ̇θ and θθ, shape (N, D, D) each; drift as above."""
+        place, objective = self._at(theta), self._objective
+        metric, slope = place.metric, place.slope
+        slip = velocity if objective.drift is None else velocity - place.drift[0]
+        tilt = np.einsum("nijl,nj->nil", slope, slip)
+        both = np.einsum("nijkl,ni,nj->nkl", place.bend, slip, slip) / 2
+        mixed = tilt
+        if objective.drift is not None:
+            jacobian = place.drift[1]
+            back = np.swapaxes(jacobian, 1, 2)
+            both = both + back @ metric @ jacobian - back @ tilt - np.swapaxes(back @ tilt, 1, 2)
+            mixed = tilt - metric @ jacobian
+        return metric / objective.eta, mixed / objective.eta, both / objective.eta + objective.k * place.hessian
 
     def _at(self, theta: Array) -> Place:
         key = theta.tobytes()

@@ -22,7 +22,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import boundary_value, riccati, stationary
 from lossnav.trajectory.boundary_value import Equations, Motion
-from lossnav.trajectory.case import Case
+from lossnav.trajectory.case import TIMED, Case
 from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
 
@@ -98,7 +98,9 @@ class Curved:
     name = "curved"
 
     def accepts(self, case: Case) -> str:
-        """Return why not: a drift without a deadline."""
+        """Return why not: a drift without a deadline, a loss that depends on time."""
+        if case.loss.timed:
+            return TIMED
         if case.rests and case.objective.drift is not None:
             return "needs drift = None where a path comes to rest, or a finite objective.horizon, or an endpoint"
         return ""
@@ -115,7 +117,7 @@ def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
     given = Equations(motion or terms.acceleration, terms.cost_rate, tangent)
 
     def extremal(span: float, end: riccati.LocalValue | None) -> Trajectory:
-        path = boundary_value.collocate(objective, loss, theta, span, end, case.endpoint, tol, given)
+        path = boundary_value.collocate(objective, loss, theta, span, end, case.endpoint, tol, lambda _: given)
         return replace(path, method=Curved.name)
 
     if not case.rests:
@@ -124,7 +126,7 @@ def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
         return extremal(span, None)
     found: list[Trajectory] = []
     try:
-        for end in _ends(objective, loss, theta):
+        for end in ends(objective, loss, theta):
             found.append(extremal(case.span or _LIFETIMES / -end.growth, end))
     except budget.OutOfBudget:
         if not found:
@@ -160,7 +162,7 @@ def _case(
     return case
 
 
-def _ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:
+def ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:
     """Return the value function near each place where an optimal path can rest, with the metric frozen there."""
     models = []
     for point in stationary.points(replace(objective, metric=None), loss, theta):
@@ -169,13 +171,13 @@ def _ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalV
             models.append(riccati.local_value(frozen, loss, point))
         except (NoMinimiser, ValueError):
             continue  # a saddle too sharp for this γ, or a point outside the metric's domain
-    ends = [model for model in models if model.growth < 0 and np.all(np.isfinite(model.fixed))]
-    if objective.gamma == 0 and ends:
-        lowest = min(end.rest for end in ends)
-        ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
-    if not ends:
+    found = [model for model in models if model.growth < 0 and np.all(np.isfinite(model.fixed))]
+    if objective.gamma == 0 and found:
+        lowest = min(end.rest for end in found)
+        found = [end for end in found if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
+    if not found:
         raise NoMinimiser(
             "no minimiser was found: the loss has no stationary point near theta0 in which a path could end; "
             "set objective.horizon, or horizon and endpoint"
         )
-    return ends
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lossnav.trajectory import action, boundary_value, wandering
-from lossnav.trajectory.case import CURVED, Case
+from lossnav.trajectory.case import CURVED, TIMED, Case
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
 
@@ -19,8 +19,8 @@ class Action:
     name = "action"
 
     def accepts(self, case: Case) -> str:
-        """Return why not: a metric that depends on θ."""
-        return CURVED if case.objective.curved else ""
+        """Return why not: a metric that depends on θ, a loss that depends on time."""
+        return CURVED if case.objective.curved else TIMED if case.loss.timed else ""
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
@@ -39,8 +39,8 @@ class Collocation:
     name = "bvp"
 
     def accepts(self, case: Case) -> str:
-        """Return why not: a metric that depends on θ."""
-        return CURVED if case.objective.curved else ""
+        """Return why not: a metric that depends on θ, a loss that depends on time."""
+        return CURVED if case.objective.curved else TIMED if case.loss.timed else ""
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""

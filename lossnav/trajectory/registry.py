@@ -7,8 +7,9 @@ from lossnav.trajectory.curved import Curved
 from lossnav.trajectory.drifting import ClosedForm
 from lossnav.trajectory.numerical import Action, Collocation
 from lossnav.trajectory.riccati import Riccati
+from lossnav.trajectory.timed import Timed
 
-SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation())
+SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation(), Timed())
 AUTO = "auto"
 METHODS = (AUTO, *(solver.name for solver in SOLVERS))
 

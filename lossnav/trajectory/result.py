@@ -33,7 +33,7 @@ class Trajectory:
             is finite. NaN with a deadline.
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
-        method: "closed_form" | "riccati" | "action" | "curved" | "bvp".
+        method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".
         converged: whether the solver met its tolerance; ``reason`` says why not.
         residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
         is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.
@@ -86,8 +86,9 @@ class Trajectory:
         return self.objective.kinetic(self(t), self.velocity(t))
 
     def potential(self, t: ArrayLike) -> Array:
-        """Return kL(θ) along the path, shape (T,) (Eq. 31)."""
-        return self.objective.k * np.asarray(self.loss.value(self(t)))
+        """Return kL along the path, shape (T,) (Eq. 31); at a switch of the loss, with what comes after it."""
+        place = self(t)
+        return self.objective.k * np.asarray(self.loss.at(t).value(place))
 
     def _evaluate(self, function: Callable[[Array], Array], t: ArrayLike) -> Array:
         times = _checks.array("t", t)

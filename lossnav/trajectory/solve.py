@@ -38,12 +38,13 @@ def solve(
 
     Args:
         objective: the assumptions. A finite ``objective.horizon`` is the problem's own deadline, with a free end.
-        loss: the landscape, of D parameters.
+        loss: the landscape, of D parameters, or a task: one that depends on time.
         theta0: start, shape (D,).
         method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
             loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
             "curved" (collocation under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
-            (collocation under a constant metric, an independent check), or "auto": the first of these that applies.
+            (collocation under a constant metric, an independent check), "timed" (collocation for a loss that depends on
+            time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
             ``lossnav.trajectory.methods`` says which do, and why the others do not.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
@@ -186,7 +187,7 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
 
 def _case(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any) -> Case:
     """Return the checked problem."""
-    check_problem(objective, loss, dim=False)
+    check_problem(objective, loss, dim=False, timed=True)
     theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
     height = loss.value(theta)
     if not math.isfinite(height):
@@ -226,7 +227,7 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
 def _check_energy(result: Trajectory) -> Trajectory:
     """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys."""
     objective = result.objective
-    if objective.gamma == 0 or objective.drift is not None or math.isfinite(result.end):
+    if objective.gamma == 0 or objective.drift is not None or math.isfinite(result.end) or result.loss.timed:
         return result
     start = np.zeros(1)
     height = float(result.potential(start)[0])

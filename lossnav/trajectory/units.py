@@ -20,6 +20,7 @@ from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.losses import Function, Loss, Quadratic
 from lossnav.problem.metrics import Metric
 from lossnav.problem.objective import Objective
+from lossnav.problem.task import Task
 from lossnav.trajectory.result import Trajectory
 
 _NEAR = 3  # binary orders within which the user's own unit of θ is as good as the natural one
@@ -56,6 +57,8 @@ class Units:
 
     def loss(self, loss: Loss, objective: Objective) -> Loss:
         """Return the dimensionless loss, of the same kind where the solvers care about the kind."""
+        if isinstance(loss, Task):
+            return loss.rescaled(self.time, lambda still: self.loss(still, objective))
         height = objective.k * self.time / self.cost
         slope, bend = height * self.length, height * self.length**2
         if isinstance(loss, Quadratic):
@@ -119,6 +122,8 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     Raises:
         ValueError: if the unit of J is out of the range of floating-point numbers.
     """
+    if isinstance(loss, Task):  # what decides where a path ends
+        loss = loss.final or loss.at(0.0)
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m

@@ -35,6 +35,14 @@ H = [[2.0, 0.3], [0.3, 1.0]]
 WELL, BOWL = ln.losses.DoubleWell(), ln.losses.Quadratic(H, minimum=[1.0, 0.0])
 FUNCTION = ln.losses.Function(lambda x: (x**2).sum(-1), dim=2)
 SECTION = ln.losses.Section(WELL)
+TASK = ln.task.Phases([(0.0, BOWL), (1.0, WELL)])
+
+
+def _tide(theta: np.ndarray, t: np.ndarray) -> np.ndarray:
+    return ((theta - np.sin(t)[..., None]) ** 2).sum(-1)
+
+
+TIDE = ln.task.Driven(_tide, lambda x, t: 2 * (x - np.sin(t)[..., None]), dim=2)
 OBJECTIVE = ln.Objective(gamma=1.0)
 TURN = ln.drifts.Linear([[0.0, -1.0], [1.0, 0.0]])
 HALF_PLANE = ln.metrics.Function(lambda x: [[1 / x[1] ** 2, 0], [0, 1 / x[1] ** 2]], dim=2)
@@ -74,6 +82,7 @@ formula: list[Any] = [
 
 def _landscape(name: str, made: ln.losses.Loss, at: Any) -> dict[str, Recipe]:
     calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("value", "gradient", "hessian")}
+    calls["at"] = Recipe(made.at, {"t": array(1.0, finite=False, any_shape=True, bad=[-1.0, -INF, NAN, [1.0, NAN]])})
     return {f"{name}.{key}": recipe for key, recipe in calls.items()}
 
 
@@ -110,6 +119,19 @@ def recipes() -> dict[str, Recipe]:
         **_landscape("losses.Rosenbrock", ln.losses.Rosenbrock(), POINT), **_landscape("losses.Function", FUNCTION,
         POINT),
         **_landscape("losses.Section", SECTION, [0.4]),
+        "task.Phases": Recipe(ln.task.Phases, {"phases": items([(0.0, BOWL), (1.0, WELL)], bad=[
+            [], [(1.0, BOWL)], [(0.0, BOWL), (0.0, WELL)], [(0.0, BOWL), (1.0, SECTION)], [(0.0, TASK)], [(0.0,)],
+            [(0.0, BOWL), (NAN, WELL)], [BOWL],
+        ])}),
+        "task.Driven": Recipe(ln.task.Driven, {
+            "value": function(_tide), "gradient": function(_tide), "hessian": function(None, none=True),
+            "dim": whole(2, also=("final",)), "switches": items((), bad=[[0.0], [2.0, 1.0], [NAN]]),
+            "final": thing(BOWL, none=True, also=("settled",)), "settled": rate(1.0, also=("final",)),
+        }),
+        **_landscape("task.Phases", TASK, POINT), **_landscape("task.Driven", TIDE, POINT),
+        **{f"task.{type(made).__name__}.rescaled": Recipe(made.rescaled, {
+            "time": positive(2.0), "change": function(lambda one: one)
+        }) for made in (TASK, TIDE)},
         **_landscape("classifiers.LogisticRegression", CLASSIFIER, POINT),
         "classifiers.LogisticRegression.fisher": Recipe(CLASSIFIER.fisher, {"theta": points(POINT)}),
         "classifiers.LogisticRegression.accuracy": Recipe(CLASSIFIER.accuracy, {
@@ -373,6 +395,7 @@ EXEMPT = {
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",
         "losses.Rosenbrock.expression", "losses.Section.expression",
+        *(f"task.{name}.expression" for name in ("Task", "Phases", "Driven")),
         *(f"metrics.{name}.expression" for name in ln.metrics.__all__),
         "drifts.Drift.expression", "drifts.Linear.expression", "drifts.Function.expression",
     ), FORMULA),
@@ -380,11 +403,13 @@ EXEMPT = {
         *(f"losses.{name}.{ask}" for name in ln.losses.__all__ for ask in ("starts", "summed")),
         *(f"{name}.{ask}" for name in ("classifiers.LogisticRegression", "uncertainty.Potential")
           for ask in ("starts", "summed", "expression")),
+        *(f"task.{name}.{ask}" for name in ("Task", "Phases", "Driven") for ask in ("starts", "summed")),
         *(f"metrics.{name}.{ask}" for name in ln.metrics.__all__ for ask in ("units_at", "geodesic")),
     ), "what solvers ask, of points that they have checked"),
     **dict.fromkeys((
-        "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__",
-    ), "walked at the metrics that inherit it"),
+        "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__", "losses.Loss.at",
+        *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
+    ), "walked at those that inherit it"),
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
         "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",

@@ -18,10 +18,12 @@ class Loss(abc.ABC):
     Attributes:
         dim: D.
         calls: how often a user's functions were called so far; 0 for a formula, None for what does not count.
+        timed: whether it depends on time (``lossnav.problem.task``).
     """
 
     dim: int
     calls: int | None = None
+    timed: bool = False
 
     @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:
@@ -34,6 +36,11 @@ class Loss(abc.ABC):
     @abc.abstractmethod
     def hessian(self, theta: ArrayLike) -> Array:
         """Return ∇²L(θ), shape (..., D, D)."""
+
+    def at(self, t: ArrayLike) -> Loss:
+        """Return the landscape at times t >= 0: this one, unless it depends on time."""
+        check_times(t)
+        return self
 
     def stationary_points(self) -> Array | None:
         """Return all points with ∇L = 0, shape (M, D), or None when no formula for them is known."""
@@ -55,9 +62,19 @@ class Loss(abc.ABC):
         return _checks.points("theta", theta, self.dim)
 
 
-def check_loss(loss: Any) -> None:
-    """Raise ValueError unless ``loss`` is a landscape."""
-    _checks.instance("loss", loss, Loss, "a loss from lossnav.losses")
+def check_loss(loss: Any, name: str = "loss", *, timed: bool = False) -> None:
+    """Raise ValueError, with this name, unless this is a landscape, which only with ``timed`` may depend on time."""
+    _checks.instance(name, loss, Loss, "a loss from lossnav.losses")
+    if loss.timed and not timed:
+        raise ValueError(f"{name} = {_checks.shown(loss)} depends on time, but here it must not: take its at(t)")
+
+
+def check_times(t: Any) -> Array:
+    """Return times as an array; raise ValueError unless all are >= 0 (inf is one: when all has settled)."""
+    times = _checks.reals("t", t)
+    if not np.all(times >= 0):
+        raise ValueError(f"t = {_checks.shown(t)}, but all times must be >= 0")
+    return times
 
 
 def scalar(value: Array) -> Any:

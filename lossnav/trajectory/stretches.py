@@ -1,0 +1,73 @@
+"""A path in stretches between the switches of its loss, side by side in one boundary-value problem.
+
+Stretch i is passed at times ``begin_i + pace_i·s`` while s goes from 0 to ``unit``, for all of them at once. The last
+has the pace 1: without a switch s is the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.problem.losses import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """The stretches of [0, span].
+
+    Attributes:
+        loss: what depends on time.
+        begins, ends, paces: shape (M,) each.
+        unit: the length of the last.
+    """
+
+    loss: Loss
+    begins: Array
+    ends: Array
+    paces: Array
+    unit: float
+
+    @property
+    def count(self) -> int:
+        """M."""
+        return len(self.begins)
+
+    def times(self, i: int, s: Array) -> Array:
+        """Return the times of stretch i, shape (N,); at its end those just before the switch."""
+        if i == self.count - 1:
+            return self.begins[i] + s
+        return np.minimum(self.begins[i] + self.paces[i] * s, np.nextafter(self.ends[i], 0.0))
+
+    def mesh(self, nodes: int) -> Array:
+        """Return s, finer where a path is fast: after the start, and around switches."""
+        u = np.linspace(0.0, 1.0, nodes)
+        return self.unit * (u**2 if self.count == 1 else np.sin(np.pi / 2 * u) ** 2)
+
+    def on(self, s: Array) -> Array:
+        """Return all times of a mesh in s, in order."""
+        return np.unique(self.begins[:, None] + self.paces[:, None] * s)
+
+    def read(self, solution: Callable[[Array], Array], rows: Callable[[int], slice], t: Array) -> Array:
+        """Return rows of what a solution in s says of times t within the span, shape (T, R)."""
+        if self.count == 1:
+            return solution(t)[rows(0)].T
+        which = np.searchsorted(self.begins[1:], t, side="right")
+        found = np.empty((len(t), len(range(*rows(0).indices(2**31)))))
+        for i in range(self.count):
+            here = which == i
+            if np.any(here):
+                s = (t[here] - self.begins[i]) / self.paces[i]
+                found[here] = solution(np.minimum(s, self.unit))[rows(i)].T
+        return found
+
+
+def stretches(loss: Loss, span: float) -> Stretches:
+    """Return the stretches of [0, span] between the switches of a loss."""
+    switches = [switch for switch in getattr(loss, "switches", ()) if switch < span]
+    begins, ends = np.array([0.0, *switches]), np.array([*switches, span])
+    lengths = ends - begins
+    return Stretches(loss, begins, ends, lengths / lengths[-1], float(lengths[-1]))
