@@ -408,6 +408,7 @@ EXEMPT = {
     ), "what solvers ask, of points that they have checked"),
     **dict.fromkeys((
         "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__", "losses.Loss.at",
+        "uncertainty.Potential.at",
         *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
     ), "walked at those that inherit it"),
     **dict.fromkeys((
