@@ -49,7 +49,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@$(PY) -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-$(VENDORED): package.json package-lock.json .npmrc requirements.txt book/_tools/vendor.py book/_tools/widgets-config.js | $(INSTALLED)
+$(VENDORED): package.json package-lock.json .npmrc requirements.txt book/_tools/vendor.py book/_tools/icons.py | $(INSTALLED)
 	@$(PY) book/_tools/vendor.py
 	@touch $@
 

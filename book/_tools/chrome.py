@@ -195,9 +195,14 @@ class Page:
         self.tab.keyboard.press(name)
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """The whole page as a PNG, pictures that wait to be scrolled to included."""
+        self.evaluate(ALL_PICTURES)
         self.tab.screenshot(path=path, full_page=True)
 
+
+ALL_PICTURES = (
+    """Promise.all([...document.images].map(e => { e.loading = 'eager'; return e.decode().catch(() => {}); }))"""
+)
 
 SETTLE = """(async () => {
   if (window.MathJax && MathJax.startup && MathJax.startup.promise) await MathJax.startup.promise;

@@ -2,7 +2,7 @@
 
     python book/_tools/vendor.py
 
-The npm packages are those of package-lock.json (npm checks their hashes); anywidget's module comes from its wheel.
+The npm packages are those of package-lock.json (npm checks their hashes).
 Sphinx copies book/_vendor to the root of the HTML (`html_extra_path`): `_vendor/_static/lib` becomes `_static/lib`.
 """
 
@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import distribution
 from pathlib import Path
+
+import icons
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "book" / "_vendor"
-CONFIG = ROOT / "book" / "_tools" / "widgets-config.js"
 NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
 OLDEST_NODE = 18  # the lock's format (3) and npm's flags need npm 9 or newer
 
@@ -67,30 +67,15 @@ def copy_mathjax(package: Path, lib: Path) -> None:
     """The combined component, its fonts, and the TeX extensions that it loads on demand."""
     es5, out = package / "es5", lib / "mathjax"
     out.mkdir(parents=True)
-    shutil.copyfile(es5 / "tex-mml-chtml.js", out / "tex-mml-chtml.js")
+    shutil.copyfile(es5 / "tex-chtml.js", out / "tex-chtml.js")
     for folder in ("output/chtml/fonts/woff-v2", "input/tex/extensions"):
         shutil.copytree(es5 / folder, out / folder)
     shutil.copyfile(package / "LICENSE", out / "LICENSE")
 
 
-def copy_html_manager(package: Path, lib: Path) -> None:
-    """The widget manager and its fonts (woff2 is what every browser of the last ten years asks for)."""
-    out = lib / "html-manager" / "dist"  # as in the package: the manager asks for its fonts by this path
-    out.mkdir(parents=True)
-    shutil.copyfile(package / "dist" / "embed-amd.js", out / "embed-amd.js")
-    for font in sorted((package / "dist").glob("*.woff2")):
-        shutil.copyfile(font, out / font.name)
-    shutil.copyfile(package / "LICENSE", out.parent / "LICENSE")
-
-
-def copy_anywidget(lib: Path) -> None:
-    """anywidget's front end, in the version whose Python side made the widgets."""
-    wheel = distribution("anywidget")
-    source = Path(str(wheel.locate_file("anywidget/nbextension/index.js")))
-    if not source.is_file():
-        raise SystemExit(f"vendor: anywidget {wheel.version} has no nbextension/index.js; install requirements.txt")
-    (lib / "anywidget").mkdir()
-    shutil.copyfile(source, lib / "anywidget" / "index.js")
+def write_icons(package: Path, lib: Path) -> None:
+    """The icons in use."""
+    (lib / "icons.css").write_text(icons.stylesheet(package), encoding="utf-8")
 
 
 def assemble(modules: Path, root: Path) -> None:
@@ -98,10 +83,7 @@ def assemble(modules: Path, root: Path) -> None:
     lib = root / "_static" / "lib"
     lib.mkdir(parents=True)
     copy_mathjax(modules / "mathjax", lib)
-    copy_html_manager(modules / "@jupyter-widgets" / "html-manager", lib)
-    copy_anywidget(lib)
-    shutil.copyfile(modules / "requirejs" / "require.js", lib / "require.js")
-    shutil.copyfile(CONFIG, lib / "widgets-config.js")
+    write_icons(modules / "@fortawesome" / "fontawesome-free", lib)
 
 
 def replace_folder(new: Path, target: Path) -> None:

@@ -1,0 +1,67 @@
+"""Sphinx extension: pages without what the theme brings and no page of this book needs.
+
+The theme's templates name a script with all icons (1.5 MB; ``icons.css`` has those in use) and, twice, the settings of
+an extension that runs cells through a public server. Pictures outside of the first screen wait until they are near.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from sphinx.application import Sphinx
+
+DROPPED = (
+    re.compile(r"\s*<script defer[^>]*fontawesome\.js[^>]*></script>"),
+    re.compile(r"\s*<script[^>]*>\s*const THEBE_JS_URL.*?</script>", re.DOTALL),
+    re.compile(r'\s*<script async="async"[^>]*sphinx-thebe\.js[^>]*></script>'),
+    re.compile(r"\s*<link[^>]*sphinx-thebe\.css[^>]*/>"),
+    re.compile(r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>', re.DOTALL),
+)
+PICTURE = re.compile(r'<img (?P<before>[^>]*)src="(?P<source>[^":]*_images/[^"]+)"(?P<after>[^>]*?)\s*/?>')
+ALSO = ("_static/scripts/fontawesome.js", "_static/scripts/fontawesome.js.map", "_static/sphinx-thebe.js")
+
+
+@cache
+def _size(path: Path) -> tuple[int, int]:
+    with Image.open(path) as picture:
+        return picture.size
+
+
+def lighter(page: str, folder: Path) -> str:
+    """Return the page of a folder without what it does not need."""
+    for pattern in DROPPED:
+        page = pattern.sub("", page)
+
+    def lazy(found: re.Match[str]) -> str:
+        path = folder / found["source"]
+        if path.suffix not in (".png", ".jpg", ".webp") or "loading=" in found[0]:
+            return found[0]
+        width, height = _size(path.resolve())
+        rest = found["after"].replace('style="', f'style="aspect-ratio: {width} / {height}; ', 1)
+        if rest == found["after"]:
+            rest += f' style="aspect-ratio: {width} / {height}"'
+        return f'<img {found["before"]}src="{found["source"]}"{rest} loading="lazy" decoding="async" />'
+
+    return PICTURE.sub(lazy, page)
+
+
+def lighten(app: Sphinx, exception: Exception | None) -> None:
+    """Go through the written pages."""
+    if exception is not None or app.builder.format != "html":
+        return
+    root = Path(app.outdir)
+    for path in root.rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        path.write_text(lighter(page, path.parent), encoding="utf-8")
+    for name in ALSO:
+        (root / name).unlink(missing_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.connect("build-finished", lighten)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

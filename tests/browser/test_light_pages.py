@@ -1,0 +1,85 @@
+"""What a page costs before its reader can move something: bytes, requests, and the order in which things come alive."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import icons
+import pytest
+from chrome import Browser
+from lossnav_pages import lighter
+from notebooks import chapters, notebook_path
+from paths import pages
+from PIL import Image
+from test_explorables import WITH_EXPLORABLES
+
+MEGABYTE = 1_000_000
+COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}  # by any server; pictures and fonts are already small
+
+ORDER = """
+  window.order = {};
+  const seen = (name, query) => {
+    if (!(name in window.order) && document.querySelector(query)) window.order[name] = performance.now();
+  };
+  document.addEventListener('readystatechange', () => { window.order[document.readyState] = performance.now(); });
+  new MutationObserver(() => { seen('explorable', '.lossnav-explorable'); seen('formula', 'mjx-container'); })
+    .observe(document, {childList: true, subtree: true});
+"""
+
+
+def weight(path: Path) -> int:
+    content = path.read_bytes()
+    return len(gzip.compress(content)) if path.suffix in COMPRESSED else len(content)
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("name", [f"book/{name}" for name in chapters() if notebook_path(name).exists()])
+def test_a_chapter_opens_with_less_than_a_megabyte(browser: Browser, base: str, html: Path, name: str) -> None:
+    with browser.page() as page:
+        page.open(f"{base}/{name}.html")
+        asked = {unquote(urlsplit(url).path) for url in page.requests()}
+        stops = page.evaluate("document.querySelectorAll('mjx-container[tabindex]').length")
+    files = [Path(path) for path in asked]
+    assert all(path.is_relative_to(html.resolve()) for path in files) and len(files) > 10
+    total = sum(map(weight, files))
+    largest = sorted(((weight(path), path.name) for path in files), reverse=True)[:5]
+    assert total <= MEGABYTE, f"{total:,} bytes, of them {largest}"
+    assert stops == 0, "the menu of each formula is a stop of the Tab key"
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("name", WITH_EXPLORABLES)
+def test_explorables_live_before_the_formulas_are_set(browser: Browser, base: str, name: str) -> None:
+    with browser.page() as page:
+        page.tab.add_init_script(ORDER)
+        page.open(f"{base}/book/{name}.html")
+        order = page.evaluate("window.order")
+    assert order["interactive"] < order["explorable"] < order["formula"], order
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_icon_of_a_page_has_its_drawing(html: Path, name: str) -> None:
+    page = (html / f"{name}.html").read_text(encoding="utf-8")
+    used = set(re.findall(r'class="[^"]*\bfa[sb]?(?:-solid|-brands)?\b[^"]*?\bfa-(?!solid|brands|lg)([a-z-]+)', page))
+    assert used and used <= {*icons.SOLID, *icons.BRANDS}
+    sheet = (html / "_static/lib/icons.css").read_text(encoding="utf-8")
+    assert all(f".fa-{icon} {{ --ln-icon: url(" in sheet for icon in used)
+
+
+def test_pages_lose_what_they_do_not_need_and_keep_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "_images").mkdir()
+    Image.new("RGB", (30, 20)).save(tmp_path / "_images" / "a.png")
+    kept = '<script src="../_static/host.js"></script>\n<p>text</p>\n'
+    page = (
+        '<script defer src="../_static/scripts/fontawesome.js?digest=1"></script>\n'
+        '<script>const THEBE_JS_URL = "https://unpkg.com/x"; const y = 1</script>\n'
+        + kept
+        + '<img alt="A" src="_images/a.png" style="width: 100%;" />'
+    )
+    found = lighter(page, tmp_path)
+    assert "fontawesome" not in found and "unpkg" not in found and kept in found
+    assert 'style="aspect-ratio: 30 / 20; width: 100%;" loading="lazy" decoding="async" />' in found
+    assert lighter(found, tmp_path) == found
