@@ -3,6 +3,7 @@
     python book/_tools/notebooks.py write [NAME ...]   text -> notebook, executed here, outputs kept
     python book/_tools/notebooks.py write --stale      only those that the check complains about
     python book/_tools/notebooks.py prose [NAME ...]   the same without executing, where only prose changed
+    python book/_tools/notebooks.py explorables [NAME ...]   the same, with the explorables' present scripts and twins
     python book/_tools/notebooks.py check              compare the pairs (no execution)
     python book/_tools/notebooks.py list               the notebooks' paths, last chapter first
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -22,7 +24,7 @@ import re
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +143,38 @@ def with_outputs(name: str) -> Notebook | None:
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
     notebook.metadata = committed.metadata
     return notebook
+
+
+def renew_explorables(name: str) -> None:
+    """Write one notebook with the explorables that the package makes now, in the states that they were shown in.
+
+    Their scripts and their pictures change more often than the chapter's code, which takes minutes to execute.
+    """
+    notebook = with_outputs(name)
+    if notebook is None:
+        raise SystemExit(f"notebooks: the code of book/myst/{name}.md is not that of book/{name}.ipynb; write it")
+    stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        for twin, shown in pairwise(outputs):
+            if WIDGET_VIEW in shown.get("data", {}):
+                held = stored[shown["data"][WIDGET_VIEW]["model_id"]]["state"]
+                widget = remade(held)
+                held.update({key: value for key, value in widget.get_state().items() if key != "layout"})
+                twin["data"] = {"text/html": widget.fallback(), "text/plain": widget.description()}
+                shown["data"]["text/plain"] = repr(widget)
+    if stored:
+        notebook.metadata["lossnav"] = {"explorables": explorables_digest()}
+    save(name, notebook)
+
+
+def remade(held: dict[str, Any]) -> Any:
+    """The explorable whose state a notebook holds."""
+    module, _, kind = held["_anywidget_id"].rpartition(".")
+    widget = getattr(importlib.import_module(module), kind)()
+    names = [trait for trait in widget.trait_names(sync=True) if trait[0] != "_" and trait in held]
+    widget.set_state({trait: held[trait] for trait in names if trait not in ("layout", "tabbable", "tooltip")})
+    return widget
 
 
 def save(name: str, notebook: Notebook) -> None:
@@ -304,6 +338,8 @@ def main(arguments: list[str] | None = None) -> int:
     writer.add_argument("--stale", action="store_true", help="only those that the check complains about")
     rewriter = commands.add_parser("prose", help="write notebooks from their text with the outputs that they have")
     rewriter.add_argument("names", nargs="*", help="chapters; default all")
+    renewer = commands.add_parser("explorables", help="write notebooks with the explorables that the package makes now")
+    renewer.add_argument("names", nargs="*", help="chapters; default all")
     commands.add_parser("check", help="compare the pairs")
     commands.add_parser("list", help="print the notebooks' paths, last chapter first")
     options = parser.parse_args(arguments)
@@ -312,9 +348,10 @@ def main(arguments: list[str] | None = None) -> int:
             if not options.stale or problems(name):
                 write(name)
         return 0
-    if options.command == "prose":
+    if options.command in ("prose", "explorables"):
+        rewrite = {"prose": prose, "explorables": renew_explorables}[options.command]
         for name in options.names or chapters():
-            prose(name)
+            rewrite(name)
         return 0
     if options.command == "list":
         print(*(f"book/{name}.ipynb" for name in longest_first()))

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import nbformat
+import notebooks
 import pytest
-from notebooks import chapters, notebook_path, output_problems, pair_problems, problems, reachable, read_text
+from notebooks import (
+    WIDGET_STATE,
+    chapters,
+    notebook_path,
+    output_problems,
+    pair_problems,
+    problems,
+    reachable,
+    read_text,
+)
 from paths import ROOT, pages
 
 
@@ -51,3 +64,22 @@ def test_only_shown_widgets_keep_their_state() -> None:
         "unseen": {"state": {"layout": "IPY_MODEL_b"}},
     }
     assert list(reachable(state, ["a"])) == ["a", "b", "c"]
+
+
+def test_explorables_are_renewed_without_executing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "momentum.ipynb"
+    shutil.copyfile(notebook_path("momentum"), copy)
+    old = nbformat.read(copy, as_version=4)
+    for model in old.metadata["widgets"][WIDGET_STATE]["state"].values():
+        if "_esm" in model["state"]:
+            model["state"]["_esm"], model["state"]["gamma"] = "old", 3.0
+    nbformat.write(old, copy)
+    monkeypatch.setattr(notebooks, "notebook_path", lambda name: copy)
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    notebooks.renew_explorables("momentum")
+    new = nbformat.read(copy, as_version=4)
+    assert output_problems(new) == []
+    held = next(m["state"] for m in new.metadata["widgets"][WIDGET_STATE]["state"].values() if "_esm" in m["state"])
+    assert "SHARED" in held["_esm"] and held["gamma"] == 3.0
+    told = [str(output) for cell in new.cells for output in cell.get("outputs", [])]
+    assert any("γ = 3.00" in text for text in told), "the twin shows another state"
