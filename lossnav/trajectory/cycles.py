@@ -313,7 +313,7 @@ def _wait(start: Cycle, period: float) -> Cycle:
         return replace(start, period=period)
     fine = np.linspace(0.0, start.period, 4 * len(start.nodes) + 1)
     slowest = float(fine[np.argmin(np.linalg.norm(start.velocity(fine), axis=1))])
-    count = 2 * math.ceil(len(start.nodes) / 2 * period / start.period) + 1
+    count = 2 * math.ceil(fourier.needed(start.nodes) / 2 * period / start.period) + 1  # as dense in time as needed
     t = np.arange(count) * period / count
     moved = np.where(t <= slowest, t, np.maximum(t - (period - start.period), slowest))
     return replace(start, period=period, nodes=start.position(moved))

@@ -32,3 +32,10 @@ def tail(place: Array) -> float:
     modes = np.abs(np.fft.fft(place, axis=0)) / len(place)
     high = np.abs(order(len(place))) > len(place) / 3
     return float(np.sum(modes[high]))
+
+
+def needed(place: Array) -> int:
+    """Return how many nodes, of those given, shape (N, D), leave only rounding in the highest third of the modes."""
+    modes = np.max(np.abs(np.fft.fft(place, axis=0)), axis=1)
+    highest = np.max(np.abs(order(len(place)))[modes > 1e-11 * np.max(modes)])
+    return min(len(place), 3 * int(highest) + 1)
