@@ -36,6 +36,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "training": "lab.training",
     "ensemble": "lab.members",
     "continual": "lab.continual",
+    "moving": "lab.moving",
     "experiment": "lab.experiment",
     "records": "lab.records",
     "sweep": "lab.sweep",

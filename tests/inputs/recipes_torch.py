@@ -27,7 +27,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 from walk import Recipe
 
-from lossnav import continual, curvature, data, ensemble, models, optim, training
+from lossnav import continual, curvature, data, ensemble, models, moving, optim, training
 from lossnav.lab.continual import contenders, networks, study
 
 PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
@@ -73,6 +73,7 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     return {
         **_models(), **_data(), **_training(), **_ensembles(), **_streams(), **_studies(), **_operators(),
+        **_moving(),
         **_optimizers()
     }  # fmt: skip
 
@@ -313,6 +314,13 @@ def _operators() -> dict[str, Recipe]:
             "batch": items(PAIR, bad=[(PAIR[0], PAIR[1][:2]), (PAIR[0],), (PAIR[0][:0], PAIR[1][:0]), [1.0, 2.0]])
         }),
         "curvature.GradientCovariance.exact_trace": Recipe(SIGMA.exact_trace, {"chunk": whole(2)}),
+        "curvature.GradientCovariance.sample": Recipe(SIGMA.sample, {"count": count, "seed": whole(0, low=0)}),
+        "curvature.quadrature": Recipe(curvature.quadrature, {
+            "operator": operator, "vectors": tensor(vector, bad=[
+                torch.ones(9), torch.ones(2, 9), torch.zeros(10), torch.full((10,), NAN), torch.ones(1, 1, 10),
+                torch.ones(()), vector.long(), vector + 0j,
+            ]), "steps": whole(3),
+        }),
         "curvature.Matrix": Recipe(curvature.Matrix, {
             "matrix": tensor(torch.eye(2), bad=[
                 torch.ones(2), torch.ones(2, 3), torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.full((2, 2), NAN),
@@ -341,6 +349,46 @@ def _operators() -> dict[str, Recipe]:
                 "vector": tensor(vector, bad=[torch.ones(9), torch.ones(2, 9), torch.ones(1, 1, 10), torch.ones(())])
             })  # fmt: skip
     return found
+
+
+def _moving() -> dict[str, Recipe]:
+    setting, epochs = moving.Setting(0.1, batch=2), moving.Setting(0.1, batch=2, sampling="epochs")
+    pair = items(PAIR, bad=[(PAIR[0], PAIR[1][:2]), (PAIR[0],), (PAIR[0][:0], PAIR[1][:0]), [1.0, 2.0]])
+    model = Argument(LINE, [*thing(LINE).bad, nn.ReLU(), nn.Linear, nn.Linear(4, 2).requires_grad_(False)])
+    short = [torch.ones(9), torch.ones(2, 9), torch.ones(()), torch.ones(1, 10).long(), torch.ones(1, 10) + 0j]
+    of = {"model": model, "data": pair, "loss": loss}
+    path = moving.walk(LINE, PAIR, setting, steps=8, burn=0, seed=0, directions=torch.eye(2, 10))
+    basin = moving.measure(LINE, PAIR, path.points, modes=2)
+    groups = Argument({"a": ["weight"]}, ["x", 0, 1.5, True, Odd(), len, {"a": ["x"]}, {"a": "weight"}, {"a": [0]}, 1j])
+    some = Argument(None, [*thing(torch.eye(2, 10), none=True).bad, torch.ones(1, 9), *short[2:]])
+    centre = Argument(None, [*some.bad, torch.ones(9), torch.ones(1, 10)])
+    points = {"points": tensor(path.points, bad=[torch.ones(2, 9), *short])}
+    draws = {"examples": whole(6), "count": whole(1), "generator": Argument(
+        torch.Generator(), [0, 1.5, "x", None, True, [], Odd(), torch.Generator], ("generator",))}  # fmt: skip
+    return {
+        "moving.Setting": Recipe(moving.Setting, {
+            "eta": positive(0.1), "beta": number(0.9, low=0.0, high=1.0, open_high=True), "batch": whole(2),
+            "decay": rate(0.0), "sampling": word("independent"),
+        }),
+        "moving.Setting.population": Recipe(epochs.population, {"examples": whole(6, low=2)}),
+        "moving.Setting.noise_factor": Recipe(epochs.noise_factor, {"examples": whole(6, low=2)}),
+        "moving.Setting.draw": Recipe(setting.draw, draws),
+        "moving.walk": Recipe(moving.walk, {
+            **of, "setting": thing(setting), "steps": whole(8, low=2), "burn": whole(0, low=0), "seed": seed,
+            "directions": some, "starts": whole(2), "longest": whole(None, none=True),
+            "groups": groups,
+        }),
+        "moving.Walk.equipartition": Recipe(path.equipartition, {"curvatures": array([1.0, 2.0])}),
+        "moving.measure": Recipe(moving.measure, {
+            **of, **points, "mean": centre, "modes": whole(1, low=0), "draws": whole(1),
+            "nodes": whole(2), "examples": whole(None, low=2, none=True), "seed": seed,
+        }),
+        "moving.measure_batches": Recipe(moving.measure_batches, {
+            **of, **points, "setting": thing(setting), "pairs": whole(1), "seed": seed,
+        }),
+        "moving.per_example": Recipe(moving.per_example, of),
+        "moving.Basin.uphill": Recipe(basin.uphill, {"decay": rate(0.0)}),
+    }  # fmt: skip
 
 
 def _optimizers() -> dict[str, Recipe]:
@@ -423,7 +471,8 @@ EXEMPT = {
         "ensemble.StackedLinear.forward",
     ), TORCH),
     **dict.fromkeys((
-        "continual.Online", "curvature.Eigenpairs", "curvature.Trace", "training.History", "data.Provenance",
+        "continual.Online", "curvature.Eigenpairs", "curvature.Quadrature", "curvature.Trace", "moving.Basin",
+        "moving.Walk", "training.History", "data.Provenance",
     ), "a result, which the library makes"),
     "curvature.Operator.matvec": "walked with the operators that there are", "curvature.Operator.dense": "as matvec",
     "ensemble.Ensemble.lend_gradients": "takes what views() returned for all members: a round trip, not an input",

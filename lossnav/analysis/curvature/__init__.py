@@ -12,6 +12,10 @@ from lossnav.analysis.curvature.covariance import GradientCovariance
 from lossnav.analysis.curvature.eigen import Eigenpairs, eigenpairs
 from lossnav.analysis.curvature.hessian import Hessian
 from lossnav.analysis.curvature.operator import Matrix, Operator
+from lossnav.analysis.curvature.quadrature import Quadrature, quadrature
 from lossnav.analysis.curvature.trace import Trace, trace
 
-__all__ = ["Eigenpairs", "GradientCovariance", "Hessian", "Matrix", "Operator", "Trace", "eigenpairs", "trace"]
+__all__ = [
+    "Eigenpairs", "GradientCovariance", "Hessian", "Matrix", "Operator", "Quadrature", "Trace", "eigenpairs",
+    "quadrature", "trace",
+]  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 from torch.func import grad, jvp, vjp, vmap
 
+from lossnav import _random
 from lossnav._checks import flag, whole
 from lossnav.analysis.curvature.model import ModelOperator
 from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss, check_pair
@@ -92,6 +94,32 @@ class GradientCovariance(ModelOperator):
                 total += self.gradients((x[part], y[part])).square().sum(1).cpu().double().sum().item()
         mean = total / self.examples
         return mean - self.mean.square().sum().item() if self._centred else mean
+
+    def sample(self, count: int, *, seed: int = 0) -> Tensor:
+        r"""Return random vectors of mean zero whose covariance is Σ exactly, (count, D).
+
+        .. math:: \xi = N^{-1/2}\sum_n \varepsilon_n(g_n-\bar g),\qquad \varepsilon_n = \pm1
+
+        For any function f of the Hessian the mean of ξᵀf(H)ξ is tr Σf(H). (If not ``centred``, ḡ stays in, and the
+        covariance is the second moment.)
+
+        Args:
+            count: number of vectors, >= 1. Each costs a gradient of all examples.
+            seed: of the signs.
+        """
+        whole("count", count, low=1)
+        whole("seed", seed, low=0)
+        found = torch.zeros(count, self.dim, dtype=self.dtype, device=self.device)
+        for index, row in enumerate(found):
+            sum_of_signs = 0.0
+            for place, batch in enumerate(self._batches):
+                like = torch.empty(len(batch[0]), dtype=self.dtype, device=self.device)
+                signs = _random.signs(like, seed, index, place)
+                sum_of_signs += signs.sum().item()
+                self._add_weighted(row, batch, signs)
+            if self._centred:
+                row -= sum_of_signs * self.mean
+        return found / math.sqrt(self.examples)
 
     def _products(self, block: Tensor) -> Tensor:
         total = torch.zeros_like(block)

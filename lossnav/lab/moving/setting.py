@@ -1,0 +1,74 @@
+"""The four numbers that a run of SGD is set by, and the way its batches are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lossnav._checks import finite, instance, one_of, positive, shown, whole
+
+SAMPLINGS = ("independent", "distinct", "epochs")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """v ← βv − g_B − λθ, θ ← θ + ηv, with batches B of S examples.
+
+    Attributes:
+        eta: η, > 0.
+        beta: β, in [0, 1).
+        batch: S, >= 1.
+        decay: λ, >= 0.
+        sampling: "independent": S draws from all examples, with replacement, which is what the theory assumes;
+            "distinct": S different examples, each batch drawn anew; "epochs": a shuffled pass over all, then the next.
+
+    Raises:
+        ValueError: a number is out of range; names it.
+    """
+
+    eta: float
+    beta: float = 0.9
+    batch: int = 64
+    decay: float = 0.0
+    sampling: str = "independent"
+
+    def __post_init__(self) -> None:
+        positive("eta", self.eta)
+        if finite("beta", self.beta, low=0.0, high=1.0) == 1.0:
+            raise ValueError(f"beta = {shown(self.beta)}, but it must be a number in [0, 1)")
+        whole("batch", self.batch, low=1)
+        finite("decay", self.decay, low=0.0)
+        one_of("sampling", self.sampling, SAMPLINGS)
+
+    def __str__(self) -> str:
+        """Return the numbers in one line."""
+        return f"η = {self.eta:g}, β = {self.beta:g}, S = {self.batch}, λ = {self.decay:g}"
+
+    @property
+    def temperature(self) -> float:
+        """T = η/(S(1−β)), which sets how far the weights wander: Var(q_l·θ) = T Σ_ll/(2(ρ_l+λ))."""
+        return self.eta / (self.batch * (1 - self.beta))
+
+    def population(self, examples: int) -> int | None:
+        """Return what ``ln.sgd`` calls the population: N if a batch holds different examples, else None."""
+        whole("examples", examples, low=1 if self.sampling == "independent" else max(2, self.batch))
+        return None if self.sampling == "independent" else examples
+
+    def noise_factor(self, examples: int) -> float:
+        """Return the covariance of a batch's gradient over that of an example's: 1/S, or (N−S)/(S(N−1))."""
+        population = self.population(examples)
+        return 1 / self.batch if population is None else (population - self.batch) / (self.batch * (population - 1))
+
+    def draw(self, examples: int, count: int, generator: torch.Generator) -> Tensor:
+        """Return the examples of ``count`` batches, (count, S); of an epoch, all its whole batches."""
+        self.population(examples)
+        whole("count", count, low=1)
+        instance("generator", generator, torch.Generator, "a torch.Generator")
+        if self.sampling == "independent":
+            return torch.randint(examples, (count, self.batch), generator=generator)
+        if self.sampling == "distinct":
+            return torch.stack([torch.randperm(examples, generator=generator)[: self.batch] for _ in range(count)])
+        order = torch.randperm(examples, generator=generator)  # what is left over at an epoch's end is left out
+        return order[: examples // self.batch * self.batch].view(-1, self.batch)

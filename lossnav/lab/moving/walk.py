@@ -1,0 +1,297 @@
+"""A trained network that goes on by SGD with momentum, and what is written down on the way."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from lossnav._checks import array, function, instance, sequence, shown, whole
+from lossnav._checks import seed as check_seed
+from lossnav._tensors import module, tensor
+from lossnav.lab.moving.setting import Setting
+
+Numbers = NDArray[np.float64]
+Loss = Callable[[Tensor, Tensor], Tensor]
+Pair = tuple[Tensor, Tensor]
+_CHUNK = 256  # batches of indices that are drawn at a time
+
+
+class Unstable(ValueError):
+    """The weights ran away: the setting is beyond the bound of stability, in the mean or in the variance."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What was measured on K steps of v ← βv − g_B − λθ, θ ← θ + ηv, after the burn-in.
+
+    Attributes:
+        setting: η, β, S, λ and how batches were drawn.
+        burn: steps before the first that is recorded.
+        loss: loss of each batch before its step, without λ|θ|²/2, (K,).
+        velocity_squared: |v_k|² after each step, (K,); the instantaneous speed |δ_k|² is η² times it.
+        positions, velocities: q_l·θ_k and q_l·v_k before the first step and after each, (K+1, L).
+        lags: numbers of steps n, (J,).
+        displacement: |θ_{k+n} − θ_k|² for each start k (row) and lag n, (M, J).
+        points: the weights at the M starts, flat, (M, D).
+        mean: the average of the weights after the K steps, flat, (D,).
+        final: the weights at the end, flat, (D,).
+        radii: group → |θ_A| before the first step and after each, (K+1,).
+        angles: group → angle that θ_A turned by in each step, in radians, (K,).
+    """
+
+    setting: Setting
+    burn: int
+    loss: Numbers
+    velocity_squared: Numbers
+    positions: Numbers
+    velocities: Numbers
+    lags: NDArray[np.int64]
+    displacement: Numbers
+    points: Tensor
+    mean: Tensor
+    final: Tensor
+    radii: dict[str, Numbers]
+    angles: dict[str, Numbers]
+
+    @property
+    def steps(self) -> int:
+        """K."""
+        return len(self.loss)
+
+    @property
+    def speed(self) -> float:
+        """Mean of |δ_k|² = η²|v_k|² over the steps."""
+        return self.setting.eta**2 * float(self.velocity_squared.mean())
+
+    def equipartition(self, curvatures: Sequence[float]) -> Numbers:
+        """Return h_l Var(q_l·θ) over (η/2)(1+β) Var(q_l·v), 1 in a stationary state of curvature h_l = ρ_l + λ, (L,).
+
+        The fluctuation–dissipation relation of each mode: noise of any size gives 1, a wrong curvature does not.
+        """
+        bent = array("curvatures", curvatures, shape=(self.positions.shape[1],))
+        half = self.setting.eta * (1 + self.setting.beta) / 2
+        return bent * self.positions.var(axis=0) / (half * self.velocities.var(axis=0))
+
+
+def walk(
+    model: nn.Module,
+    data: Pair,
+    setting: Setting,
+    *,
+    steps: int,
+    burn: int,
+    seed: int,
+    loss: Loss = cross_entropy,
+    directions: Tensor | None = None,
+    starts: int = 20,
+    longest: int | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> Walk:
+    r"""Continue a network by SGD and record how it moves.
+
+    .. math:: v_{k+1} = \beta v_k - g_B(\theta_k) - \lambda\theta_k,\qquad \theta_{k+1} = \theta_k + \eta v_{k+1}
+
+    That is ``torch.optim.SGD(lr=η, momentum=β, weight_decay=λ)`` with v minus its momentum buffer. It begins at rest,
+    v = 0, so the first 5/(1−β) steps of the burn-in are needed for v alone. The parameters that require gradients are
+    moved. The model is copied in the mode it is in; batch normalisation in training mode sees the batches.
+
+    Args:
+        model: a trained network; it is not changed.
+        data: inputs (N, …) and targets (N, …), on the model's device.
+        setting: η, β, S, λ, and how the batches are drawn.
+        steps: K, recorded.
+        burn: steps before those.
+        seed: of the batches.
+        loss: (outputs, targets) → scalar, the mean over the batch.
+        directions: orthonormal rows q_l to project on, (L, D), in the order of ``named_parameters``; None for none.
+        starts: M, number of points from which displacements are measured, evenly over the steps that have ``longest``
+            steps after them; each is kept in memory.
+        longest: the largest lag; by default half of the steps.
+        groups: name → names of parameters whose joint radius and angle are followed.
+
+    Returns:
+        The record.
+
+    Raises:
+        ValueError: an argument is out of range; names it.
+        Unstable: the weights stopped being finite.
+
+    References:
+        Kunin et al. (2023), Eqs. 1, 2; its data loader draws without replacement, which ``sampling`` names.
+    """
+    module("model", model)
+    instance("setting", setting, Setting, "a moving.Setting")
+    check_data(data, setting)
+    whole("steps", steps, low=2)
+    whole("burn", burn, low=0)
+    check_seed("seed", seed)
+    function("loss", loss)
+    longest = steps // 2 if longest is None else whole("longest", longest, low=1, high=steps)
+    starts = min(whole("starts", starts, low=1), steps - longest + 1)
+    body = Body(model)
+    _check_directions(directions, body)
+    named = {} if groups is None else instance("groups", groups, Mapping, "a mapping from names to parameters' names")
+    rows = {name: body.places(name, members) for name, members in named.items()}
+    return _Recorder(body, data, setting, loss, directions, rows).run(steps, burn, seed, starts, longest)
+
+
+def lags_up_to(longest: int, a_decade: int = 8) -> NDArray[np.int64]:
+    """Return whole numbers from 1 to ``longest``, evenly spaced on a logarithmic axis, each once."""
+    whole("longest", longest, low=1)
+    whole("a_decade", a_decade, low=1)
+    count = int(a_decade * np.log10(longest)) + 2 if longest > 1 else 1
+    return np.unique(np.rint(np.geomspace(1, longest, count)).astype(np.int64))
+
+
+class Body:
+    """A copy of a model whose trainable weights, and their gradients, are one flat vector each."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = copy.deepcopy(model)
+        named = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        if not named:
+            raise ValueError("model has no parameter that requires a gradient, but it must have some to move")
+        self.theta = torch.cat([p.detach().reshape(-1) for p in named.values()])
+        self.gradient = torch.zeros_like(self.theta)
+        self._slices, start = {}, 0
+        for name, p in named.items():
+            place = slice(start, start + p.numel())
+            p.data, p.grad = self.theta[place].view_as(p), self.gradient[place].view_as(p)
+            self._slices[name], start = place, place.stop
+
+    def places(self, group: str, members: Sequence[str]) -> list[slice]:
+        """Return where the parameters of a group are."""
+        for name in sequence(f"groups[{group!r}]", members, "names of parameters"):
+            if name not in self._slices:
+                raise ValueError(f"groups[{group!r}] has {shown(name)}, but it must have names of trained parameters")
+        return [self._slices[name] for name in members]
+
+
+class _Recorder:
+    """One run: the state of the learner, and what has been recorded of it."""
+
+    def __init__(
+        self, body: Body, data: Pair, setting: Setting, loss: Loss, directions: Tensor | None,
+        groups: Mapping[str, list[slice]],
+    ) -> None:  # fmt: skip
+        self.body, self.data, self.setting, self.loss, self.groups = body, data, setting, loss, groups
+        self.directions = torch.zeros(0, len(body.theta)) if directions is None else directions
+        self.directions = self.directions.to(body.theta)
+        self.velocity = torch.zeros_like(body.theta)
+
+    def run(self, steps: int, burn: int, seed: int, starts: int, longest: int) -> Walk:
+        """Burn in, then record."""
+        batches = self._batches(torch.Generator().manual_seed(seed))
+        for _ in range(burn):
+            self._step(next(batches))
+        theta, v = self.body.theta, self.velocity
+        lags = lags_up_to(longest)
+        begins = np.unique(np.linspace(0, steps - longest, starts).astype(np.int64))
+        due: dict[int, list[tuple[int, int]]] = {}  # step → (row, column) of displacements that end there
+        for row, begin in enumerate(begins):
+            for column, lag in enumerate(lags):
+                due.setdefault(int(begin + lag), []).append((row, column))
+        rows = {int(begin): row for row, begin in enumerate(begins)}
+        points = theta.new_zeros(len(begins), len(theta))
+        displacement = np.zeros((len(begins), len(lags)))
+        places, speeds = (theta.new_zeros(steps + 1, len(self.directions)) for _ in range(2))
+        losses, squares = theta.new_zeros(steps), theta.new_zeros(steps)
+        radii = {name: np.zeros(steps + 1) for name in self.groups}
+        angles = {name: np.zeros(steps) for name in self.groups}
+        total = torch.zeros_like(theta, dtype=torch.float64)
+        for name, members in self.groups.items():
+            radii[name][0] = sum(_square(theta[place]) for place in members)
+        for k in range(steps + 1):
+            places[k], speeds[k] = self.directions @ theta, self.directions @ v
+            if k in rows:
+                points[rows[k]] = theta
+            for row, column in due.get(k, ()):
+                displacement[row, column] = _square(theta - points[row])
+            if k == steps:
+                break
+            losses[k] = self._step(next(batches))
+            squares[k] = v @ v
+            total += theta
+            for name, members in self.groups.items():
+                moved = self.setting.eta**2 * sum(_square(v[place]) for place in members)
+                radii[name][k + 1] = sum(_square(theta[place]) for place in members)
+                angles[name][k] = _angle(radii[name][k], radii[name][k + 1], moved)
+            if k % 100 == 99:
+                self._check_finite(burn + k + 1)
+        self._check_finite(burn + steps)
+        return Walk(
+            self.setting, burn, _numbers(losses), _numbers(squares), _numbers(places), _numbers(speeds), lags,
+            displacement, points, (total / steps).to(theta), theta.clone(),
+            {name: np.sqrt(found) for name, found in radii.items()}, angles,
+        )  # fmt: skip
+
+    def _step(self, index: Tensor) -> Tensor:
+        """Take one step with the examples of ``index``; return the loss of the batch before it."""
+        theta, v, gradient, now = self.body.theta, self.velocity, self.body.gradient, self.setting
+        gradient.zero_()
+        value = self.loss(self.body.model(self.data[0][index]), self.data[1][index])
+        value.backward()
+        v.mul_(now.beta).sub_(gradient)
+        if now.decay:
+            v.sub_(theta, alpha=now.decay)
+        theta.add_(v, alpha=now.eta)
+        return value.detach()
+
+    def _batches(self, generator: torch.Generator) -> Iterator[Tensor]:
+        """Draw indices of examples, for ever."""
+        while True:
+            yield from self.setting.draw(len(self.data[0]), _CHUNK, generator).to(self.data[0].device)
+
+    def _check_finite(self, step: int) -> None:
+        if not torch.isfinite(self.body.theta).all():
+            raise Unstable(
+                f"the weights were not finite after step {step} with {self.setting}: take a smaller η or β, or larger "
+                "batches; with batches drawn at random, the variance grows without bound before the mean does"
+            )
+
+
+def _square(vector: Tensor) -> float:
+    return float(vector.double().square().sum())
+
+
+def _angle(before: float, after: float, moved: float) -> float:
+    """Return the angle between two vectors from their squared lengths and that of their difference.
+
+    With the chord between the unit vectors, since the cosine of a small angle has lost it to rounding.
+    """
+    lengths = np.sqrt(before * after)
+    chord = np.sqrt(max(moved - (np.sqrt(after) - np.sqrt(before)) ** 2, 0.0) / lengths)
+    return float(2 * np.arcsin(min(chord / 2, 1.0)))
+
+
+def _numbers(values: Tensor) -> Numbers:
+    return np.asarray(values.detach().cpu().double().numpy())
+
+
+def check_data(data: Pair, setting: Setting | None = None) -> None:
+    """Raise unless data are a pair of tensors of the same examples, enough of them for a batch."""
+    if not isinstance(data, Sequence) or len(data) != 2 or not all(torch.is_tensor(part) for part in data):
+        raise ValueError(f"data = {shown(data)}, but it must be a pair (inputs, targets) of tensors")
+    if data[0].ndim == 0 or data[1].ndim == 0 or len(data[0]) != len(data[1]) or len(data[0]) == 0:
+        raise ValueError(
+            f"data has inputs of shape {tuple(data[0].shape)} with targets of shape {tuple(data[1].shape)}, but their "
+            "first axes must be the same examples, at least one"
+        )
+    if setting is not None and setting.sampling != "independent" and setting.batch > len(data[0]):
+        raise ValueError(f"setting has batches of {setting.batch}, but data has {len(data[0])} examples to draw from")
+
+
+def _check_directions(directions: Tensor | None, body: Body) -> None:
+    if directions is None:
+        return
+    tensor("directions", directions, "a tensor (L, D) of numbers", ndim=2, floating=True)
+    if directions.shape[1] != len(body.theta):
+        found = tuple(directions.shape)
+        raise ValueError(f"directions has shape {found}, but it must be (L, D) with D = {len(body.theta)} weights")
