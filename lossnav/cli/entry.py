@@ -12,9 +12,9 @@ from pathlib import Path
 
 from lossnav import __version__
 from lossnav._checks import NoMinimiser, NotConverged
-from lossnav.cli import data, records, solve, sweep, train
+from lossnav.cli import analyse, data, records, solve, sweep, train
 
-_COMMANDS = (train, sweep, data, solve, records)
+_COMMANDS = (train, sweep, data, solve, records, analyse)
 _EPILOG = """\
 examples:
   lossnav train --data digits --epochs 5 --output run.json
@@ -22,6 +22,7 @@ examples:
   lossnav data mnist
   lossnav solve --loss double-well --gamma 0.1 --start=-1.2,0.8
   lossnav records runs
+  lossnav analyse run.ckpt --data digits
 
 exit codes:
   0 done   1 it could not be done   2 wrong arguments   3 no result: a run diverged or a solver did not converge

@@ -33,7 +33,7 @@ def lossnav(*words: object, cwd: Path | None = None, **environment: str) -> subp
 def test_help_has_examples_and_needs_no_torch():
     top = lossnav("--help").stdout
     assert "exit codes:" in top
-    for command in ("train", "sweep", "data", "solve", "records"):
+    for command in ("train", "sweep", "data", "solve", "records", "analyse"):
         done = lossnav(command, "--help")
         assert done.returncode == 0 and "examples:" in done.stdout and command in top
     code = "import sys; from lossnav.cli.entry import parser; parser(); print('torch' in sys.modules)"
@@ -45,7 +45,7 @@ def test_examples_of_the_help_can_be_parsed():
     from lossnav.cli.entry import parser
 
     found = 0
-    for command in ("", "train", "sweep", "data", "solve", "records"):
+    for command in ("", "train", "sweep", "data", "solve", "records", "analyse"):
         text = (lossnav(command, "--help") if command else lossnav("--help")).stdout.replace("\\\n", " ")
         for line in re.findall(r"^  (?:torchrun .* -m )?(lossnav .*)$", text, re.MULTILINE):
             parser().parse_args(shlex.split(line)[1:])

@@ -359,7 +359,7 @@ def _moving() -> dict[str, Recipe]:
     of = {"model": model, "data": pair, "loss": loss}
     path = moving.walk(LINE, PAIR, setting, steps=8, burn=0, seed=0, directions=torch.eye(2, 10))
     basin = moving.measure(LINE, PAIR, path.points, modes=2)
-    groups = Argument({"a": ["weight"]}, ["x", 0, 1.5, True, Odd(), len, {"a": ["x"]}, {"a": "weight"}, {"a": [0]}, 1j])
+    expected = moving.forecast(basin, setting)
     some = Argument(None, [*thing(torch.eye(2, 10), none=True).bad, torch.ones(1, 9), *short[2:]])
     centre = Argument(None, [*some.bad, torch.ones(9), torch.ones(1, 10)])
     points = {"points": tensor(path.points, bad=[torch.ones(2, 9), *short])}
@@ -376,7 +376,7 @@ def _moving() -> dict[str, Recipe]:
         "moving.walk": Recipe(moving.walk, {
             **of, "setting": thing(setting), "steps": whole(8, low=2), "burn": whole(0, low=0), "seed": seed,
             "directions": some, "starts": whole(2), "longest": whole(None, none=True),
-            "groups": groups,
+            "families": items([], bad=[[nn.Linear(4, 2)]]),
         }),
         "moving.Walk.equipartition": Recipe(path.equipartition, {"curvatures": array([1.0, 2.0])}),
         "moving.measure": Recipe(moving.measure, {
@@ -385,6 +385,18 @@ def _moving() -> dict[str, Recipe]:
         }),
         "moving.measure_batches": Recipe(moving.measure_batches, {
             **of, **points, "setting": thing(setting), "pairs": whole(1), "seed": seed,
+        }),
+        "moving.forecast": Recipe(moving.forecast, {"basin": thing(basin), "setting": thing(setting)}),
+        "moving.Forecast.displacement": Recipe(expected.displacement, {
+            "lags": array([1.0, 2.0], any_shape=True, below=0.0, also=("n", "t")), "form": word("sde"),
+        }),
+        "moving.Forecast.exponent": Recipe(expected.exponent, {"lags": array([1.0, 2.0], also=("n",))}),
+        "moving.Forecast.autocorrelation": Recipe(expected.autocorrelation, {
+            "mode": whole(0, low=0, high=1), "lags": array([1.0, 2.0], any_shape=True, below=0.0, also=("n", "t")),
+        }),
+        "moving.analyse": Recipe(moving.analyse, {
+            **of, "setting": thing(setting), "steps": whole(64, low=64), "burn": whole(64, low=64), "modes": whole(1),
+            "examples": whole(None, low=2, none=True), "seed": seed, "anyway": flag(True),
         }),
         "moving.per_example": Recipe(moving.per_example, of),
         "moving.Basin.uphill": Recipe(basin.uphill, {"decay": rate(0.0)}),
@@ -471,7 +483,8 @@ EXEMPT = {
         "ensemble.StackedLinear.forward",
     ), TORCH),
     **dict.fromkeys((
-        "continual.Online", "curvature.Eigenpairs", "curvature.Quadrature", "curvature.Trace", "moving.Basin",
+        "continual.Online", "curvature.Eigenpairs", "curvature.Quadrature", "curvature.Trace",
+        "moving.Analysis", "moving.Basin", "moving.Forecast", "moving.Row",
         "moving.Walk", "training.History", "data.Provenance",
     ), "a result, which the library makes"),
     "curvature.Operator.matvec": "walked with the operators that there are", "curvature.Operator.dense": "as matvec",

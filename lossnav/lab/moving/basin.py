@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,14 +111,14 @@ def measure(
     if examples is not None and whole("examples", examples, low=2) < count:
         chosen = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:examples]
         data = tuple(part[chosen.to(part.device)] for part in data)  # type: ignore[assignment]
-    hessian = Hessian(_at(body.model, mean), loss, _chunks(data))
+    hessian = Hessian(at(body.model, mean), loss, chunks(data))
     found = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
     vectors = mean.new_zeros(0, len(mean)) if found is None else found.vectors
     traces, noises, samples = [], [], []
     for index, point in enumerate(points):
-        sigma = GradientCovariance(_at(body.model, point), loss, _chunks(data))
+        sigma = GradientCovariance(at(body.model, point), loss, chunks(data))
         trace, along = 0.0, torch.zeros(len(vectors), dtype=torch.float64)
-        for x, y in _chunks(data):
+        for x, y in chunks(data):
             gradients = sigma.gradients((x, y)) - sigma.mean
             trace += gradients.square().sum().item()
             along += (gradients @ vectors.T).square().sum(0).cpu().double()
@@ -199,16 +199,13 @@ def _points(points: Tensor, body: Body) -> Tensor:
     return points.to(body.theta)
 
 
-def _at(model: nn.Module, point: Tensor) -> nn.Module:
+def at(model: nn.Module, point: Tensor) -> nn.Module:
     """Return a copy of the model at flat weights."""
     copied = copy.deepcopy(model)
     vector_to_parameters(point, [p for p in copied.parameters() if p.requires_grad])
     return copied
 
 
-def _chunks(data: Pair) -> list[Pair]:
-    return list(_split(data))
-
-
-def _split(data: Pair) -> Iterator[Pair]:
-    yield from zip(data[0].split(_CHUNK), data[1].split(_CHUNK), strict=True)
+def chunks(data: Pair) -> list[Pair]:
+    """Return the data in parts whose gradients of single examples fit into memory."""
+    return list(zip(data[0].split(_CHUNK), data[1].split(_CHUNK), strict=True))

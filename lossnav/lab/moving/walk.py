@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lossnav._checks import array, function, instance, sequence, shown, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import module, tensor
+from lossnav.analysis.noether.networks import Family, Recorder
 from lossnav.lab.moving.setting import Setting
 
-Numbers = NDArray[np.float64]
+Numbers = NDArray[np.floating[Any]]
 Loss = Callable[[Tensor, Tensor], Tensor]
 Pair = tuple[Tensor, Tensor]
 _CHUNK = 256  # batches of indices that are drawn at a time
@@ -42,8 +44,8 @@ class Walk:
         points: the weights at the M starts, flat, (M, D).
         mean: the average of the weights after the K steps, flat, (D,).
         final: the weights at the end, flat, (D,).
-        radii: group → |θ_A| before the first step and after each, (K+1,).
-        angles: group → angle that θ_A turned by in each step, in radians, (K,).
+        radii: names of a scale-invariant family → |θ_A| of its weights before the first step and after each, (K+1,).
+        angles: the same names → angle that θ_A turned by in each step, in radians, (K,).
     """
 
     setting: Setting
@@ -70,7 +72,7 @@ class Walk:
         """Mean of |δ_k|² = η²|v_k|² over the steps."""
         return self.setting.eta**2 * float(self.velocity_squared.mean())
 
-    def equipartition(self, curvatures: Sequence[float]) -> Numbers:
+    def equipartition(self, curvatures: ArrayLike) -> Numbers:
         """Return h_l Var(q_l·θ) over (η/2)(1+β) Var(q_l·v), 1 in a stationary state of curvature h_l = ρ_l + λ, (L,).
 
         The fluctuation–dissipation relation of each mode: noise of any size gives 1, a wrong curvature does not.
@@ -92,7 +94,7 @@ def walk(
     directions: Tensor | None = None,
     starts: int = 20,
     longest: int | None = None,
-    groups: Mapping[str, Sequence[str]] | None = None,
+    families: Sequence[Family] = (),
 ) -> Walk:
     r"""Continue a network by SGD and record how it moves.
 
@@ -114,7 +116,7 @@ def walk(
         starts: M, number of points from which displacements are measured, evenly over the steps that have ``longest``
             steps after them; each is kept in memory.
         longest: the largest lag; by default half of the steps.
-        groups: name → names of parameters whose joint radius and angle are followed.
+        families: scale-invariant ones of ``ln.noether.find_symmetries``, each followed as one vector. Costs time.
 
     Returns:
         The record.
@@ -137,9 +139,10 @@ def walk(
     starts = min(whole("starts", starts, low=1), steps - longest + 1)
     body = Body(model)
     _check_directions(directions, body)
-    named = {} if groups is None else instance("groups", groups, Mapping, "a mapping from names to parameters' names")
-    rows = {name: body.places(name, members) for name, members in named.items()}
-    return _Recorder(body, data, setting, loss, directions, rows).run(steps, burn, seed, starts, longest)
+    for index, family in enumerate(sequence("families", families, "families")):
+        if instance(f"families[{index}]", family, Family, "a Family of find_symmetries").kind != "scale":
+            raise ValueError(f"families[{index}] is of the kind {family.kind!r}, but only 'scale' has an angle")
+    return _Recorder(body, data, setting, loss, directions, families).run(steps, burn, seed, starts, longest)
 
 
 def lags_up_to(longest: int, a_decade: int = 8) -> NDArray[np.int64]:
@@ -160,18 +163,11 @@ class Body:
             raise ValueError("model has no parameter that requires a gradient, but it must have some to move")
         self.theta = torch.cat([p.detach().reshape(-1) for p in named.values()])
         self.gradient = torch.zeros_like(self.theta)
-        self._slices, start = {}, 0
-        for name, p in named.items():
+        start = 0
+        for p in named.values():
             place = slice(start, start + p.numel())
             p.data, p.grad = self.theta[place].view_as(p), self.gradient[place].view_as(p)
-            self._slices[name], start = place, place.stop
-
-    def places(self, group: str, members: Sequence[str]) -> list[slice]:
-        """Return where the parameters of a group are."""
-        for name in sequence(f"groups[{group!r}]", members, "names of parameters"):
-            if name not in self._slices:
-                raise ValueError(f"groups[{group!r}] has {shown(name)}, but it must have names of trained parameters")
-        return [self._slices[name] for name in members]
+            start = place.stop
 
 
 class _Recorder:
@@ -179,9 +175,9 @@ class _Recorder:
 
     def __init__(
         self, body: Body, data: Pair, setting: Setting, loss: Loss, directions: Tensor | None,
-        groups: Mapping[str, list[slice]],
+        families: Sequence[Family],
     ) -> None:  # fmt: skip
-        self.body, self.data, self.setting, self.loss, self.groups = body, data, setting, loss, groups
+        self.body, self.data, self.setting, self.loss, self.families = body, data, setting, loss, families
         self.directions = torch.zeros(0, len(body.theta)) if directions is None else directions
         self.directions = self.directions.to(body.theta)
         self.velocity = torch.zeros_like(body.theta)
@@ -203,11 +199,8 @@ class _Recorder:
         displacement = np.zeros((len(begins), len(lags)))
         places, speeds = (theta.new_zeros(steps + 1, len(self.directions)) for _ in range(2))
         losses, squares = theta.new_zeros(steps), theta.new_zeros(steps)
-        radii = {name: np.zeros(steps + 1) for name in self.groups}
-        angles = {name: np.zeros(steps) for name in self.groups}
+        blocks = {" + ".join(f.names): Recorder(self.body.model, f, together=True) for f in self.families}
         total = torch.zeros_like(theta, dtype=torch.float64)
-        for name, members in self.groups.items():
-            radii[name][0] = sum(_square(theta[place]) for place in members)
         for k in range(steps + 1):
             places[k], speeds[k] = self.directions @ theta, self.directions @ v
             if k in rows:
@@ -219,17 +212,16 @@ class _Recorder:
             losses[k] = self._step(next(batches))
             squares[k] = v @ v
             total += theta
-            for name, members in self.groups.items():
-                moved = self.setting.eta**2 * sum(_square(v[place]) for place in members)
-                radii[name][k + 1] = sum(_square(theta[place]) for place in members)
-                angles[name][k] = _angle(radii[name][k], radii[name][k + 1], moved)
+            for recorder in blocks.values():
+                recorder.update()
             if k % 100 == 99:
                 self._check_finite(burn + k + 1)
         self._check_finite(burn + steps)
         return Walk(
             self.setting, burn, _numbers(losses), _numbers(squares), _numbers(places), _numbers(speeds), lags,
             displacement, points, (total / steps).to(theta), theta.clone(),
-            {name: np.sqrt(found) for name, found in radii.items()}, angles,
+            {name: np.sqrt(found.size[:, 0]) for name, found in blocks.items()},
+            {name: found.angle[:, 0] for name, found in blocks.items()},
         )  # fmt: skip
 
     def _step(self, index: Tensor) -> Tensor:
@@ -259,16 +251,6 @@ class _Recorder:
 
 def _square(vector: Tensor) -> float:
     return float(vector.double().square().sum())
-
-
-def _angle(before: float, after: float, moved: float) -> float:
-    """Return the angle between two vectors from their squared lengths and that of their difference.
-
-    With the chord between the unit vectors, since the cosine of a small angle has lost it to rounding.
-    """
-    lengths = np.sqrt(before * after)
-    chord = np.sqrt(max(moved - (np.sqrt(after) - np.sqrt(before)) ** 2, 0.0) / lengths)
-    return float(2 * np.arcsin(min(chord / 2, 1.0)))
 
 
 def _numbers(values: Tensor) -> Numbers:

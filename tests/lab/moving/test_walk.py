@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector
 
 from lossnav import moving
+from lossnav.analysis.noether.networks import Block, Family
 
 
 def network(seed: int = 0) -> nn.Sequential:
@@ -23,6 +24,10 @@ def network(seed: int = 0) -> nn.Sequential:
 def examples(count: int = 40) -> tuple[torch.Tensor, torch.Tensor]:
     draw = torch.Generator().manual_seed(1)
     return torch.randn(count, 5, generator=draw).double(), torch.randint(3, (count,), generator=draw)
+
+
+def rows(name: str, count: int, kind: str = "scale") -> Family:
+    return Family(kind, tuple((Block(name, 0, k, k + 1),) for k in range(count)), (), 0.0, 0.0)
 
 
 def by_torch(model, data, setting, steps, seed):
@@ -47,7 +52,7 @@ def test_a_walk_is_torchs_sgd_and_its_record_is_that_of_the_weights(sampling):
     directions = torch.linalg.qr(torch.randn(39, 2, generator=torch.Generator().manual_seed(3)).double())[0].T
     before = parameters_to_vector(model.parameters()).detach().clone()
     found = moving.walk(model, data, setting, steps=60, burn=20, seed=5, directions=directions, starts=3, longest=30,
-                        groups={"first": ["0.weight"], "all": ["0.weight", "2.weight"]})  # fmt: skip
+                        families=[rows("0.weight", 4)])  # fmt: skip
     path = torch.stack(list(by_torch(model, data, setting, 80, 5)))[20:].numpy()
     moves = np.diff(path, axis=0)
     assert torch.equal(parameters_to_vector(model.parameters()), before)
@@ -63,12 +68,10 @@ def test_a_walk_is_torchs_sgd_and_its_record_is_that_of_the_weights(sampling):
         far = np.sum((path[begin + found.lags] - path[begin]) ** 2, 1)
         np.testing.assert_allclose(found.displacement[row], far, rtol=1e-9)
     weights = path[:, :20]
-    np.testing.assert_allclose(found.radii["first"], np.linalg.norm(weights, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(found.radii["0.weight"], np.linalg.norm(weights, axis=1), rtol=1e-10)
     unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
     turned = np.arccos(np.clip(np.sum(unit[1:] * unit[:-1], 1), -1, 1))
-    np.testing.assert_allclose(found.angles["first"], turned, rtol=1e-4)
-    both = np.concatenate([path[:, :20], path[:, 24:36]], axis=1)
-    np.testing.assert_allclose(found.radii["all"], np.linalg.norm(both, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(found.angles["0.weight"], turned, rtol=1e-4)
 
 
 def test_batches_are_drawn_as_their_name_says():
@@ -120,7 +123,7 @@ def test_what_runs_away_is_an_error():
         (lambda: moving.walk(network(), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0,
                              directions=torch.ones(1, 3)), "directions has shape"),
         (lambda: moving.walk(network(), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0,
-                             groups={"a": ["none"]}), r"groups\['a'\] has 'none'"),
+                             families=[rows("0.weight", 4, "translation")]), "of the kind 'translation'"),
         (lambda: moving.walk(network().requires_grad_(False), examples(), moving.Setting(0.1), steps=9, burn=0, seed=0),
          "requires a gradient"),
     ],

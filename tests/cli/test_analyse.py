@@ -1,0 +1,156 @@
+"""``lossnav analyse`` on a torch model that is written here, through the real command line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from lossnav.cli import main
+
+COMMAND = Path(sys.executable).with_name("lossnav")
+MINE = '''
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    """A layer that a normalisation makes scale-invariant, and a residual one."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.inner, self.norm = nn.Linear(12, width, bias=False), nn.LayerNorm(width, elementwise_affine=False)
+        self.outer = nn.Linear(width, 3)
+
+    def forward(self, x):
+        h = torch.tanh(self.norm(self.inner(x)))
+        return self.outer(h + torch.sin(h))
+
+
+def network(width=10):
+    torch.manual_seed(3)
+    return Net(width)
+
+
+def normalised(width=10):
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(12, width), nn.BatchNorm1d(width), nn.Tanh(), nn.Linear(width, 3))
+
+
+def examples():
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(800, 12, generator=draw)
+    return x, (x @ torch.randn(12, 3, generator=draw) / 2 + torch.randn(800, 3, generator=draw)).argmax(1)
+
+
+def rows():
+    return torch.utils.data.TensorDataset(*examples())
+
+
+def nothing():
+    return []
+
+
+def loss(outputs, targets):
+    return nn.functional.cross_entropy(outputs, targets)
+'''
+SETTING = ["--eta", "0.02", "--beta", "0.9", "--batch-size", "32", "--decay", "0.005"]
+DATA = "--data mine_analysed:examples"
+MODEL = "network.pt --model mine_analysed:network"
+QUICK = ["--steps", "1500", "--burn", "600", "--modes", "5", "--examples", "600"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a model, its data, and weights of both networks: fresh and trained."""
+    place = tmp_path_factory.mktemp("analyse")
+    (place / "mine_analysed.py").write_text(MINE)
+    sys.path.insert(0, str(place))
+    mine = importlib.import_module("mine_analysed")
+    x, y = mine.examples()
+    for name in ("network", "normalised"):
+        model, draw = getattr(mine, name)(), torch.Generator().manual_seed(1)
+        torch.save(model.state_dict(), place / f"{name}-fresh.pt")
+        for eta, steps in ((0.1, 1500), (0.02, 2500)):  # by torch's own SGD
+            rule = torch.optim.SGD(model.parameters(), lr=eta, momentum=0.9, weight_decay=0.005)
+            for _ in range(steps):
+                index = torch.randint(800, (32,), generator=draw)
+                rule.zero_grad()
+                mine.loss(model(x[index]), y[index]).backward()
+                rule.step()
+        kept = {"model": model.state_dict(), "optimizer": rule.state_dict()}
+        torch.save(kept if name == "network" else model.state_dict(), place / f"{name}.pt")
+    torch.save(model, place / "whole.pt")
+    yield place
+    sys.path.remove(str(place))
+
+
+def analyse(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(COMMAND), "analyse", *words], capture_output=True, text=True, cwd=folder, timeout=300,
+        env={**os.environ, "LOSSNAV_DATA": ""},
+    )  # fmt: skip
+
+
+def test_prediction_meets_measurement_on_a_users_own_network(folder):
+    """η, β and λ come from the optimizer in the checkpoint; everything is predicted before the run."""
+    done = analyse(folder, "network.pt", "--model", "mine_analysed:network", "--data", "mine_analysed:rows",
+                   "--batch-size", "32", "--loss", "mine_analysed:loss", "--json", *QUICK)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    setting = found["setting"]
+    assert (setting["eta"], setting["beta"], setting["batch"], setting["decay"]) == (0.02, 0.9, 32, 0.005)
+    ratios = {row["name"]: row["measured"] / row["predicted"] for row in found["rows"]}
+    assert 0.85 < ratios["speed |δ|² per step"] < 1.15
+    assert 0.97 < ratios["angle per step of inner.weight"] < 1.03
+    assert all(0.6 < ratio < 1.5 for name, ratio in ratios.items() if name.startswith("|θ(k+n)"))
+    c = next(row for row in found["rows"] if row["name"].startswith("exponent"))
+    assert abs(c["measured"] - c["predicted"]) < 0.15 and c["predicted"] < 0.6
+    assert 0.7 < next(ratio for name, ratio in ratios.items() if name.startswith("equipartition")) < 1.4
+
+
+def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
+    done = analyse(folder, "normalised.pt", "--model", "mine_analysed:normalised", "--model-option", "width=10",
+                   "--data", "mine_analysed:examples", *SETTING, *QUICK)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    row = next(line.split() for line in lines if line.startswith("speed"))
+    assert 0.85 < float(row[-1]) < 1.15
+    assert 0.9 < float(next(line.split() for line in lines if line.startswith("angle per step of 0.weight"))[-1]) < 1.1
+    assert "exponent" not in "".join(lines[:-1]) and "note: no curvature" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (MODEL, 2, "--data is needed"),
+        (f"{MODEL} --data mine_analysed:nothing", 2, "--data = 'mine_analysed:nothing' returned"),
+        (f"{MODEL} {DATA}", 2, "--batch-size: not given"),
+        (f"network.pt --model mine_analysed:net {DATA}", 2, "--model = 'mine_analysed:net' is not found"),
+        (f"network.pt --model elsewhere:net {DATA}", 2, "--model = 'elsewhere:net' is not found"),
+        (f"network.pt --model network {DATA}", 2, "--model = 'network', but it must be one of"),
+        (f"network.pt --model mlp {DATA}", 2, "with your data, name your own"),
+        (f"network.pt --model mine_analysed:loss {DATA}", 2, "cannot be called so"),
+        (f"network.pt --model mine_analysed:examples {DATA}", 2, "must be a torch module"),
+        (f"network.pt --model mine_analysed:normalised {DATA}", 2, "does not fit --model"),
+        (f"whole.pt --model mine_analysed:normalised {DATA}", 2, "save model.state_dict()"),
+        (f"none.pt --model mine_analysed:network {DATA}", 1, "none.pt"),
+        (f"{MODEL} {DATA} --batch-size 8 --eta 9", 2, "unstable"),
+        (f"{MODEL} {DATA} --batch-size 8 --beta 1", 2, "beta = 1.0"),
+        (f"network-fresh.pt --model mine_analysed:network {DATA} --eta 0.002 --beta 0.9 --batch-size 64 --decay 0.005 "
+         "--steps 600 --burn 64 --modes 3", 3, "the network is not at rest yet"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_analysed_says_why(folder, monkeypatch, capsys, words, code, message):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("LOSSNAV_DATA", "")
+    assert main(["analyse", *shlex.split(words)]) == code
+    out, err = capsys.readouterr()
+    assert message in err and out == "" and err.count("\n") == 1, err
