@@ -74,7 +74,7 @@ def execute_side_by_side(folder: Path) -> None:
     seconds = config()["execute"]["timeout"]
 
     def execute(found: tuple[str, Any]) -> Any:
-        return single_nb_execution(found[1], cwd=str(BOOK), timeout=seconds, allow_errors=False)
+        return single_nb_execution(found[1], cwd=str(BOOK), timeout=seconds, allow_errors=False, coalesce_streams=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for (name, notebook), result in zip(pending, pool.map(execute, pending), strict=True):

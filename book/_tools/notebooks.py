@@ -109,6 +109,7 @@ def execute(notebook: Notebook) -> None:
         kernel_name=KERNEL["name"],
         record_timing=False,
         store_widget_state=True,
+        coalesce_streams=True,  # else a busy machine cuts a cell's lines into several outputs, at random
         resources={"metadata": {"path": str(BOOK)}},
     )
     client.execute()

@@ -98,7 +98,8 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlim(left=0.5)
     letter((left, right), ("training", "test"))
-    figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left", fontsize=9)
+    seeds = len(next(iter(runs.values())))
+    figure.suptitle(f"{data}, {seeds} seed{'s' if seeds > 1 else ''}", x=0.01, ha="left", fontsize=9)
     handles, names = left.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names) if len(names) < 5 else 3)
     return figure

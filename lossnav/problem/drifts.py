@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.nested import Nested
 
 
 class Drift(abc.ABC):
@@ -96,6 +97,9 @@ class Linear(Drift):
 class Function(Drift):
     """A drift given as a function.
 
+    **Batches.** Both functions are tried once on several points together, as those of a ``metrics.Function``, and are
+    called point by point if that does not work.
+
     Args:
         value: maps θ, shape (D,), to f(θ), shape (D,); sympy symbols are tried too, for the symbolic equations.
         jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D).
@@ -109,33 +113,22 @@ class Function(Drift):
 
     def __init__(self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any], *, dim: int):
         self.dim = _checks.whole("dim", dim, low=1)
-        self._value = _checks.function("value", value)
-        self._jacobian = _checks.function("jacobian", jacobian)
+        self._given = _checks.function("value", value)
+        self._value = Nested("value", value, (self.dim,), owner="a drift")
+        self._jacobian = Nested("jacobian", _checks.function("jacobian", jacobian), (self.dim,) * 2, owner="a drift")
+        self._value.counts = self._jacobian.counts = False  # a budget of calls is one of the loss's
 
     def __call__(self, theta: ArrayLike) -> Array:
-        theta = _checks.points("theta", theta, self.dim)
-        return _each("value(theta)", self._value, theta, (self.dim,))
+        return self._value(_checks.points("theta", theta, self.dim))
 
     def jacobian(self, theta: ArrayLike) -> Array:
-        theta = _checks.points("theta", theta, self.dim)
-        return _each("jacobian(theta)", self._jacobian, theta, (self.dim, self.dim))
+        return self._jacobian(_checks.points("theta", theta, self.dim))
 
     def expression(self, symbols: Any) -> list[Any] | None:
         try:
-            return list(self._value(symbols))
+            return list(self._given(symbols))
         except (TypeError, AttributeError, ValueError):
             return None  # numeric code that cannot take symbols
-
-
-def _each(name: str, function: Callable[[Any], Any], theta: Array, shape: tuple[int, ...]) -> Array:
-    """Return a function's results at points of shape (..., D), one point at a time, shape (..., *shape)."""
-    found = np.empty((*theta.shape[:-1], *shape))
-    for place in np.ndindex(theta.shape[:-1]):
-        one = _checks.reals(name, function(theta[place]))
-        if one.size != np.prod(shape):
-            raise ValueError(f"{name} has shape {one.shape}, but it must have shape {shape}")
-        found[place] = one.reshape(shape)
-    return found
 
 
 def rotation(rate: float) -> Linear:
