@@ -39,7 +39,11 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
     const way = ARROWS.get(event.key);
     if (!way) return;
     event.preventDefault();
-    const next = clamp(input.valueAsNumber + (way[0] + way[1]) * (event.shiftKey ? 50 : 5), 0, steps);
+    const by = (way[0] + way[1]) * (event.shiftKey ? 50 : 5);
+    const before = shown.textContent;
+    // One press is one change that can be seen, also where the scale is so fine that a step would not show.
+    let next = clamp(input.valueAsNumber + by, 0, steps);
+    while (text(toValue(next / steps)) === before && next > 0 && next < steps) next = clamp(next + by, 0, steps);
     input.valueAsNumber = next;
     onInput(toValue(next / steps));
   });
@@ -108,6 +112,7 @@ const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowU
  * @typedef {object} Handle
  * @property {string} label
  * @property {string} color
+ * @property {string} [kind] what it is, where it is more than a slider
  * @property {(x: number, y: number) => void} onDrag where its centre should go, in pixels of the drawing
  * @property {(way: [number, number], big: boolean) => void} onKey one arrow press
  * @property {(side: -1 | 1) => void} onEnd Home or End
@@ -120,8 +125,9 @@ const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowU
  * @param {Figure} svg
  * @param {Handle} handle
  */
-export function handle(svg, { label, color, onDrag, onKey, onEnd }) {
+export function handle(svg, { label, color, kind, onDrag, onKey, onEnd }) {
   const node = draw(svg, "g", { class: "ln-handle", role: "slider", tabindex: 0, "aria-label": label });
+  if (kind) setAll(node, { "aria-roledescription": kind });
   node.style.setProperty("--c", color);
   draw(node, "circle", { class: "ln-reach", r: 22 });
   draw(node, "circle", { class: "ln-ring", r: 13 });
@@ -178,7 +184,7 @@ export function handle(svg, { label, color, onDrag, onKey, onEnd }) {
       "aria-valuetext": text,
     });
   };
-  return { place };
+  return { node, place };
 }
 
 /**

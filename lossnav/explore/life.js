@@ -1,5 +1,6 @@
-// The life of a widget's view: from the static twin that it replaces to its end.
+// The life of a widget's view: from the static twin that it replaces to its end, and what a reader takes away.
 
+import { buttonRow } from "./controls.js";
 import { make } from "./kit.js";
 
 /**
@@ -28,7 +29,100 @@ import { make } from "./kit.js";
  * @property {(width: number) => void} layout draws what depends on the size
  * @property {() => void} update draws what depends on the state
  * @property {() => void} [leave] stops what runs by itself
+ * @property {() => string[]} [python] lines that compute what is on show, after `import lossnav as ln`
  */
+
+/** @typedef {Record<string, unknown>} Values traits by name */
+
+/**
+ * A value as Python writes it; null stands for ∞, which JSON does not have.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function inPython(value) {
+  if (value === null || value === Infinity) return "math.inf";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  if (Array.isArray(value)) return value.some(Array.isArray) || !value.length ? `[${value.map(inPython).join(", ")}]` : `(${value.map(inPython).join(", ")})`;
+  return JSON.stringify(value);
+}
+
+/**
+ * The lines that show the explorable in a notebook as it is on the page, with those that compute what it shows.
+ * @param {string} name
+ * @param {Values} values
+ * @param {string[]} computed
+ */
+export function pythonOf(name, values, computed) {
+  const call = `explore.${name}(${Object.entries(values).map(([trait, value]) => `${trait}=${inPython(value)}`).join(", ")})`;
+  const lines = [...computed, call];
+  const heads = [lines.some((line) => line.includes("math.")) ? ["import math", ""] : [], lines.some((line) => line.includes("np.")) ? ["import numpy as np", ""] : []];
+  return [...heads.flat(), ...(computed.length ? ["import lossnav as ln"] : []), "from lossnav import explore", "", ...lines].join("\n");
+}
+
+/** The part of an address that holds a state: #explore=NAME&trait=JSON&… */
+const inAddress = (/** @type {string} */ name, /** @type {Values} */ values) =>
+  "#" + new URLSearchParams([["explore", name], ...Object.entries(values).map(([trait, value]) => [trait, JSON.stringify(value)])]).toString();
+
+/**
+ * The state that the page's address holds for an explorable, as far as it has these traits and these kinds of values.
+ * @param {string} name
+ * @param {Values} values
+ * @returns {Values}
+ */
+export function fromAddress(name, values, hash = location.hash) {
+  const told = new URLSearchParams(hash.replace(/^#/, ""));
+  if (told.get("explore") !== name) return {};
+  /** @type {Values} */
+  const found = {};
+  for (const [trait, value] of Object.entries(values)) {
+    try {
+      const wanted = JSON.parse(told.get(trait) ?? "");
+      if (sameKind(wanted, value)) found[trait] = wanted;
+    } catch {
+      continue; // an address that somebody cut
+    }
+  }
+  return found;
+}
+
+/** @type {(a: unknown, b: unknown) => boolean} */
+function sameKind(a, b) {
+  if (Array.isArray(b)) return Array.isArray(a) && (typeof b[0] !== "number" || (a.length === b.length && a.every((v) => typeof v === "number")));
+  return (typeof a === "number" || a === null) && (typeof b === "number" || b === null);
+}
+
+/**
+ * The row under an explorable: back to its first state, its state as Python, and as an address.
+ * @param {string} name
+ * @param {() => Values} read
+ * @param {() => void} reset
+ * @param {() => string[]} computed
+ */
+function takeaway(name, read, reset, computed) {
+  const shown = make("textarea", { class: "ln-code", readonly: "", rows: 1, spellcheck: "false", "aria-label": "to copy" });
+  const said = make("span", { class: "ln-note", role: "status" });
+  const offer = (/** @type {string} */ text, /** @type {string} */ words) => {
+    shown.value = text;
+    shown.rows = text.split("\n").length;
+    shown.hidden = false;
+    shown.select();
+    said.textContent = "";
+    navigator.clipboard?.writeText(text).then(() => (said.textContent = words), () => (said.textContent = "Copy it from here."));
+  };
+  const { node } = buttonRow([
+    ["Reset", "back to the first state", () => {
+      shown.hidden = true;
+      said.textContent = "";
+      reset();
+    }],
+    ["Python", "this state as Python", () => offer(pythonOf(name, read(), computed()), "Copied.")],
+    ["Link", "an address of this state", () => offer(location.href.replace(/#.*/, "") + inAddress(name, read()), "Copied.")],
+  ]);
+  shown.hidden = true;
+  node.classList.add("ln-take");
+  node.append(said);
+  return make("div", { class: "ln-foot" }, node, shown);
+}
 
 /**
  * Hides the last static twin before `root` in the page, with the box of its output; returns how to bring it back.
@@ -50,8 +144,9 @@ function replaceTwin(root) {
  * @template T
  * @param {string} name
  * @param {(root: HTMLElement, state: State<T>) => View} build
+ * @param {(keyof T & string)[]} traits what Python's constructor takes, in its order
  */
-export function explorable(name, build) {
+export function explorable(name, build, traits) {
   return {
     /** @param {{ model: Model, el: HTMLElement }} given */
     render({ model, el }) {
@@ -71,7 +166,14 @@ export function explorable(name, build) {
         shared: model,
       };
       el.append(root);
+      const read = () => /** @type {Values} */ (state.pick(...traits));
+      const first = structuredClone(read());
+      const put = (/** @type {Values} */ values) => Object.entries(values).forEach(([trait, value]) => state.set(/** @type {any} */ (trait), /** @type {any} */ (value)));
+      const asked = fromAddress(name, first);
+      put(asked);
       const view = build(root, state);
+      root.append(takeaway(name, read, () => put(structuredClone(first)), () => view.python?.() ?? []));
+      if (Object.keys(asked).length) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
       const update = () => view.update();
       model.on("change", update);
       let width = 0;

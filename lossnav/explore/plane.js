@@ -65,6 +65,7 @@ export function planePoint(stage, state, trait, { label, color, hold, small = 0.
   const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set(trait, [clamp(x, -hold, hold), clamp(y, -hold, hold)]);
   const knob = handle(stage, {
     label: `${label}; arrow keys move it both ways`,
+    kind: "point of the plane",
     color,
     onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
     onKey([dx, dy], big) {

@@ -62,7 +62,7 @@ def test_only_one_view_of_a_widget_runs(browser, tmp_path):
     with browser.page((700, 1800)) as page:
         show(page, tmp_path, explore.BeliefFilter())
         page.evaluate("(() => { widget.render({ model, el: document.getElementById('two') }); })()")
-        first = "[...document.querySelectorAll('.ln-button:first-child')]"
+        first = "[...document.querySelectorAll('.ln-control .ln-button:first-child')]"
         page.evaluate(f"{first}[0].click()")
         assert page.evaluate(f"{first}.map((b) => b.textContent)") == ["Pause", "Play"]
         page.evaluate(f"{first}[1].click()")

@@ -8,7 +8,7 @@
 import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readoutNode, scaffold, trace, upright, verdictLines } from "../kit.js";
-import { explorable } from "../life.js";
+import { explorable, inPython } from "../life.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { averageWeight, averages, beliefLaw, gradientStream, lookAhead, smoothed, smootherWeight } from "./model.js";
@@ -22,6 +22,7 @@ import { averageWeight, averages, beliefLaw, gradientStream, lookAhead, smoothed
 
 const { span: SPAN, past: PAST, reach: REACH } = SHARED.window; // steps, steps before now, and the gradients' axis
 const LAST = SHARED.steps;
+const BEFORE = 30; // steps that stay in view before now
 const PACE = 12; // steps per second
 const LEAP = 2.5;
 const LINES = mapped(SHARED.lines, ({ color, width, dash }) => ({ stroke: ink(color), "stroke-width": width, "stroke-dasharray": dash }));
@@ -74,7 +75,8 @@ function buildBeliefFilter(root, state) {
   const cursor = handle(stage, {
     label: "now: the newest gradient that the average has seen",
     color: ink("ink"),
-    onDrag: (px) => goTo(first + ((px - frame.left) / (frame.right - frame.left)) * SPAN),
+    // Within the window that does not move on: a window that followed the hand would run away under it.
+    onDrag: (px) => goTo(clamp(first + ((px - frame.left) / (frame.right - frame.left)) * SPAN, first && first + BEFORE, first + PAST)),
     onKey: ([dx, dy], big) => goTo(at() + (dx + dy) * (big ? 10 : 1)),
     onEnd: (side) => goTo(side < 0 ? 1 : first + PAST),
   });
@@ -108,7 +110,7 @@ function buildBeliefFilter(root, state) {
     update() {
       const given = state.pick("gamma", "decay", "diffusion", "noise", "now");
       const law = beliefLaw(given);
-      first = Math.max(0, follow(first, given.now, 30, PAST));
+      first = Math.max(0, follow(first, given.now, BEFORE, PAST));
       const data = gradients().upTo(first + SPAN + lookAhead(law));
       /** @type {Lines} */
       const found = { gradients: data.gradients, hidden: data.means, average: averages(law, data.gradients), smoother: smoothed(law, data.gradients) };
@@ -124,6 +126,11 @@ function buildBeliefFilter(root, state) {
       table.show(found, given.now, scores);
       readout.replaceChildren(...beliefWords(given, law, scores));
     },
+    python() {
+      const { gamma, decay, diffusion, noise } = state.pick("gamma", "decay", "diffusion", "noise");
+      const given = { decay, gamma, diffusion, noise };
+      return [`weights = ln.belief.memory(${entries(given).map(([name, value]) => `${name}=${inPython(value)}`).join(", ")})`, "weights.beta, weights.gain, weights.causal_fraction"];
+    },
     leave: time.leave,
   };
 }
@@ -134,7 +141,10 @@ function buildBeliefFilter(root, state) {
  */
 function beliefData(at, f, x, first, now, { gradients, ...lines }) {
   const row = f.rows.data;
-  const y = valueAxis(at, row, [-REACH, REACH], plainTicks([-4, -2, 0, 2, 4]));
+  const inView = lines.hidden.slice(first, first + SPAN + 1).map(Math.abs);
+  const reach = Math.max(REACH, Math.ceil(Math.max(...inView)) + 1); // jumps add up
+  const far = 4 * Math.floor(reach / 4);
+  const y = valueAxis(at, row, [-reach, reach], plainTicks([-far, -far / 2, 0, far / 2, far]));
   const inner = panelWindow(at, row);
   draw(inner, "rect", { x: x(now), y: row.top, width: f.right - x(now), height: row.bottom - row.top, fill: ink("neutral"), "fill-opacity": 0.12 });
   const steps = Array.from({ length: SPAN + 2 }, (_, i) => first + i).filter((step) => step >= 1);
@@ -246,4 +256,4 @@ function beliefTable() {
   return { node, show };
 }
 
-export default explorable("BeliefFilter", buildBeliefFilter);
+export default explorable("BeliefFilter", buildBeliefFilter, ["gamma", "decay", "diffusion", "noise", "now", "seed", "jumps"]);

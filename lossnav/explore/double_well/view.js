@@ -5,7 +5,7 @@
 
 import { handle, slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, nameAcross, plainTicks, readoutNode, resize, samples, scaffold, scale, setAll, stageWidth, ticksAcross, ticksUp, trace, unbroken, upright } from "../kit.js";
-import { explorable } from "../life.js";
+import { explorable, inPython } from "../life.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { branch, course, gradientFlow, heteroclinic, loss, pathFrom, policy, stationary } from "./model.js";
@@ -84,6 +84,10 @@ function buildDoubleWell(root, state) {
       ball.place(frame.x(start), frame.hill(loss(start)), value);
       readout.replaceChildren(...wellVerdict(families, plans, start, threshold));
       ledger.show(plans);
+    },
+    python() {
+      const { start, gamma: rate } = state.pick("start", "gamma");
+      return ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(rate)}), well, [${inPython(start)}])`, "path.action, path.asymptote"];
     },
   };
 }
@@ -305,8 +309,8 @@ function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, star
 
 /** The table of the three paths: how each is drawn, what it costs, where it ends. */
 function wellLedger() {
-  const paths = { cross: { name: "cross" }, stay: { name: "stay" }, descent: { name: "gradient descent" } };
-  const { node, rows } = lineTable(paths, ["path", "J", "ends at"], () => DESCENT);
+  const paths = { cross: { name: "deep well" }, stay: { name: "shallow well" }, descent: { name: "(gradient descent)" } };
+  const { node, rows } = lineTable(paths, ["path to", "J", "ends at"], () => DESCENT);
   const show = (/** @type {Plans} */ plans) => {
     for (const [key, { drawn, cells, row }] of entries(rows)) {
       const plan = plans[key];
@@ -319,4 +323,4 @@ function wellLedger() {
   return { node, show };
 }
 
-export default explorable("DoubleWell", buildDoubleWell);
+export default explorable("DoubleWell", buildDoubleWell, ["start", "gamma"]);

@@ -6,7 +6,7 @@
 
 import { discountDial, rootDial, traitDial } from "../controls.js";
 import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
-import { explorable } from "../life.js";
+import { explorable, inPython } from "../life.js";
 import { planePoint, squareFrame, squareGround } from "../plane.js";
 import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -65,6 +65,16 @@ function buildDriftField(root, state) {
       minimum.show(frame);
       table.show({ end: law.rest, effective: law.effective, minimum: given.minimum });
       readout.replaceChildren(...fieldWords(given, law));
+    },
+    python() {
+      const given = state.pick("start", "minimum", "rate", "decay", "gamma");
+      return [
+        `q, j = ${inPython(given.rate)}, ${inPython(given.decay)}`,
+        "drift = ln.drifts.Linear([[-j, -q], [q, -j]])",
+        `bowl = ln.losses.Quadratic(${inPython(SHARED.stiffness)} * np.eye(2), minimum=${inPython(given.minimum)})`,
+        `path = ln.solve(ln.Objective(gamma=${inPython(given.gamma)}, drift=drift), bowl, ${inPython(given.start)})`,
+        "path.asymptote",
+      ];
     },
   };
 }
@@ -150,4 +160,4 @@ function placeTable() {
   return { node, show };
 }
 
-export default explorable("DriftField", buildDriftField);
+export default explorable("DriftField", buildDriftField, ["start", "minimum", "rate", "decay", "gamma"]);

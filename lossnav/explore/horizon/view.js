@@ -9,7 +9,7 @@
 import { discountDial, handle, slider } from "../controls.js";
 import { clamp, compact, couple, curve, detail, drawDot, drawLine, entries, figure, fixed, ink, isWide, layer, make, mapped, pixels, readoutNode, resize, scaffold, scale, unbroken } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
-import { explorable } from "../life.js";
+import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -74,7 +74,7 @@ function buildHorizon(root, state) {
     label: "the optimal step, sets Δt",
     color: ink("optimal"),
     onDrag: (px, py) => setStep(nearestTime(frame, state.get("start"), state.get("gamma"), px, py)),
-    onKey: ([dx, dy], big) => setStep(toTime(clamp(fromTime(step()) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
+    onKey: ([dx, dy], big) => setStep(toTime(clamp(Math.min(fromTime(step()), FOREVER) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
     onEnd: (side) => setStep(toTime(side < 0 ? 0 : 1)),
   });
   const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
@@ -106,6 +106,12 @@ function buildHorizon(root, state) {
       tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
       readout.replaceChildren(...stepWords(result));
       table.show(result);
+    },
+    python() {
+      const hessian = `np.diag([${BOWL.map(inPython).join(", ")}])`;
+      const place = `np.array([${state.get("start").map(inPython).join(", ")}])`;
+      const objective = `ln.Objective(gamma=${inPython(state.get("gamma"))})`;
+      return [`hessian, start = ${hessian}, ${place}`, `ln.update(${objective}, hessian @ start, hessian, dt=${inPython(state.get("dt"))})`];
     },
   };
 }
@@ -251,4 +257,4 @@ function stepTable() {
   return { node, show };
 }
 
-export default explorable("Horizon", buildHorizon);
+export default explorable("Horizon", buildHorizon, ["start", "gamma", "dt"]);

@@ -8,7 +8,7 @@
 import { discountDial, handle, linearDial, logDial } from "../controls.js";
 import { clamp, compact, couple, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
-import { explorable } from "../life.js";
+import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -58,7 +58,7 @@ function buildMetricEllipse(root, state) {
       state.set("ratio", found.ratio);
     },
     onKey([dx, dy], big) {
-      if (dx) turn(-dx * (big ? 15 : 2));
+      if (dx) turn(dx * (big ? 15 : 2)); // as its slider does
       else stretch((big ? 1.5 : 1.05) ** dy);
     },
     onEnd: (side) => state.set("ratio", side < 0 ? 1 : WIDEST),
@@ -86,6 +86,17 @@ function buildMetricEllipse(root, state) {
       tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
       table.show(law.ways);
       readout.replaceChildren(...valleyWords(given, law));
+    },
+    python() {
+      const { start: from, angle: turned, ratio: long, gamma: rate } = state.pick("start", "angle", "ratio", "gamma");
+      return [
+        `turn, ratio = np.deg2rad(${inPython(turned)}), ${inPython(long)}`,
+        "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
+        "metric = axes @ np.diag([1 / ratio, ratio]) @ axes.T",
+        `valley = ln.losses.Quadratic(np.diag([${VALLEY.map(inPython).join(", ")}]), minimum=[0, 0])`,
+        `path = ln.solve(ln.Objective(gamma=${inPython(rate)}, metric=metric), valley, ${inPython(from)})`,
+        "path.action, path.velocity(0.0)",
+      ];
     },
   };
 }
@@ -164,4 +175,4 @@ function turnTable() {
   return { node, show };
 }
 
-export default explorable("MetricEllipse", buildMetricEllipse);
+export default explorable("MetricEllipse", buildMetricEllipse, ["start", "angle", "ratio", "gamma"]);

@@ -331,4 +331,4 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
   ]);
 }
 
-export default explorable("TaskSwitch", buildTaskSwitch);
+export default explorable("TaskSwitch", buildTaskSwitch, ["gamma", "entropy", "curvature", "minimum", "switches", "now"]);

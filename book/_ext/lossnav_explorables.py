@@ -1,0 +1,79 @@
+"""Sphinx extension: ``{explorable} NAME`` puts an explorable into a page that is no notebook.
+
+    ```{explorable} DoubleWell
+    gamma: 0.3
+    ```
+
+The body gives the constructor's arguments, one a line. The page gets the static twin, the widget's state and module, and
+the script that mounts it; nothing is executed in a kernel.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPLORE = ROOT / "lossnav" / "explore"
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def markup(name: str, arguments: dict[str, Any], key: str) -> str:
+    """Return the HTML of an explorable in the state that its arguments set; ``key`` names its model on the page.
+
+    Raises:
+        ValueError: if there is no such explorable, or from its constructor.
+    """
+    from lossnav import explore
+
+    if name not in explore.__all__ or name == "Explorable":
+        known = ", ".join(kind for kind in explore.__all__ if kind != "Explorable")
+        raise ValueError(f"explorable = {name!r}, but it must be one of {known}")
+    widget = getattr(explore, name)(**arguments)
+    state = {trait: value for trait, value in widget.get_state().items() if trait not in ("layout", "tabbable")}
+    held = json.dumps({"state": {key: {"state": state}}}).replace("</", "<\\/")
+    view = json.dumps({"model_id": key})
+    return (
+        f'<div class="ln-explorable-output"><div>{widget.fallback()}</div>'
+        f'<script type="{STATE}">{held}</script><script type="{VIEW}">{view}</script></div>'
+    )
+
+
+class Explorable(SphinxDirective):
+    """``{explorable} NAME`` with arguments in its body."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the explorable; the page is told to load the host."""
+        for path in EXPLORE.rglob("*"):
+            if path.suffix in (".py", ".js", ".css", ".json"):
+                self.env.note_dependency(str(path))
+        arguments = yaml.safe_load("\n".join(self.content)) or {}
+        try:
+            made = markup(self.arguments[0], arguments, f"page-{self.env.new_serialno('explorable')}")
+        except (TypeError, ValueError) as error:
+            raise self.error(f"explorable: {error}") from None
+        self.env.metadata[self.env.docname]["explorables"] = "yes"
+        return [nodes.raw("", made, format="html")]
+
+
+def load_host(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Add the host's script to pages with explorables; on notebooks' pages it is already there."""
+    if app.env.metadata.get(pagename, {}).get("explorables"):
+        app.add_js_file("host.js")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_directive("explorable", Explorable)
+    app.connect("html-page-context", load_host)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

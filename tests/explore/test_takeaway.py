@@ -1,0 +1,95 @@
+"""What a reader takes away from an explorable: its state as Python that runs, as an address, and the way back."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from test_layout import WIDGETS, address
+
+from lossnav import explore
+
+pytestmark = pytest.mark.browser
+
+PRESS = """((name) => {
+  [...document.querySelectorAll('#one .ln-take button')].find((button) => button.textContent === name).click();
+  return document.querySelector('#one .ln-code').value;
+})"""
+
+MOVED = {
+    "BeliefFilter": {"gamma": 0.37, "noise": 1.25, "now": 77, "jumps": [[80, 2.5]]},
+    "DoubleWell": {"start": -1.1, "gamma": 2.5},
+    "DriftField": {"start": [0.7, -1.2], "rate": -3.5, "gamma": 1.7},
+    "Horizon": {"start": [1.5, -2.25], "gamma": 3.1, "dt": None},
+    "MetricEllipse": {"angle": 22.5, "ratio": 4.5, "gamma": 0.3},
+    "TaskSwitch": {"gamma": 1.2, "switches": [[1.5, 2.0, 1.0]], "now": 2.5},
+}
+
+
+def move(page, state):
+    page.evaluate(f"Object.entries({json.dumps(state)}).forEach(([name, value]) => model.set(name, value))")
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_the_state_as_python_makes_the_same_explorable(browser, tmp_path, make):
+    state = MOVED.get(make.__name__, {"gamma": 0.37})
+    with browser.page((700, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        move(page, state)
+        text = page.evaluate(f"{PRESS}('Python')")
+    *lines, shown = text.split("\n")
+    room: dict[str, object] = {}
+    exec("\n".join(lines), room)
+    widget = eval(shown, room)
+    assert isinstance(widget, make)
+    held = widget.get_state()
+    assert all(
+        np.array_equal(np.array(held[name], dtype=object), np.array(value, dtype=object))
+        for name, value in state.items()
+    )
+
+
+def test_the_lines_of_python_compute_what_is_on_show(browser, tmp_path):
+    with browser.page((700, 900)) as page:
+        page.open(address(tmp_path, explore.DoubleWell()))
+        page.wait_until("window.ready === true")
+        move(page, MOVED["DoubleWell"])
+        text = page.evaluate(f"{PRESS}('Python')")
+        said = page.evaluate("document.querySelector('#one .ln-best td').textContent")
+    room: dict[str, object] = {}
+    exec(text, room)
+    assert f"{room['path'].action:.4f}".replace("-", "−") == said
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_an_address_brings_the_state_back_and_reset_the_first_one(browser, tmp_path, make):
+    state = MOVED.get(make.__name__, {"gamma": 0.37})
+    read = f"({json.dumps(sorted(state))}).map((name) => model.get(name))"
+    wanted = [state[name] for name in sorted(state)]
+    with browser.page((700, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        first = page.evaluate(read)
+        move(page, state)
+        link = page.evaluate(f"{PRESS}('Link')")
+        page.evaluate(f"{PRESS}('Reset')")
+        assert page.evaluate(read) == first != wanted
+        assert page.evaluate("document.querySelector('#one .ln-code').hidden")
+        page.open("about:blank")
+        page.open(link)
+        page.wait_until("window.ready === true")
+        assert page.evaluate(read) == wanted
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "hash", ["#explore=Horizon&gamma=much", "#explore=Horizon&start=[1]", "#explore=Other&gamma=3", "#a-section"]
+)
+def test_an_address_that_is_none_changes_nothing(browser, tmp_path, hash):
+    with browser.page((700, 900)) as page:
+        page.open(address(tmp_path, explore.Horizon()) + hash)
+        page.wait_until("window.ready === true")
+        assert page.evaluate("model.get('gamma') === 1 && model.get('start').length === 2")
+        assert page.complaints() == []
