@@ -4,8 +4,8 @@
     gamma: 0.3
     ```
 
-The body gives the constructor's arguments, one a line. The page gets the static twin, the widget's state and module, and
-the script that mounts it; nothing is executed in a kernel.
+The body gives the constructor's arguments, one a line. The page gets the static twin, the widget's state and
+module, and the script that mounts it. Nothing is executed in a kernel.
 """
 
 from __future__ import annotations
