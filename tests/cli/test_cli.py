@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import fresh
 import numpy as np
 import pytest
 
@@ -25,11 +26,19 @@ SMALL = ["--data", "digits", "--model-option", "hidden=[16]", "--train-size", "3
 
 def lossnav(*words: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(COMMAND), *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=240,
+        [str(COMMAND), *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=fresh.PATIENCE,
         env={**os.environ, "LOSSNAV_DATA": "", **environment},
     )  # fmt: skip
 
 
+def wait_for_file(path: Path) -> None:
+    deadline = time.monotonic() + fresh.PATIENCE
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} was not written"
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
 def test_help_has_examples_and_needs_no_torch():
     top = lossnav("--help").stdout
     assert "exit codes:" in top
@@ -41,6 +50,7 @@ def test_help_has_examples_and_needs_no_torch():
     assert quick.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_examples_of_the_help_can_be_parsed():
     from lossnav.cli.entry import parser
 
@@ -55,47 +65,45 @@ def test_examples_of_the_help_can_be_parsed():
 
 @pytest.mark.slow
 def test_train_writes_a_record_that_its_own_command_repeats(tmp_path):
-    first = lossnav("train", *SMALL, "--epochs", 2, "--lr", "5e-3", "--output", "a.json", cwd=tmp_path)
+    first = fresh.lossnav("train", *SMALL, "--epochs", 2, "--lr", "5e-3", "--output", "a.json", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert "epoch 2" in first.stdout and "a.json" in first.stdout and "12/12" not in first.stdout
     assert re.search(r"6/6|100%", first.stderr)
     record = records.load(tmp_path / "a.json")
-    again = lossnav(*shlex.split(record.command)[1:], "--output", "b.json", "--quiet", cwd=tmp_path)
+    again = fresh.lossnav(*shlex.split(record.command)[1:], "--output", "b.json", "--quiet", cwd=tmp_path)
     assert again.returncode == 0 and again.stderr == ""
     curves = [records.load(tmp_path / name).results[0] for name in ("a.json", "b.json")]
     for curve in curves:
         del curve["seconds"]
     assert curves[0] == curves[1]
-    shown = lossnav("records", "a.json", cwd=tmp_path)
+    shown = fresh.lossnav("records", "a.json", cwd=tmp_path)
     assert shown.returncode == 0 and "epoch 2" in shown.stdout and record.command in shown.stdout
-    table = lossnav("records", ".", "--sort", "accuracy", cwd=tmp_path).stdout.splitlines()
+    table = fresh.lossnav("records", ".", "--sort", "accuracy", cwd=tmp_path).stdout.splitlines()
     assert table[0].split()[:2] == ["file", "data"] and len(table) == 3
-    rows = [json.loads(line) for line in lossnav("records", ".", "--json", cwd=tmp_path).stdout.splitlines()]
+    rows = [json.loads(line) for line in fresh.lossnav("records", ".", "--json", cwd=tmp_path).stdout.splitlines()]
     assert {row["file"] for row in rows} == {"a.json", "b.json"} and rows[0]["config"] == record.config
 
 
 @pytest.mark.slow
 def test_train_is_killed_and_resumed(tmp_path):
     words = ["train", *SMALL, "--batch-size", 3, "--epochs", 30, "--checkpoint", "run.ckpt", "--quiet"]
-    process = subprocess.Popen([str(COMMAND), *map(str, words), "--checkpoint-every", "40"], cwd=tmp_path)
-    for _ in range(1200):
-        if (tmp_path / "run.ckpt").exists():
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    refused = lossnav(*words, cwd=tmp_path)
+    process = fresh.Running(fresh.COMMAND, *words, "--checkpoint-every", "40", cwd=tmp_path)
+    wait_for_file(tmp_path / "run.ckpt")
+    process.kill()
+    assert process.wait().returncode == -signal.SIGKILL
+    refused = fresh.lossnav(*words, cwd=tmp_path)
     assert refused.returncode == 2 and "resume=True" in refused.stderr
-    resumed = lossnav(*words, "--resume", "--steps", "--output", "resumed.json", cwd=tmp_path)
-    whole = lossnav(*words[:-3], "--quiet", "--steps", "--output", "whole.json", cwd=tmp_path)
+    resumed = fresh.lossnav(*words, "--resume", "--steps", "--output", "resumed.json", cwd=tmp_path)
+    whole = fresh.lossnav(*words[:-3], "--quiet", "--steps", "--output", "whole.json", cwd=tmp_path)
     assert (resumed.returncode, whole.returncode) == (0, 0), resumed.stderr + whole.stderr
     curves = [records.load(tmp_path / name).results[0] for name in ("resumed.json", "whole.json")]
     assert len(curves[0]["step_loss"]) == 3000
     assert all(curves[0][key] == curves[1][key] for key in ("step_loss", "train_loss", "test_loss", "test_accuracy"))
 
 
+@pytest.mark.slow
 def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
-    done = lossnav("train", *SMALL, "--optimizer", "sgd", "--lr", "1e30", "--output", "run.json", cwd=tmp_path)
+    done = fresh.lossnav("train", *SMALL, "--optimizer", "sgd", "--lr", "1e30", "--output", "run.json", cwd=tmp_path)
     assert done.returncode == 3 and "diverged after step" in done.stderr
     assert records.load(tmp_path / "run.json").results[0]["diverged"] >= 1
 
@@ -143,6 +151,7 @@ def test_errors_are_one_line_with_an_exit_code(tmp_path, monkeypatch, capsys, wo
     assert "Traceback" not in err and out == "" and err.count("lossnav: ") <= 1
 
 
+@pytest.mark.slow
 def test_errors_of_the_real_command(tmp_path):
     for words, code in ((["train", "--lr", "0"], 2), (["records", "no.json"], 1), (["solve", "--start", "0"], 2)):
         done = lossnav(*words, cwd=tmp_path)
@@ -156,9 +165,10 @@ def test_a_folder_named_like_a_record_is_a_folder(tmp_path, capsys):
     assert "no records there" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_debug_shows_the_traceback_wherever_it_is_written(tmp_path):
     for words in (["--debug", "train", "--lr", "0"], ["train", "--lr", "0", "--debug"]):
-        done = lossnav(*words, cwd=tmp_path)
+        done = fresh.lossnav(*words, cwd=tmp_path)
         assert done.returncode == 2 and "Traceback" in done.stderr and "lossnav: lr = 0.0" in done.stderr
 
 
@@ -169,12 +179,9 @@ def test_interruption_is_exit_code_130(tmp_path):
         cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )  # fmt: skip
-    for _ in range(1200):
-        if (tmp_path / "c").exists():
-            break
-        time.sleep(0.05)
+    wait_for_file(tmp_path / "c")
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=fresh.PATIENCE)
     assert process.returncode == 130 and stderr.rstrip().endswith("lossnav: interrupted") and "Traceback" not in stderr
 
 
@@ -205,14 +212,14 @@ def test_a_reader_that_stops_early_is_no_error():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [[], ["--optimizer", "uncertain", "--lr", "0.01", "--option", "sample=true"]], ids=str)
-def test_torchrun_shares_a_run(tmp_path, rule):
-    """Also where the gradient is taken at a draw of the weights: all processes draw the same."""
+def test_torchrun_shares_a_run(tmp_path):
+    """Here where the gradient is taken at a draw of the weights: all processes draw the same."""
+    rule = ["--optimizer", "uncertain", "--lr", "0.01", "--option", "sample=true"]
     words = ["train", *SMALL, *rule, "--epochs", "2", "--quiet", "--device", "cpu"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "lossnav"]
     pair = subprocess.run([*torchrun, *words, "--output", "pair.json"], cwd=tmp_path, capture_output=True, text=True)
     assert pair.returncode == 0 and pair.stdout.count("epoch 2") == 1, pair.stderr
-    assert lossnav(*words, "--output", "one.json", cwd=tmp_path).returncode == 0
+    assert fresh.lossnav(*words, "--output", "one.json", cwd=tmp_path).returncode == 0
     two, one = (records.load(tmp_path / name).results[0] for name in ("pair.json", "one.json"))
     assert two["settings"]["processes"] == 2
     assert two["train_loss"] == pytest.approx(one["train_loss"], rel=1e-3)

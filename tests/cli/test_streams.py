@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fresh
 import pytest
 
 from lossnav import records
@@ -22,7 +23,7 @@ def shell(line: str, cwd: Path | None = None, **environment: str) -> subprocess.
     usual = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     return subprocess.run(
         ["bash", "-c", f'lossnav() {{ "{COMMAND}" "$@"; }}; {line}'], capture_output=True, text=True, cwd=cwd,
-        timeout=600, env={**usual, "LOSSNAV_DATA": "", **environment},
+        timeout=fresh.PATIENCE, env={**usual, "LOSSNAV_DATA": "", **environment},
     )  # fmt: skip
 
 
@@ -64,6 +65,7 @@ def test_a_full_disk_is_one_line_and_exit_code_1(tmp_path, words):
     assert done.returncode == 1 and done.stderr == "lossnav: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.slow
 def test_missing_streams_change_nothing_else(tmp_path):
     written(tmp_path)
     done = shell("lossnav records no.json 2>&-; echo $?; lossnav records a.json >&- 2>&-; echo $?", tmp_path)
@@ -82,6 +84,7 @@ def test_terminals_that_lack_letters(tmp_path, encoding):
     assert json.loads(done.stdout)["data"]["label"] == "digits θ 8×8"
 
 
+@pytest.mark.slow
 def test_a_record_is_kept_when_nobody_reads_the_summary(tmp_path):
     done = shell(f"(lossnav train {SMALL} --quiet --output run.json; echo $? >code) | true", tmp_path,
                  PYTHONUNBUFFERED="1")  # fmt: skip

@@ -39,7 +39,7 @@ from torch.nn.parallel import DistributedDataParallel
 from lossnav.optim import Ballistic, Belief, Navigator, Uncertain, _fused
 
 SIZE = 2
-TIMEOUT = datetime.timedelta(seconds=100)
+TIMEOUT = datetime.timedelta(seconds=600)  # of a message: a machine may be busy
 DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 SAMPLED = {"lr": 0.02, "temperature": 0.1, "sample": True, "reset": (0.3, 50.0, 1.0), "speed": 1.0, "seed": 3}
 MAKERS: dict[str, Any] = {
@@ -225,9 +225,12 @@ def check_a_graph_through_ddp_is_refused(rank: int, folder: Path) -> None:
 def check_every_rule_on_parts_equals_itself_on_wholes(rank: int, folder: Path) -> None:
     """The same gradients, by hand: bit for bit, in all precisions, also with a parameter that lies whole everywhere."""
     mesh = init_device_mesh("cpu", (SIZE,))
+    plain = {name for name in MAKERS if "all options" not in name and "one at a time" not in name}
     shapes = ((7, 5), (3, 7), (3,), (1, 3), (1,), (2, 4, 3))
     for dtype in DTYPES:
         for name, make in MAKERS.items():
+            if dtype == torch.float32 and name not in plain:  # float64's arithmetic, and its state that of bfloat16
+                continue
             generator = torch.Generator().manual_seed(0)
             wholes = [nn.Parameter(torch.randn(s, generator=generator, dtype=torch.float64).to(dtype)) for s in shapes]
             wholes[2].data.fill_(1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -52,6 +51,6 @@ def resume(checkpoint: Path) -> None:
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, checkpoint.with_suffix(".result"))
 
 
-if __name__ == "__main__":
-    for found in sorted(Path(sys.argv[1]).glob("*.checkpoint")):
+def resume_all(folder: str) -> None:
+    for found in sorted(Path(folder).glob("*.checkpoint")):
         resume(found)

@@ -144,6 +144,7 @@ def test_under_a_constant_gradient_the_steps_shrink_to_lr():
     np.testing.assert_allclose(steps, 1e-3 / np.sqrt(1 - 0.99**n), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_it_takes_the_optimal_ballistic_step_when_its_premise_holds():
     """If g ~ N(ḡ, D·h), the premise of Eq. 33, the step is that of ``update`` at γ = 0, small Δt."""
     h = np.array([1e-2, 1.0, 100.0])

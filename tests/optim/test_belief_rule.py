@@ -79,6 +79,7 @@ LIMITS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits_over_a_thousand_steps(name):
     ours, optimizer_class, theirs = LIMITS[name]

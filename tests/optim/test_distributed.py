@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import fresh
 import pytest
 import torch
 import torch.distributed.checkpoint as dcp
@@ -33,20 +32,11 @@ del FRESH["AdamW"]  # counts the step of the preparation
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Both processes after all checks: the folder with their reports and checkpoints."""
     folder = tmp_path_factory.mktemp("distributed")
-    script = Path(__file__).with_name("distributed_worker.py")
-    logs = [(folder / f"log-{rank}").open("w") for rank in range(2)]
-    pair = [
-        subprocess.Popen([sys.executable, str(script), str(rank), str(folder)], stdout=log, stderr=subprocess.STDOUT)
-        for rank, log in enumerate(logs)
-    ]
-    try:
-        for process in pair:
-            process.wait(timeout=900)
-    finally:
-        for process, log in zip(pair, logs, strict=True):
-            process.kill()
-            process.wait()
-            log.close()
+    code = "import sys, distributed_worker as w\nw.main(int(sys.argv[1]), w.Path(sys.argv[2]))"
+    pair = [fresh.Running(code, rank, folder) for rank in range(2)]
+    for rank, process in enumerate(pair):
+        said = process.wait()
+        (folder / f"log-{rank}").write_text(said.stdout + said.stderr)
     return folder
 
 

@@ -6,11 +6,11 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import warnings
 from pathlib import Path
 
+import fresh as processes
 import pytest
 import torch
 from optim_problem import advance, network, vector
@@ -77,6 +77,7 @@ def test_a_compiler_that_hangs(fresh, tmp_path, monkeypatch):
     one_warning("did not end within")
 
 
+@pytest.mark.slow
 def test_a_compiler_without_openmp_and_without_native_code_still_builds(kernel, fresh, tmp_path, monkeypatch):
     real = shutil.which("cc")
     refuse = 'case "$*" in *-fopenmp*|*-march=native*) echo "error: unknown option" >&2; exit 1;; esac'
@@ -127,9 +128,8 @@ def counting_compiler(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_processes_that_build_at_once_leave_one_build_for_all(kernel, fresh, tmp_path, monkeypatch):
     log = counting_compiler(tmp_path, monkeypatch)
-    crowd = [subprocess.Popen([sys.executable, "-c", PROCESS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = {process.communicate(timeout=300)[0] for process in crowd}
-    assert [process.returncode for process in crowd] == [0, 0] and len(said) == 1
+    crowd = [one.wait() for one in [processes.Running(PROCESS) for _ in range(2)]]
+    assert [process.returncode for process in crowd] == [0, 0] and len({process.stdout for process in crowd}) == 1
     (build,) = fresh.iterdir()
     calls = log.read_text()
     _native.load(torch.float32)  # a third process finds it
@@ -171,7 +171,7 @@ def test_a_damaged_build_is_never_loaded_and_built_anew(kernel, fresh, tmp_path,
     weight = torch.nn.Parameter(torch.arange(8.0))
     weight.grad = torch.ones(8)
     Ballistic([weight], lr=0.5).step()
-    done = subprocess.run([sys.executable, "-c", PROCESS], capture_output=True, text=True, timeout=300)
+    done = processes.run(PROCESS)
     assert (done.returncode, done.stdout) == (0, f"{weight.tolist()}\n"), done
     assert log.read_text() == 2 * calls
     assert list(fresh.iterdir()) == [build] and build.read_bytes() == content
@@ -188,6 +188,7 @@ def test_a_build_that_cannot_be_kept_is_used_all_the_same(kernel, fresh, monkeyp
     assert not any(fresh.iterdir())
 
 
+@pytest.mark.slow
 def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOSSNAV_KERNELS", "kernels")
@@ -197,6 +198,7 @@ def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, mon
     assert len(list(fresh.iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_may_write_to_is_not_trusted(kernel, fresh):
     fresh.mkdir()
     fresh.chmod(0o777)

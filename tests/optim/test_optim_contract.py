@@ -7,11 +7,9 @@ import inspect
 import math
 import pickle
 import re
-import subprocess
-import sys
 from itertools import product
-from pathlib import Path
 
+import fresh
 import pytest
 import torch
 from optim_problem import advance, loss, network, vector
@@ -53,11 +51,12 @@ def resumed(tmp_path_factory):
         torch.save(saved, folder / f"{i}.checkpoint")
         advance(model, optimizer, range(10, 20))
         whole[row.name, dtype] = (model.state_dict(), optimizer.state_dict(), folder / f"{i}.result")
-    script = Path(__file__).with_name("optim_problem.py")
-    subprocess.run([sys.executable, str(script), str(folder)], check=True, timeout=300)
+    done = fresh.run("import sys, optim_problem\noptim_problem.resume_all(sys.argv[1])", folder)
+    assert done.returncode == 0, done.stderr
     return whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", CHECKPOINTED, ids=str)
 def test_a_checkpoint_continues_in_a_fresh_process_bit_for_bit(rule, dtype, resumed):
     weights, state, path = resumed[rule.name, dtype]

@@ -120,6 +120,7 @@ def test_the_papers_own_sum_and_its_continuum():
     assert continuum.action == pytest.approx(0.619463, abs=5e-7)
 
 
+@pytest.mark.slow
 def test_a_million_points():
     traj = ln.solve(ln.Objective(gamma=0.1), WELL, [-0.6, 0.5], steps=10**6)
     reference = ln.solve(ln.Objective(gamma=0.1), WELL, [-0.6, 0.5])
@@ -199,6 +200,7 @@ def test_underflowing_solver_equals_the_symmetric_one():
     assert np.allclose(found.ravel(), np.linalg.solve(dense, right.ravel()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [3.95, 8.0])
 @pytest.mark.parametrize("height", [0.0, 1.5])
 def test_on_top_of_the_barrier_staying_is_optimal_when_overdamped(gamma, height):

@@ -103,6 +103,7 @@ def test_constant_metric_is_the_usual_problem(gamma):
         assert np.allclose(path.asymptote, exact.asymptote)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("price", "metric"), [([1.0, 1.0], half_plane), ([1.0, 2.0], fisher)])
 def test_free_end_against_the_minimised_sum(price, metric):
     fit, start, gamma = Fit(), np.array([1.5, 0.6]), 0.5

@@ -66,6 +66,7 @@ def test_action_obeys_the_hamilton_jacobi_equation_and_quadrature():
     assert found.action == pytest.approx(summed, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_cost_per_unit_of_time_is_that_of_long_deadlines():
     rate, tilt = 0.5, 0.08
     found = cycles.cycle(turning(rate), ring(tilt), loop())
@@ -98,6 +99,7 @@ def slowest(objective, loss, span):
     return cycles.slow_cycle(objective, loss, loop(), period=span).strength
 
 
+@pytest.mark.slow
 def test_without_discount_the_learner_locks_below_four_over_pi_roots_of_the_tilt():
     """W(E → d) = 8√d = 2πq, up to corrections linear in d."""
     gaps = [slowest(turning(1.0), ring(d), 50 / np.sqrt(d)) / np.sqrt(d) * np.pi / 4 - 1 for d in (0.01, 0.04)]
@@ -159,6 +161,7 @@ def test_with_discount_the_orbit_dies_on_a_resting_place_that_stands():
     assert strength < 0.7 * tilt / gamma
 
 
+@pytest.mark.slow
 def test_with_strong_discount_the_resting_place_is_born_on_the_orbit():
     gamma, tilt = 0.5, 0.02  # γ/√d = 3.5: above 1.193
     objective, loss = turning(1.0, gamma), ring(tilt)

@@ -192,6 +192,7 @@ def test_an_offset_of_the_loss_hides_no_difference_of_depth():
     assert phase_plane.heteroclinic_discount(ln.Objective(), lifted) == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_thresholds_are_speeds_of_fronts():
     """u_t = u_xx − L′(u) on a line, by the method of lines: the deep phase invades the shallow one, and the barrier."""
     loss = section(d=-1.4)

@@ -115,6 +115,7 @@ def test_derivatives_given_or_not_and_one_by_one_make_no_difference():
     assert ln.value(objective, ln.losses.Function(himmelblau, himmelblau_slope, dim=2), start) == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_five_dimensions_with_many_rests(monkeypatch):
     """Styblinski–Tang separates: J is a sum of five one-dimensional ones."""
     monkeypatch.setattr(sys.modules[__name__], "SIZE", [5])
@@ -233,6 +234,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.slow
 def test_a_short_search_shows_nothing_and_a_long_one_does(monkeypatch):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
 

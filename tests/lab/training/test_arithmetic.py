@@ -55,6 +55,7 @@ def test_the_flags_agree_with_the_kernel_s():
     assert (training.bfloat16_units(CPU) is not None) == ("avx512_bf16" in flags or "amx_bf16" in flags)
 
 
+@pytest.mark.slow
 def test_channels_last_in_float32_is_the_same_run(digits):
     """With SGD: Adam's first steps are ±lr whatever the gradient's size, so they magnify how sums are rounded."""
     options = {"rule": torch.optim.SGD, "lr": 0.05, "precision": "float32"}
@@ -86,6 +87,7 @@ def test_convolutions_of_two_and_of_three_dimensions_in_one_model(digits):
     assert model.flat.weight.is_contiguous(memory_format=torch.channels_last)
 
 
+@pytest.mark.slow
 def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):
     """Products round to 8 bits, 0.4 %: the losses differ by about that, and the accuracy by less than over seeds."""
     seen = set()

@@ -35,6 +35,7 @@ def run(which, **environment):
     return kept, int(faults)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux") or "glibc" not in os.confstr("CS_GNU_LIBC_VERSION"), reason="of glibc"
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import fresh
 import numpy as np
 import pytest
 import torch
@@ -47,10 +47,6 @@ def digits():
     return data.load("digits").head(600, 200)
 
 
-def start(path: Path, pause: float, output: Path) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(path), str(pause), str(output)])
-
-
 def steps_in(path: Path) -> int:
     return len(checkpoint.read(path)["history"]["step_loss"]) if path.exists() else 0
 
@@ -58,20 +54,20 @@ def steps_in(path: Path) -> int:
 @pytest.mark.slow
 def test_kill_9_in_mid_epoch_and_resume_is_bit_for_bit_the_same_run(tmp_path):
     """20 steps an epoch. Killed twice: within the first epoch and within the second, after 7 or 14 steps of each."""
-    whole = start(tmp_path / "whole.ckpt", 0, tmp_path / "whole.pt")
+    whole = fresh.Running(SCRIPT, tmp_path / "whole.ckpt", 0, tmp_path / "whole.pt")
     path = tmp_path / "run.ckpt"
     at_kill = []
     for wanted in (7, 27):
-        process = start(path, 0.1, tmp_path / "never.pt")
-        deadline = time.monotonic() + 120
+        process = fresh.Running(SCRIPT, path, 0.1, tmp_path / "never.pt")
+        deadline = time.monotonic() + fresh.PATIENCE
         while steps_in(path) < wanted and time.monotonic() < deadline:
             time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
         at_kill.append(steps_in(path))
     assert at_kill[0] in (7, 14) and at_kill[1] in (27, 34), at_kill
     assert not (tmp_path / "never.pt").exists()
-    assert start(path, 0, tmp_path / "resumed.pt").wait() == 0 and whole.wait() == 0
+    assert fresh.run(SCRIPT, path, 0, tmp_path / "resumed.pt").returncode == whole.wait().returncode == 0
     expected, found = (torch.load(tmp_path / name, weights_only=True) for name in ("whole.pt", "resumed.pt"))
     assert len(found["steps"]) == 60
     for key in ("steps", "train", "test", "accuracy"):
@@ -270,9 +266,9 @@ def test_each_rule_goes_on_within_an_epoch_with_dropout_and_augmentation(digits,
         inner = models.cnn(1, 8, 10, seed=0)
         model = nn.Sequential(*inner[:-1], nn.Dropout(0.3), inner[-1])
         history = training.train(
-            model, digits, RULES[rule](model.parameters()), epochs=3, batch_size=50, seed=1, progress=False,
-            device="cpu", checkpoint=path, checkpoint_every=5, resume=True, augment=data.CropFlip(1), loss=loss,
-            precision=precision,
+            model, digits.head(240, 50), RULES[rule](model.parameters()), epochs=2, batch_size=20, seed=1,
+            progress=False, device="cpu", checkpoint=path, checkpoint_every=5, resume=True,
+            augment=data.CropFlip(1), loss=loss, precision=precision,
         )  # fmt: skip
         return model, history
 
@@ -343,6 +339,7 @@ training.train(model, digits, rule, epochs=2, **options)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [100, 5000, 20_000])
 def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, limit):
     path = tmp_path / "run.ckpt"

@@ -1,10 +1,8 @@
-"""One run in two gloo processes, started by torchrun, against the same run in one process."""
+"""One run in two gloo processes, as torchrun starts them, against the same run in one process."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+import fresh
 import pytest
 import torch
 
@@ -35,13 +33,10 @@ with training.process_group("cpu") if together else contextlib.nullcontext("cpu"
 
 @pytest.mark.slow
 def test_two_processes_give_the_curve_of_one(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    alone = subprocess.run([sys.executable, str(script), str(tmp_path / "a")], capture_output=True, text=True)
+    alone = fresh.run(SCRIPT, tmp_path / "a")
     assert alone.returncode == 0, alone.stderr
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    pair = subprocess.run([*torchrun, str(script), str(tmp_path / "b")], capture_output=True, text=True, timeout=300)
-    assert pair.returncode == 0, pair.stderr
+    pair = fresh.team(SCRIPT, tmp_path / "b")
+    assert [process.returncode for process in pair] == [0, 0], pair
     names = ("a-alone.pt", "b-0.pt", "b-1.pt")
     one, first, second = (torch.load(tmp_path / name, weights_only=True) for name in names)
     assert (one["processes"], first["processes"], second["processes"]) == (1, 2, 2)
@@ -51,7 +46,7 @@ def test_two_processes_give_the_curve_of_one(tmp_path):
         assert first[key] == pytest.approx(one[key], rel=1e-4, abs=1e-6), key
     assert len(first["steps"]) == 57
     torch.testing.assert_close(first["weights"], one["weights"], rtol=1e-3, atol=1e-5)
-    assert pair.stderr.count(" 0/19 ") == alone.stderr.count(" 0/19 ") == 1  # one process shows the bar
+    assert [process.stderr.count(" 0/19 ") for process in (alone, *pair)] == [1, 1, 0]  # one process shows the bar
 
 
 INTERRUPTED = """
@@ -76,14 +71,11 @@ with training.process_group("cpu") as device:
 @pytest.mark.slow
 def test_dropout_of_each_process_goes_on_where_it_was(tmp_path):
     """Batches of 31 are shared 15 and 16, so that the processes do not draw the same masks."""
-    script = tmp_path / "script.py"
-    script.write_text(INTERRUPTED)
 
     def go(folder, epochs):
         (tmp_path / folder).mkdir(exist_ok=True)
-        words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-        done = subprocess.run([*words, str(tmp_path / folder), epochs], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        done = fresh.team(INTERRUPTED, tmp_path / folder, epochs)
+        assert [process.returncode for process in done] == [0, 0], done
         return torch.load(tmp_path / folder / "steps.pt", weights_only=True)
 
     go("cut", "1")
