@@ -24,7 +24,7 @@ class Script:
             f"process.stdout.write(JSON.stringify({expression}, spell) ?? 'null');\n"
         )
         done = subprocess.run(
-            [*self._command, "--input-type=module", "-e", program], capture_output=True, text=True, timeout=120
+            [*self._command, "--input-type=module", "-e", program], capture_output=True, text=True, timeout=900
         )
         if done.returncode:
             raise AssertionError(f"{expression}\n{done.stderr}")

@@ -59,7 +59,7 @@ def run(folder: Path, line: str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     environment |= {"PYTHONPATH": str(folder), "PATH": path}
     words = line.replace("-m pytest ", "-m pytest -p no:cacheprovider -n 0 -m 'not slow' ")
-    done = subprocess.run(words, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(words, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 

@@ -296,7 +296,7 @@ def test_a_download_killed_half_way_leaves_nothing_to_reuse(source, files, tmp_p
     environment = {k: v for k, v in os.environ.items() if k != "LOSSNAV_DATA"}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment)
     folder = tmp_path / "cache" / "mnist"
-    for _ in range(600):
+    for _ in range(6000):
         parts = list(folder.glob("*.part"))
         if seen and parts and parts[0].stat().st_size:
             break

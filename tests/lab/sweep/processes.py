@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from fresh import PATIENCE
 
 COMMAND = Path(sys.executable).with_name("lossnav")
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
-PATIENCE = 900.0  # seconds: a machine may be busy with other things, and no test is about time
 GRID = [
-    "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "20",
+    "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "10",
     "--seeds", "0-3", "--grid", "lr=1e-3", "--workers", "2", "--quiet",
 ]  # fmt: skip
 

@@ -165,7 +165,7 @@ def test_two_sweeps_do_not_share_checkpoints(tmp_path):
 # --- real processes, killed
 
 WHOLE = sweep.grid({}, range(4), {
-    "data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "batch_size": 3, "epochs": 20, "lr": 1e-3,
+    "data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "batch_size": 3, "epochs": 10, "lr": 1e-3,
 })  # fmt: skip
 
 
@@ -212,9 +212,8 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
     process = start(tmp_path)
     workers = wait_for(lambda: workers_of(process.pid), process)
     process.kill()
-    begun = time.monotonic()
-    process.communicate()  # returns when nobody has the pipes any more
-    assert time.monotonic() - begun < 60 and not any(map(alive, workers))
+    process.communicate(timeout=240)  # returns when nobody has the pipes any more
+    assert not any(map(alive, workers))
 
 
 @linux
@@ -244,6 +243,7 @@ print(*results, "the end", flush=True)
 """
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_sweep_ends_although_a_worker_is_killed_after_the_last_run(tmp_path, which):

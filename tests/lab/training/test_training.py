@@ -113,7 +113,7 @@ def test_workers_do_not_change_results(digits):
 
 
 def test_workers_run_at_the_same_time_in_order_and_raise():
-    meet = threading.Barrier(3, timeout=30)
+    meet = threading.Barrier(3, timeout=600)
 
     def job(k):
         meet.wait()
