@@ -40,7 +40,7 @@ FLAGS = (
     # every other host is unreachable: a page that needs one fails here as it would for a reader without network
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-PATIENCE = 60.0  # seconds; generous, because the browser shares two cores with a training run
+PATIENCE = 300.0  # seconds; generous, because the browser may share two cores with a dozen training runs
 WIDE, PHONE = (1300, 900), (390, 844)  # CSS pixels
 
 

@@ -40,7 +40,7 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 FUZZ = """(async () => {
   const root = document.querySelector(".lossnav-explorable");
   const heights = new Set(), spilled = new Set(), collided = new Set();
-  let seed = 7;
+  let seed = 7 + innerWidth;  // other states at each width
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
   const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
   const draw = { BeliefFilter: () => ({ gamma: 2 * between(0, 1) ** 2, decay: 0.5 * between(0, 1) ** 2,
@@ -63,7 +63,7 @@ FUZZ = """(async () => {
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   let broken = null;
-  for (let i = 0; i < 150; i++) {
+  for (let i = 0; i < 60; i++) {
     const state = draw[root.dataset.explorable]();
     Object.entries(state).forEach(([name, value]) => model.set(name, value));
     heights.add(root.offsetHeight);
