@@ -34,7 +34,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book notebooks check lint test browser shots clean
+.PHONY: help install book notebooks check quick lint test committed browser shots clean
 
 help:
 	@sed -n '3,5s/^#  *//p' Makefile
@@ -73,17 +73,27 @@ lint: $(INSTALLED)
 	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy, import-linter and, where it is installed, tsc have nothing to say"
 
-check: lint
-	@$(PY) -m pytest -n 2 --dist loadscope --one-each -m "not browser and not slow"
+# A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
+# beside them.
+# To read the files that are left out takes as long as a hundred tests; of doctests the first module alone would be run.
+check: $(INSTALLED)
+	@$(MAKE) --no-print-directory -j 2 lint quick
+
+quick: $(INSTALLED)
+	@$(PY) -m pytest -n 2 --dist loadscope --few 3 -m "not browser and not slow" \
+		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
 # computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end.
-test: $(VENDORED) lint
-	@$(PY) book/_tools/build.py --committed
+test: $(VENDORED)
+	@$(MAKE) --no-print-directory -j 2 lint committed
 	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
 		$(CHAPTERS) tests
 	@$(PY) book/_tools/chrome.py --if-missing
+
+committed: $(VENDORED)
+	@$(PY) book/_tools/build.py --committed
 
 browser: $(INSTALLED)
 	@$(PY) -m pytest tests/browser

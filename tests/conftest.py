@@ -8,19 +8,24 @@ from chrome import Browser, find_chrome
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--one-each", action="store_true", help="of each parametrised test only the first case")
+    parser.addoption("--few", type=int, metavar="N", help="of each file the first N tests, of each test the first case")
 
 
+@pytest.hookimpl(trylast=True)  # of those that -m has left
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first case of each test, where only a quick look is wanted; the others are said to be deselected."""
-    if not config.getoption("--one-each", default=False):
+    """Keep a few tests of each file, where only a quick look is wanted; the others are said to be deselected."""
+    if (few := config.getoption("--few", default=None)) is None:
         return
-    first: dict[str, pytest.Item] = {}
+    kept: list[pytest.Item] = []
+    seen: dict[object, set[str]] = {}
     for item in items:
-        first.setdefault(item.nodeid.partition("[")[0], item)
-    kept = set(map(id, first.values()))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
-    items[:] = [item for item in items if id(item) in kept]
+        tests, name = seen.setdefault(item.path, set()), item.nodeid.partition("[")[0]
+        if name not in tests and len(tests) < few:
+            tests.add(name)
+            kept.append(item)
+    chosen = set(map(id, kept))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+    items[:] = kept
 
 
 @pytest.fixture(scope="module")  # the driver's event loop runs as long as it does, and notebooks want one of their own
