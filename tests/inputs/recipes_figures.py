@@ -122,7 +122,7 @@ def recipes() -> dict[str, Recipe]:
     books = {
         "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar, "continual": _continual, "drift": _drift,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "orbits": _orbits, "phase": _phase,
-        "quadratic": _quadratic, "speed": _speed, "tables": _tables, "training": _training,
+        "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables, "training": _training,
         "uncertainty": _uncertainty,
     }  # fmt: skip
     found = {
@@ -372,6 +372,25 @@ def table(first: str, columns: list[str], names: list[str]) -> tables.Table:
 QUARTILES = ["1st quartile", "3rd"]
 TABLE = table("way", ["ms", *QUARTILES], ["one", "two"])
 DOT = speed.Dot(tables.Interval(0.5, 1.0, 2.0))
+
+
+def _sgd() -> dict[str, dict[str, Argument]]:
+    pair = array(np.stack([T, FALL]), any_shape=True, bad=[np.zeros((3, 12)), np.zeros((2, 0)), FALL, 1.0, []])
+    matrix, plane = array(np.eye(2)), free(PLANE)
+    seen = nest((positives(), positives()))
+    return {
+        "regimes": {"curves": nest({"x": nest((pair, pair))})},
+        "correlations": {"times": array(T), "curves": nest({"x": VALUES, "y": VALUES})},
+        "spirals": {"runs": nest({"x": nest((VALUES, VALUES, VALUES, VALUES, array(FALL, below=0.0)))})},
+        "clouds": {"planes": nest({"x": nest((plane, matrix, matrix))})},
+        "current": {"path": plane, "potential": matrix, "modified": matrix, "flow": matrix, "centre": POINT},
+        "slices": {"x": array(T), "y": array(T[:5]), "slices": nest({"x": array(np.outer(T[:5], T))}), "cloud": plane},
+        "variances": {"curvature": positives(), "position": positives(), "velocity": positives(),
+                      "said": nest((positives(), positives())), "gibbs": positives()},
+        "speeds": {"said": positives(T[1:3]), "seen": positives(T[1:3]), "names": nest([TEXT, TEXT])},
+        "displacement": {"n": positives(), "curves": nest({"x": positives()}),
+                         "seen": Argument(seen.good, [value for value in seen.bad if value is not None])},
+    }  # fmt: skip
 
 
 def _speed() -> dict[str, dict[str, Argument]]:
