@@ -19,6 +19,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import warnings
 from dataclasses import fields
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_places(parser)
     parser.add_argument(
         "--grid", metavar="NAME=A,B,…", type=_axis, action="append", default=[],
-        help="values of a setting, of option.NAME or of model_option.NAME; may be repeated",
+        help="values of a setting, of option.NAME, model_option.NAME or stream_option.NAME; may be repeated",
     )  # fmt: skip
     parser.add_argument("--seeds", metavar="A-B", type=_seeds, help="e.g. 0-4 or 0,3,7; default: --seed alone")
     parser.add_argument("--config", metavar="FILE", type=Path, help="TOML file instead of settings and --grid")
@@ -82,7 +83,8 @@ def run(parsed: argparse.Namespace) -> int:
     before, failed = (sum(map(bool, flags)) for flags in zip(*((r.before, r.error) for r in finished), strict=True))
     print(f"{len(finished) - before - failed} runs now, {before} before, {failed} failed -> {parsed.output}\n")
     if len(finished) > failed:
-        print(_table(sweep.summarise(finished), [name for name in varying if name != "seed"]))
+        what = "test accuracy" if all(one.stream == "iid" for one in wanted) else "accuracy or score"
+        print(_table(sweep.summarise(finished), [name for name in varying if name != "seed"], what))
     return 1 if failed else 0
 
 
@@ -93,7 +95,8 @@ def _wanted(parsed: argparse.Namespace) -> list[Experiment]:
         return sweep.grid(dict(parsed.grid), parsed.seeds or [parsed.seed], settings(parsed))
     defaults = {entry.name: entry.default for entry in fields(Experiment) if not entry.name.endswith("options")}
     given = [name for name, default in defaults.items() if getattr(parsed, name) != default]
-    if given or parsed.grid or parsed.seeds or parsed.options or parsed.model_options:
+    mappings = [value for name, value in vars(parsed).items() if name.endswith("options")]
+    if given or parsed.grid or parsed.seeds or any(mappings):
         raise ValueError("--config has all settings: give none beside it")
     return sweep.read_grids(parsed.config)
 
@@ -158,18 +161,22 @@ def _flattened(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(result: Any, varying: list[str]) -> str:
+    from lossnav.lab.sweep.results import outcome
+
     flat = _flat(result.experiment)
     what = "  ".join(f"{name}={flat.get(name)}" for name in varying) or result.experiment.key()
     if result.record is None:
         return f"lossnav: {what}: {result.error}"
-    curves = result.record.results[0]
-    if "diverged" in curves:
-        return f"{what}  diverged after step {curves['diverged']}"
-    return f"{what}  test_accuracy={curves['test_accuracy'][-1]:.4f}  {result.record.duration:.1f} s"
+    first = result.record.results[0]
+    found = [outcome(entry) for entry in result.record.results]
+    if None in found:
+        return f"{what}  diverged" + (f" after step {first['diverged']}" if "diverged" in first else "")
+    name = "score" if "scores" in first else "test_accuracy"
+    return f"{what}  {name}={statistics.fmean(x for x in found if x is not None):.4f}  {result.record.duration:.1f} s"
 
 
-def _table(groups: list[dict[str, Any]], varying: list[str]) -> str:
-    rows = [[*varying, "seeds", "diverged", "test accuracy"]]
+def _table(groups: list[dict[str, Any]], varying: list[str], what: str) -> str:
+    rows = [[*varying, "seeds", "diverged", what]]
     for group in groups:
         flat = _flattened(group["config"])
         accuracy = "-" if group["accuracy"] is None else f"{group['accuracy']:.4f}"

@@ -9,6 +9,7 @@ examples:
       --epochs 25 --checkpoint run.ckpt --resume --output run.json
   lossnav train --data digits --optimizer navigator --lr 0.1 --option curvature=hutchinson --option every=10
   lossnav train --data digits --optimizer belief --lr 0.1 --option discount=inf --option "betas=(0, 0.999)"
+  lossnav train --data digits --stream permuted --tasks 20 --batch-size 16 --optimizer adam --lr 3e-3 --seed 0,1,2
   torchrun --nproc-per-node 2 -m lossnav train --data cifar10 --model cnn --epochs 25
 """
 
@@ -24,16 +25,20 @@ from typing import Any
 
 from lossnav._writing import check_place
 from lossnav.cli.values import number_or_none, pair
-from lossnav.lab.experiment import DATA, MODELS, OPTIMIZERS, Experiment
+from lossnav.lab.experiment import DATA, LOSSES, MODELS, OPTIMIZERS, STREAMS, Experiment
 
 NAME = "train"
-_CHOICES = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
+_CHOICES = {
+    "data": DATA, "stream": tuple(STREAMS), "model": MODELS, "optimizer": OPTIMIZERS, "loss": LOSSES,
+}  # fmt: skip
 _HELP = {
     "lr": "learning rate; the rule's own default if left out",
     "epochs": "passes over the training images",
     "batch_size": "images a step",
     "clip": "longest gradient, or none",
-    "seed": "of weights, order and augmentation",
+    "seed": "of weights, order and augmentation; of a stream of tasks also several: 0,1,2",
+    "tasks": "of a stream of tasks",
+    "validation": "test on the last so many training images, which are left out, instead of the test images",
     "augment": "random crops and flips",
     "precision": "auto, float32 or bfloat16",
     "memory_format": "auto, contiguous or channels_last",
@@ -48,9 +53,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the settings of an experiment."""
     group = parser.add_argument_group("settings")
     for entry in fields(Experiment):
-        flag, kind = "--" + entry.name.replace("_", "-"), {"clip": number_or_none, "lr": number_or_none}
-        if entry.name in ("options", "model_options"):
-            what = "model" if entry.name == "model_options" else "optimizer"
+        flag, kind = "--" + entry.name.replace("_", "-"), {"clip": number_or_none, "lr": number_or_none, "seed": _seed}
+        if entry.name.endswith("options"):
+            what = entry.name.removesuffix("options").rstrip("_") or "optimizer"
             group.add_argument(
                 flag.removesuffix("s"), dest=entry.name, type=pair, action="append", default=[], metavar="NAME=VALUE",
                 help=f"further argument of the {what}; may be repeated",
@@ -60,7 +65,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         elif entry.default is False:
             group.add_argument(flag, action="store_true", help=_HELP[entry.name])
         else:
-            whole = entry.name in ("epochs", "batch_size", "seed", "train_size", "test_size")
+            whole = entry.name in ("epochs", "batch_size", "tasks", "train_size", "test_size", "validation")
             of: Any = int if whole else kind.get(entry.name, str)
             group.add_argument(flag, type=of, default=entry.default, metavar="X", help=_HELP[entry.name])
 
@@ -74,7 +79,13 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 def settings(parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of an experiment as a mapping."""
     found = {entry.name: getattr(parsed, entry.name) for entry in fields(Experiment)}
-    return {**found, "options": dict(parsed.options), "model_options": dict(parsed.model_options)}
+    return {name: dict(value) if name.endswith("options") else value for name, value in found.items()}
+
+
+def _seed(word: str) -> int | tuple[int, ...]:
+    """Return a seed, or several of A,B,…"""
+    found = tuple(int(entry) for entry in word.rstrip(",").split(","))
+    return found if "," in word else found[0]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,14 +124,20 @@ def run(parsed: argparse.Namespace) -> int:
     print(summary(record))
     if parsed.output is not None:
         print(f"record         {parsed.output}")
-    diverged = record.results[0].get("diverged")
-    if diverged is not None:
-        print(f"lossnav: the run diverged after step {diverged}", file=sys.stderr)
-    return 0 if diverged is None else 3
+    if experiment.tasks is not None:
+        broken = [str(result["seed"]) for result in record.results if not result["finite"]]
+        where = f"of the seeds {', '.join(broken)}" if broken else None
+    else:
+        where = None if (step := record.results[0].get("diverged")) is None else f"after step {step}"
+    if where is not None:
+        print(f"lossnav: the run diverged {where}", file=sys.stderr)
+    return 0 if where is None else 3
 
 
 def summary(record: Any) -> str:
     """Return provenance and curves of a record of one run."""
+    if record.config.get("tasks") is not None:
+        return "\n".join([str(record), *(_scores(result) for result in record.results)])
     curves = record.results[0]
     lines = [str(record), f"arithmetic     {curves['settings']['arithmetic']}"]
     rows = zip(curves["train_loss"], curves["test_loss"], curves["test_accuracy"], strict=True)
@@ -129,3 +146,12 @@ def summary(record: Any) -> str:
         for n, (train, test, accuracy) in enumerate(rows, start=1)
     ]
     return "\n".join(lines)
+
+
+def _scores(result: dict[str, Any]) -> str:
+    """Return the score of one seed in the first and the last tenth of its tasks, and over all."""
+    scores = result["scores"]
+    tenth = max(1, round(len(scores) / 10))
+    parts = {"first tenth": scores[:tenth], "last tenth": scores[-tenth:], "mean score": scores}
+    told = "   ".join(f"{name} {sum(part) / len(part):.4f}" for name, part in parts.items())
+    return f"seed {result['seed']:<9} {told}"

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 import subprocess
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from lossnav._checks import path as check_path
 from lossnav._writing import replacing
 
 _FORMAT = 1
-_SCRIPTS_MOVED = ("python book/results/", "python studies/")  # with 0.2; the command must still run
+_SCRIPTS = "python studies/"
+_SCRIPTS_MOVED = ("python book/results/", _SCRIPTS)  # with 0.2; the command must still run
 _PACKAGES = ("torch", "numpy")
 
 
@@ -36,6 +37,7 @@ class Record:
         device: what it ran on.
         revision: git revision of the code, with "+changes" if the package differed from it.
         versions: of Python and the packages that matter.
+        study: name of the study that it is the record of, or "" for a single run.
     """
 
     command: str
@@ -47,6 +49,7 @@ class Record:
     device: str
     revision: str
     versions: dict[str, str]
+    study: str = ""
 
     def __str__(self) -> str:
         """Return the provenance, one fact a line, as a figure's reader needs it."""
@@ -79,7 +82,8 @@ def new(
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
         whole(f"seeds[{index}]", seed, low=-(2**63))
     finite("duration", duration, low=0.0)
-    return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
+    about = (round(duration, 1), device, revision(), versions(), _study_of(command))
+    return Record(command, config, seeds, data, results, *about)
 
 
 def save(path: str | os.PathLike[str], record: Record) -> None:
@@ -115,14 +119,25 @@ def load(path: str | os.PathLike[str]) -> Record:
         found = content.pop("format", None)
         if type(found) is not int or found != _FORMAT:
             raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
+        if isinstance(command := content.get("command"), str):
+            content["command"] = command.replace(*_SCRIPTS_MOVED)
+            content.setdefault("study", _study_of(content["command"]))  # records of earlier versions do not name it
+        content.setdefault("study", "")
         names = {entry.name for entry in fields(Record)}
         if wrong := sorted(names ^ content.keys()):
             raise ValueError(f"it has no {wrong[0]}" if wrong[0] in names else f"its {shown(wrong[0])} is unknown")
         record = Record(**content)
         _check_kinds(record)
-        return replace(record, command=record.command.replace(*_SCRIPTS_MOVED))
+        return record
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a record that can be read: {error}; run its command again") from None
+
+
+def _study_of(command: str) -> str:
+    """Return the name of the study that a command runs: of its script, and of the one that it is told."""
+    script, *words = command.removeprefix(_SCRIPTS).split() if command.startswith(_SCRIPTS) else [""]
+    told = [word for word in words[:1] if not word.startswith("-")]
+    return "-".join([script.removesuffix(".py").replace("_", "-"), *told])
 
 
 def _refuse(word: str) -> float:
@@ -147,7 +162,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_kinds(record: Record) -> None:
     """Raise unless each entry is of the kind that the class says; true and false are no numbers."""
-    for name in ("command", "device", "revision"):
+    for name in ("command", "device", "revision", "study"):
         _check_kind(name, getattr(record, name), str, "a string")
     for name in ("config", "data", "versions"):
         _check_kind(name, getattr(record, name), dict, "an object")

@@ -6,6 +6,7 @@ Experiments, sweeps, comparisons, figures and explorables read them here. A new 
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,6 +27,8 @@ class Rule:
         optimizer: "module:class" of the torch optimizer, or "" for a rule that has none.
         rates: (lowest, highest) learning rate that a search tries, or None where nothing is searched.
         like: the rule whose colour this one shares, as its relative; "" for a colour of its own.
+        mixes: whether it looks at more than one weight at a time (or draws for all of them from one seed), so that a
+            network in a stack of several is not stepped as it would be alone.
     """
 
     label: str
@@ -35,6 +38,7 @@ class Rule:
     optimizer: str = ""
     rates: tuple[float, float] | None = None
     like: str = ""
+    mixes: bool = False
 
     def maker(self) -> Any:
         """Return the class of the optimizer; importing it loads torch.
@@ -46,6 +50,13 @@ class Rule:
             raise ValueError(f"optimizer = '', but it must name a class: {self.label} is a rule without an optimizer")
         module, name = self.optimizer.split(":")
         return getattr(importlib.import_module(module), name)
+
+    def over(self, ensemble: Any, options: Mapping[str, Any], seed: int) -> Any:
+        """Return the rule that steps all members of an ``ensemble.Ensemble``; ``seed`` is of what it draws."""
+        maker = self.maker()
+        wanted = inspect.signature(maker).parameters
+        options = {"seed": seed, **options} if "seed" in wanted else options
+        return maker(ensemble if "ensemble" in wanted else ensemble.parameters(), **options)
 
 
 _DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
@@ -60,7 +71,17 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE),
         "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE),
         "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE),
-        "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2)),
+        "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True),
+        "undecayed": Rule(
+            "Uncertain without decay",
+            "#882255",
+            "--",
+            "P",
+            "lossnav.lab.continual.undecayed:Undecayed",
+            (1e-4, 1e-2),
+            like="uncertain",
+            mixes=True,
+        ),
         "optimal": Rule("optimal", "#CC79A7", "-", "s"),
         "momentum": Rule("momentum", "#CC79A7", "-", "s"),
         "newton": Rule("Newton", "#009E73", "-.", "D"),
@@ -68,9 +89,17 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "natural gradient": Rule("natural gradient", "#56B4E9", (0, (4.0, 1.4, 1.2, 1.4)), "P"),
         "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
         "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
-        "shrink and perturb": Rule("shrink and perturb", "#999933", ":", "H", rates=_DESCENT),
+        "shrink and perturb": Rule(
+            "shrink and perturb", "#999933", ":", "H", "lossnav.lab.continual:ShrinkAndPerturb", _DESCENT, mixes=True
+        ),
         "continual backprop": Rule(
-            "continual backprop", "#117733", (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)), "8", rates=_DESCENT
+            "continual backprop",
+            "#117733",
+            (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)),
+            "8",
+            "lossnav.lab.continual.replacement:continual_backprop",
+            _DESCENT,
+            mixes=True,
         ),
     }
 )

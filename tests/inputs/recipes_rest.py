@@ -13,6 +13,7 @@ from bad_values import (
     array,
     file,
     flag,
+    function,
     items,
     number,
     positive,
@@ -21,12 +22,13 @@ from bad_values import (
     whole,
     word,
 )
-from recipes_torch import MODEL, SET, count, device
+from recipes_torch import MODEL, SET, SEVERAL, count, device
 from walk import Recipe
 
 from lossnav import experiment, explore, figures, records, sweep
 
 RUN = experiment.Experiment(data="digits", model_options={"hidden": [2]}, lr=0.1)
+TASKS = experiment.Experiment(data="digits", stream="permuted", tasks=1, batch_size=2)
 RECORD = records.Record("x", {}, [0], {"label": "made here"}, [], 0.0, "cpu", "unknown", {})
 FINISHED = sweep.Finished(RUN, None, "")
 FILTER = explore.BeliefFilter()
@@ -47,9 +49,11 @@ def recipes() -> dict[str, Recipe]:
 
 def _experiments() -> dict[str, Recipe]:
     settings = {
-        "data": word("digits"), "model": word("mlp"), "optimizer": word("sgd"), "lr": positive(0.1, none=True),
-        "options": options, "model_options": options, "epochs": whole(1), "batch_size": count,
-        "clip": positive(5.0, none=True), "seed": whole(0, low=0, high=2**63 - 1), "augment": flag(False),
+        "data": word("digits"), "stream": word("iid"), "stream_options": options, "tasks": whole(None, none=True),
+        "loss": word("cross_entropy"), "validation": whole(None, none=True), "model": word("mlp"),
+        "optimizer": word("sgd"), "lr": positive(0.1, none=True), "options": options, "model_options": options,
+        "epochs": whole(1), "batch_size": count, "clip": positive(5.0, none=True),
+        "seed": whole(0, low=0, high=2**63 - 1), "augment": flag(False),
         "precision": word("float32"), "memory_format": word("auto"), "compile": flag(False),
         "train_size": whole(None, none=True), "test_size": whole(None, none=True), "device": _words("cpu"),
     }  # fmt: skip
@@ -58,6 +62,7 @@ def _experiments() -> dict[str, Recipe]:
         "steps": flag(False),
     }  # fmt: skip
     one = Argument(RUN, [*thing(RUN).bad])
+    compared: dict[str, Any] = {"trials": {"sgd": [RUN]}, "tuning_seeds": (0,), "seeds": (1,)}
     return {
         "experiment.Experiment": Recipe(experiment.Experiment, settings),
         "experiment.Experiment.of": Recipe(experiment.Experiment.of, {
@@ -71,6 +76,12 @@ def _experiments() -> dict[str, Recipe]:
         "experiment.run_together": Recipe(experiment.run_together, {
             "seeds": items([RUN], bad=[[], [RUN, 1.0], RUN]), **how, "device": device
         }, costly=True),
+        "experiment.make_stream": Recipe(experiment.make_stream, {
+            "experiment": Argument(TASKS, [*one.bad, RUN]), "dataset": thing(SET)
+        }),
+        "experiment.make_stepper": Recipe(experiment.make_stepper, {
+            "experiment": one, "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL])
+        }),
         "experiment.why_alone": Recipe(experiment.why_alone, {"experiment": one}),
         "experiment.make_model": Recipe(experiment.make_model, {"experiment": one, "dataset": thing(SET)}),
         "experiment.make_optimizer": Recipe(experiment.make_optimizer, {
@@ -84,6 +95,24 @@ def _experiments() -> dict[str, Recipe]:
             "download": flag(False), "attempts": whole(3), "checkpoints": file(None),
             "together": whole(1),
         }, costly=True),
+        "sweep.every": Recipe(sweep.every, {
+            "wanted": items([RUN], bad=[[RUN, 1.0], RUN]), "folder": file("no such folder", none=False),
+        }, costly=True),
+        "sweep.compare": Recipe(sweep.compare, {
+            "comparison": thing(sweep.Comparison(**compared)), "folder": file("no such folder", none=False),
+        }, costly=True),
+        "sweep.Comparison.judged": Recipe(sweep.Comparison(**compared).judged, {
+            "best": Argument({"sgd": RUN}, ["x", 0, 1.5, None, Odd(), len, [RUN], {"sgd": 1.0}])
+        }),
+        "sweep.Comparison": Recipe(sweep.Comparison, {
+            "trials": Argument(compared["trials"], [
+                *thing({}).bad[:1], 0, 1.5, None, Odd(), len, {"sgd": 1.0}, {"sgd": []}, {"sgd": [1.0]}, {"sgd": RUN},
+                {}, [],
+            ]),
+            "tuning_seeds": items((0,), bad=[(), (0.7,), (True,), (-1,), (NAN,), (1,)]),
+            "seeds": items((1,), bad=[(), (0.7,), (True,), (-1,), (NAN,), (0,)]),
+            "tuning": options, "judging": options, "score": function(len), "lower_is_better": flag(False),
+        }),
         "sweep.grid": Recipe(sweep.grid, {
             "axes": Argument({"lr": [0.1]}, ["x", 0, 1.5, None, [], Odd(), len, 1j, {"lr": 0.1}, {"lr": []},
             {"lr": "0.1"},
@@ -190,6 +219,7 @@ def _style() -> dict[str, Recipe]:
 
 EXEMPT = {
     "sweep.Finished": "a result, which the library makes",
+    "sweep.Tuned": "a result, which the library makes",
     "records.Record": "a result, which the library makes; what a file holds is checked by records.load",
     "explore.Explorable": "what explorables have in common; traits are checked by their widget",
 }

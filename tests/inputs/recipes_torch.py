@@ -28,7 +28,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from walk import Recipe
 
 from lossnav import continual, curvature, data, ensemble, models, moving, optim, training
-from lossnav.lab.continual import contenders, networks, study
+from lossnav.lab.continual import contenders, networks
 
 PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
 LABELS = torch.tensor([0, 1, 0, 1, 0, 1])
@@ -83,7 +83,9 @@ def _models() -> dict[str, Recipe]:
     hidden = items((4, 3), bad=[(0,), (2, -1), (1.5,), (NAN,), (True,), (2, "3"), (10**5000 * -1,)])
     square = {"size": Argument(8, [*whole(8).bad, 6, 7])}
     return {
-        "models.mlp": Recipe(models.mlp, {"inputs": count, "hidden": hidden, "outputs": count, "seed": seed}),
+        "models.mlp": Recipe(models.mlp, {
+            "inputs": count, "hidden": hidden, "outputs": count, "initial": word("he"), "seed": seed,
+        }),
         "models.cnn": Recipe(models.cnn, sizes | square),
         "models.resnet": Recipe(models.resnet, sizes | {
             "blocks": whole(1), "width": Argument(4, [*whole(4).bad, 3]), "groups": Argument(2, [*whole(2).bad, 3])
@@ -204,7 +206,6 @@ def _ensembles() -> dict[str, Recipe]:
 
 def _streams() -> dict[str, Recipe]:
     parameters = items([nn.Parameter(torch.ones(2))], bad=[[]])
-    outputs = torch.zeros(3, 2)
     stepper = thing(BITE)
     return {
         "continual.BitFlipping": Recipe(continual.BitFlipping, {
@@ -241,23 +242,13 @@ def _streams() -> dict[str, Recipe]:
             "progress": flag(False),
             "checkpoint": file(None), "every": rate(60.0, infinite=True),
         }),
-        "continual.study.Plan.score": Recipe(study.Plan.score, {
-            "outputs": tensor(outputs, also=("y",), bad=[outputs[0, 0], torch.zeros(4, 2), outputs.long()]),
-            "y": tensor(LABELS[:3], bad=[LABELS]),
-        }),
     }  # fmt: skip
 
 
 def _studies() -> dict[str, Recipe]:
     adam = contenders.CONTENDERS["adam"]
-    plan: dict[str, Argument] = {
-        "stream": function(lambda seeds: BITS), "network": function(lambda seeds: SEVERAL), "settings": whole(1),
-        "tuning_seeds": seeds, "tuning_tasks": Argument(10, [*whole(10).bad, 5]),
-        "seeds": Argument((2, 3), [*seeds.bad, (0, 2)]), "tasks": Argument(10, [*whole(10).bad, 5]),
-        "block": whole(10, also=("tasks",)),
-        "lower_is_better": flag(False), "search": whole(0, low=0), "loss": loss, "score": function(len),
-    }  # fmt: skip
-    made = study.Plan(**{name: argument.good for name, argument in plan.items()})
+    untuned = Argument({}, ["x", 0, 1.5, None, Odd(), len, {1: 2}, [1.0]])
+    setting = Argument({"lr": 0.1}, ["x", 0, 1.5, None, Odd(), len, [1.0], True])
     scores = array([[1.0, 2.0]], any_shape=True, bad=[1.0, []])
     return {
         "continual.contenders.interval": Recipe(contenders.interval, {
@@ -265,26 +256,23 @@ def _studies() -> dict[str, Recipe]:
             "level": number(0.9, low=0.0, high=1.0, open_low=True, open_high=True),
         }),
         "continual.contenders.Contender": Recipe(contenders.Contender, {
-            "label": _text("Adam"), "build": function(len),
+            "label": _text("Adam"), "optimizer": word("adam"), "options": untuned,
             "space": Argument({"lr": (0.1, 1.0)}, [
                 *thing({}).bad[:1], 0, 1.5, None, Odd(), len, {"lr": (1.0, 0.1)}, {"lr": (0.0, 1.0)}, {"lr": (NAN,
                 1.0)},
                 {"lr": (0.1, INF)}, {"lr": 1.0}, {"lr": (1.0,)}, {"lr": ("0.1", "1")}, {1: (0.1, 1.0)}, {},
             ]),
         }),
+        "continual.contenders.Contender.chosen": Recipe(adam.chosen, {"setting": setting}),
+        "continual.contenders.Contender.build": Recipe(adam.build, {
+            "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL]), "setting": setting, "seed": whole(0, low=0),
+        }),
         "continual.contenders.Contender.settings": Recipe(adam.settings, {"count": count, "seed": whole(0, low=0)}),
         "continual.networks.perceptrons": Recipe(networks.perceptrons, {
             "inputs": count, "hidden": items((4,), bad=[(0,), (1.5,), (True,)]), "outputs": count, "seeds": numbers
         }),
-        "continual.study.Plan": Recipe(study.Plan, plan),
-        "continual.study.compare": Recipe(study.compare, {
-            "plan": thing(made), "contenders": Argument({"adam": adam}, [
-                "x", 0, 1.5, None, Odd(), len, [adam], {"adam": "x"}, {"adam": None}, adam, {}, [],
-            ]), "store": file("no such folder/store", none=False), "progress": flag(False),
-        }, costly=True),
-        "continual.study.finished": Recipe(study.finished, {"store": file("no such file", none=False)}),
-        "continual.study.first_tenth": Recipe(study.first_tenth, {"scores": scores}),
-        "continual.study.last_tenth": Recipe(study.last_tenth, {"scores": scores}),
+        "continual.contenders.first_tenth": Recipe(contenders.first_tenth, {"scores": scores}),
+        "continual.contenders.last_tenth": Recipe(contenders.last_tenth, {"scores": scores}),
     }  # fmt: skip
 
 

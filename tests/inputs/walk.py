@@ -22,7 +22,6 @@ PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation 
     "trajectory.phase_plane",
     "continual.contenders",
     "continual.networks",
-    "continual.study",
     *(f"figures.{room}" for room in figures._CHAPTERS),
     "figures.style",
 )

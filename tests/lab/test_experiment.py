@@ -22,6 +22,9 @@ CASES = [
         data="cifar10", model="cnn", augment=True, epochs=25, precision="bfloat16", memory_format="channels_last"
     ),
     Experiment(model_options={"hidden": [64, 32]}, train_size=500, test_size=100, device="cpu", compile=True),
+    Experiment(data="digits", stream="permuted", stream_options={"relabel": False}, tasks=3, seed=(0, 4), clip=None),
+    Experiment(data="bits", stream="bits", loss="squared_error", tasks=2, batch_size=1, seed=(5,), validation=None),
+    Experiment(data="digits", validation=200),
 ]
 
 
@@ -49,6 +52,68 @@ def test_runs_of_earlier_versions_keep_their_names():
     case = Experiment(data="digits", lr=5e-3, model_options={"hidden": [32]})
     assert Experiment.of({**case.config(), "cuda_graphs": False}) == case
     assert (Experiment().key(), case.key()) == ("5d21b021acce46e5", "56d123c2e6bc4ced")
+
+
+CNN = Experiment(data="digits", model="cnn", train_size=64, test_size=20)
+SAME = [
+    (Experiment(), Experiment(device="cpu")),
+    (Experiment(), Experiment(precision="float32", memory_format="contiguous")),
+    (CNN, replace(CNN, memory_format="channels_last", device="cpu")),
+    (CNN, CNN.settled()),
+    (CASES[-2], replace(CASES[-2], seed=5)),
+]
+
+
+@pytest.mark.parametrize("pair", SAME)
+def test_what_changes_no_number_is_no_part_of_the_identity(pair):
+    one, other = pair
+    assert one != other and one.identity() == other.identity() and one.key() == other.key()
+
+
+def test_the_precision_is_the_one_that_was_used():
+    assert CNN.settled().precision in ("float32", "bfloat16") and Experiment().settled() == Experiment()
+    keys = {replace(CNN, precision=precision).key() for precision in ("float32", "bfloat16")}
+    assert len(keys) == 2 and CNN.key() in keys
+    record = experiment.run(CNN)
+    assert record.config["precision"] == record.results[0]["settings"]["precision"] == CNN.settled().precision
+    assert Experiment.of(record.config).key() == CNN.key()
+
+
+@pytest.mark.parametrize("model", experiment.MODELS)
+def test_only_models_with_convolutions_leave_the_precision_to_the_device(model):
+    made = experiment.make_model(Experiment(data="digits", model=model), data.load("digits"))
+    convolutions = any(type(layer).__name__ == "Conv2d" for layer in made.modules())
+    assert (Experiment(data="digits", model=model).settled().precision != "auto") == convolutions
+
+
+def test_validation_is_the_end_of_the_training_images():
+    digits = data.load("digits")
+    case = Experiment(data="digits", validation=137, train_size=1000, model_options={"hidden": [16]})
+    split = replace(
+        digits,
+        train=digits.train.head(1000),
+        test=replace(digits.train, x=digits.train.x[-137:], y=digits.train.y[-137:]),
+    )
+    plain = experiment.run(replace(case, validation=None, train_size=None), dataset=split).results[0]
+    found = experiment.run(case, dataset=digits).results[0]
+    assert {**found, "seconds": 0} == {**plain, "seconds": 0}
+    with pytest.raises(ValueError, match=r"validation = 1437, but it must be .* <= 1436"):
+        experiment.run(replace(case, validation=1437))
+
+
+def test_a_stream_is_run_by_settings_and_seeds_of_elementwise_rules_are_alike_in_any_company():
+    case = Experiment(
+        data="digits", stream="permuted", stream_options={"examples": 320}, tasks=3, batch_size=16, optimizer="adam",
+        lr=3e-3, model_options={"hidden": [16]},
+    )  # fmt: skip
+    alone = [experiment.run(replace(case, seed=seed)) for seed in (2, 5)]
+    together = experiment.run_together([replace(case, seed=seed) for seed in (2, 5)])
+    for one, other in zip(alone, together, strict=True):
+        assert (one.config, one.seeds, one.command) == (other.config, other.seeds, other.command)
+        assert other.results[0]["settings"]["together"] == 2 and len(other.results) == 1
+        assert other.results[0]["scores"] == pytest.approx(one.results[0]["scores"], abs=2 / 320)
+    with pytest.raises(ValueError, match="optimizer = 'uncertain' looks at all members together"):
+        experiment.run_together([replace(case, seed=seed, optimizer="uncertain") for seed in (2, 5)])
 
 
 def test_a_run_is_the_loop_with_these_settings():
@@ -81,8 +146,15 @@ def test_a_run_that_diverges_has_a_record_that_can_be_stored(tmp_path):
 
 @pytest.mark.parametrize("name", experiment.OPTIMIZERS)
 def test_every_optimizer_can_be_named(name):
-    record = experiment.run(Experiment(data="digits", optimizer=name, train_size=200, test_size=50))
-    assert record.results[0]["settings"]["optimizer"].lower() == name
+    if name == "continual backprop":
+        with pytest.raises(ValueError, match="optimizer = 'continual backprop' is for streams of tasks"):
+            experiment.run(Experiment(data="digits", optimizer=name, options={"rate": 0.1}, lr=0.1))
+        return
+    options = {"lr": 0.1, "options": {"seed": 0}} if name == "shrink and perturb" else {}
+    record = experiment.run(Experiment(data="digits", optimizer=name, train_size=200, test_size=50, **options))
+    assert record.results[0]["settings"]["optimizer"].lower() == name.replace("shrink and", "shrinkand").replace(
+        " ", ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,6 +194,15 @@ def test_only_models_that_need_square_images_ask_for_them():
         ({"augment": "yes"}, "augment = 'yes'.*true or false"),
         ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
         ({"precision": "tf32"}, "precision = 'tf32'.*'bfloat16'"),
+        ({"tasks": 3}, "tasks = 3, but stream = 'iid' has no tasks"),
+        ({"seed": [0, 1]}, r"seed = \(0, 1\).*whole number for stream = 'iid'"),
+        ({"seed": [0, 0], "stream": "permuted", "tasks": 1}, "its entries must differ"),
+        ({"stream": "permuted"}, "tasks = None.*whole number"),
+        ({"stream": "permuted", "tasks": 1, "epochs": 2}, "epochs = 2, but it must be 1 for stream = 'permuted'"),
+        ({"stream": "permuted", "tasks": 1, "model": "cnn"}, "model = 'cnn', but it must be mlp for stream"),
+        ({"stream": "permuted", "tasks": 1, "loss": "squared_error"}, "loss = 'squared_error'.*'cross_entropy'"),
+        ({"stream": "bits", "tasks": 1, "loss": "squared_error"}, "data = 'mnist', but it must be 'bits'"),
+        ({"data": "bits"}, "data = 'bits', but it must be 'bits' for stream = 'bits' and for no other"),
         ({"cuda_graphs": True}, "cuda_graphs = True, but it must be False or left out"),
         ({"cuda_graphs": 0}, "cuda_graphs = 0, but it must be False or left out"),
     ],

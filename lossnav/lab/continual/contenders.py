@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.stats import qmc, t
 
-from lossnav import optim
-from lossnav._checks import array, counts, finite, function, instance, shown, whole
+from lossnav._checks import Array, array, counts, finite, instance, one_of, shown, whole
 from lossnav.lab.continual.online import Stepper
-from lossnav.lab.continual.perturb import ShrinkAndPerturb
-from lossnav.lab.continual.replacement import ContinualBackprop
 from lossnav.lab.members import Ensemble
-from lossnav.lab.registry import RULES
+from lossnav.lab.registry import OPTIMIZERS, RULES
 
 Setting = Mapping[str, float]
 
@@ -29,17 +25,21 @@ class Contender:
 
     Attributes:
         label: its name in figures and tables.
-        build: from an ensemble, a setting and a seed (of what the rule draws, if anything) to the rule.
+        optimizer: its name in ``lab.registry``.
         space: hyperparameter → (lowest, highest), searched on a logarithmic scale.
+        options: further arguments of the optimizer, that are not tuned.
     """
 
     label: str
-    build: Callable[[Ensemble, Setting, int], Stepper]
+    optimizer: str
     space: Mapping[str, tuple[float, float]]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a string")
-        function("build", self.build)
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        for name in instance("options", self.options, Mapping, "a mapping from names to values"):
+            instance("a name in options", name, str, "a string")
         if not instance("space", self.space, Mapping, "a mapping from names to (lowest, highest)"):
             raise ValueError("space is empty, but there must be one hyperparameter at least")
         for name, ends in self.space.items():
@@ -62,49 +62,39 @@ class Contender:
         values = np.exp(low + points * (high - low))
         return [{name: float(f"{x:.4g}") for name, x in zip(self.space, row, strict=True)} for row in values]
 
+    def chosen(self, setting: Setting) -> dict[str, Any]:
+        """Return a setting as settings of an ``Experiment``."""
+        options = {**instance("setting", setting, Mapping, "a mapping from names to numbers"), **self.options}
+        return {"optimizer": self.optimizer, "lr": options.pop("lr", None), "options": options}
 
-def _elementwise(rule: Any, **options: Any) -> Callable[[Ensemble, Setting, int], Stepper]:
-    """Return a builder of an optimizer whose hyperparameters are named as in the setting."""
-    return lambda ensemble, setting, _: rule(ensemble.parameters(), **options, **setting)
-
-
-def _seeded(rule: Any) -> Callable[[Ensemble, Setting, int], Stepper]:
-    """Return a builder of an optimizer that draws random numbers."""
-    return lambda ensemble, setting, seed: rule(ensemble.parameters(), **setting, seed=seed)
-
-
-def _replacing(ensemble: Ensemble, setting: Setting, seed: int) -> ContinualBackprop:
-    sgd = torch.optim.SGD(ensemble.parameters(), lr=setting["lr"])
-    return ContinualBackprop(ensemble, sgd, rate=setting["rate"], seed=seed)
+    def build(self, ensemble: Ensemble, setting: Setting, seed: int) -> Stepper:
+        """Return the rule that steps an ensemble at a setting; ``seed`` is of what it draws, if it draws anything."""
+        instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
+        instance("setting", setting, Mapping, "a mapping from names to numbers")
+        whole("seed", seed, low=0)
+        rule: Stepper = RULES[self.optimizer].over(ensemble, {**setting, **self.options}, seed)
+        return rule
 
 
-def _contender(
-    rule: str, build: Callable[[Ensemble, Setting, int], Stepper], **space: tuple[float, float]
-) -> Contender:
+def _contender(rule: str, optimizer: str = "", **space: Any) -> Contender:
     """Return the contender of a rule of the registry, with its label and rates; ``space`` has what else is tuned."""
-    return Contender(RULES[rule].label, build, {"lr": _rates(rule), **space})
-
-
-def _rates(rule: str) -> tuple[float, float]:
-    rates = RULES[rule].rates
+    rates, options = RULES[rule].rates, space.pop("options", {})
     assert rates is not None
-    return rates
+    return Contender(RULES[rule].label, optimizer or rule, {"lr": rates, **space}, options)
 
 
-_DECAY = (1e-4, 3e-2)
+_DECAY, _FUSED = (1e-4, 3e-2), {"fused": True}
 
 CONTENDERS: Mapping[str, Contender] = MappingProxyType({
-    "sgd": _contender("sgd", _elementwise(torch.optim.SGD)),
-    "adam": _contender("adam", _elementwise(torch.optim.Adam, fused=True)),
-    "belief": _contender("belief", _elementwise(optim.Belief), lr_overdamped=_rates("sgd")),
-    "l2": _contender("l2", _elementwise(torch.optim.SGD), weight_decay=_DECAY),
-    "adam + l2": _contender("adam + l2", _elementwise(torch.optim.Adam, fused=True), weight_decay=_DECAY),
-    "adamw": _contender("adamw", _elementwise(torch.optim.AdamW, fused=True), weight_decay=(1e-2, 3.0)),
-    "shrink and perturb": _contender(
-        "shrink and perturb", _seeded(ShrinkAndPerturb), weight_decay=_DECAY, noise=(1e-5, 1e-3)
-    ),
-    "continual backprop": _contender("continual backprop", _replacing, rate=(1e-5, 3e-2)),
-    "uncertain": _contender("uncertain", _seeded(optim.Uncertain), temperature=(1e-5, 1e-2), clip=(3e-2, 1.0)),
+    "sgd": _contender("sgd"),
+    "adam": _contender("adam", options=_FUSED),
+    "belief": _contender("belief", lr_overdamped=RULES["sgd"].rates),
+    "l2": _contender("l2", "sgd", weight_decay=_DECAY),
+    "adam + l2": _contender("adam + l2", "adam", weight_decay=_DECAY, options=_FUSED),
+    "adamw": _contender("adamw", weight_decay=(1e-2, 3.0), options=_FUSED),
+    "shrink and perturb": _contender("shrink and perturb", weight_decay=_DECAY, noise=(1e-5, 1e-3)),
+    "continual backprop": _contender("continual backprop", rate=(1e-5, 3e-2)),
+    "uncertain": _contender("uncertain", temperature=(1e-5, 1e-2), clip=(3e-2, 1.0)),
 })  # fmt: skip
 """Name → rule, in the order of the figures. The keys that are learning rules of the book have its colours."""
 
@@ -127,3 +117,22 @@ def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float
     mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
     reach = float(t.ppf((1 + level) / 2, len(values) - 1)) * error
     return float(mean), float(mean - reach), float(mean + reach)
+
+
+def first_tenth(scores: Any) -> Array:
+    """Return the mean over the first tenth of the last axis, at least one entry."""
+    values = _scores(scores)
+    return np.asarray(values[..., : max(1, round(values.shape[-1] / 10))].mean(-1))
+
+
+def last_tenth(scores: Any) -> Array:
+    """Return the mean over the last tenth of the last axis, at least one entry."""
+    values = _scores(scores)
+    return np.asarray(values[..., -max(1, round(values.shape[-1] / 10)) :].mean(-1))
+
+
+def _scores(scores: Any) -> Array:
+    found = array("scores", scores)
+    if found.ndim == 0 or found.shape[-1] == 0:
+        raise ValueError(f"scores has shape {found.shape}, but it must have shape (…, tasks) with one task at least")
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,10 @@ from lossnav._checks import path as check_path
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._tensors import tensor
 from lossnav._writing import check_place
-from lossnav.lab.continual.identity import describe, differences
 from lossnav.lab.continual.tasks import Stream
 from lossnav.lab.members import Ensemble, Loss, member_losses
-from lossnav.lab.training import CheckpointError, archive
-from lossnav.lab.training.checkpoint import is_there
+from lossnav.lab.training import checkpoint as checkpoints
+from lossnav.lab.training.identity import describe, differences
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
@@ -150,9 +148,11 @@ def run(
     begun, spent = 0, 0.0
     if checkpoint is not None:
         checkpoint = Path(checkpoint)
-        there = is_there(checkpoint)
+        there = checkpoints.is_there(checkpoint)
         check_place(checkpoint)
-        identity = identify(ensemble, rule, stream, loss, score, clip)
+        identity = describe({
+            "network": ensemble, "rule": rule, "stream": stream, "loss": loss, "score": score, "clip": clip,
+        })  # fmt: skip
         if there:
             begun, spent = _restore(checkpoint, ensemble, rule, stream, scores, identity)
     start = saved = time.perf_counter()
@@ -165,7 +165,7 @@ def run(
             bar.update()
             if checkpoint is not None and (time.perf_counter() - saved > every or number == tasks - 1):
                 saved = time.perf_counter()
-                archive.save(Path(checkpoint), {
+                checkpoints.write(checkpoint, {
                     "identity": identity, "seeds": list(stream.seeds), "scores": scores[:, : number + 1].clone(),
                     "seconds": spent + saved - start, "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
                 })  # fmt: skip
@@ -195,56 +195,19 @@ def _learn(ensemble: Ensemble, rule: Stepper, x: Tensor, y: Tensor, loss: Loss, 
     return torch.stack(outputs)
 
 
-def identify(
-    ensemble: Ensemble, rule: Stepper, stream: Stream, loss: Loss, score: Score, clip: float | None
-) -> dict[str, Any]:
-    """Return what changes the numbers of a run that is about to begin; see ``identity.describe``."""
-    return describe({
-        "network": ensemble, "rule": rule, "stream": stream, "loss": loss, "score": score, "clip": clip,
-    })  # fmt: skip
-
-
 def _restore(
     path: Path, ensemble: Ensemble, rule: Stepper, stream: Stream, scores: Tensor, identity: dict[str, Any]
 ) -> tuple[int, float]:
     """Load a checkpoint into the run; return the number of tasks it has done and the seconds it took."""
-    content = _content(path)
-    if not (isinstance(content, dict) and {"seeds", "scores", "seconds", "ensemble", "rule"} <= content.keys()):
-        raise CheckpointError(f"checkpoint = {str(path)!r} is no checkpoint of an online run: name another file")
+    found, content = checkpoints.newest(path, online=True)
     done = content["scores"].shape[1]
     if content["seeds"] != list(stream.seeds) or done > scores.shape[1]:
-        raise CheckpointError(
+        raise checkpoints.CheckpointError(
             f"checkpoint = {str(path)!r} holds {done} tasks of the seeds {content['seeds']}, but this run has "
             f"{scores.shape[1]} tasks and the seeds {list(stream.seeds)}: name another file, or delete it"
         )
-    if "identity" not in content:
-        raise CheckpointError(
-            f"checkpoint = {str(path)!r} was written by a version that did not keep what its run is of, so that it may "
-            "be another one: name another file, or delete it to begin again"
-        )
-    if others := differences(content["identity"], identity):
-        raise CheckpointError(
-            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(others[:6])}. Continue that run with its "
-            "own settings, name another file, or delete this one"
-        )
+    checkpoints.refuse(found, differences(content["identity"], identity))
     ensemble.load_state_dict(content["ensemble"])
     rule.load_state_dict(content["rule"])
     scores[:, :done] = content["scores"]
     return done, float(content["seconds"])
-
-
-def _content(path: Path) -> Any:
-    """Return what a checkpoint holds or, with a warning, what the one before it holds, if it is damaged."""
-    before = archive.previous(path)
-    try:
-        return archive.load(path)
-    except archive.Damaged as error:
-        damaged = f"checkpoint = {str(path)!r} is damaged or is no checkpoint ({error})"
-        if not before.is_file():
-            raise CheckpointError(f"{damaged}: delete it to begin again") from None
-    try:
-        content = archive.load(before)
-    except archive.Damaged as error:
-        raise CheckpointError(f"{damaged}, and so is {str(before)!r} ({error}): delete them to begin again") from None
-    warnings.warn(f"{damaged}: the run goes on from the one before it, {str(before)!r}", RuntimeWarning, stacklevel=4)
-    return content

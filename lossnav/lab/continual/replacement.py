@@ -178,6 +178,15 @@ class ContinualBackprop:
         self.replaced[member] += 1
 
 
+def continual_backprop(
+    ensemble: Ensemble, lr: float, rate: float, *, maturity: int = 100, decay: float = 0.99, seed: int
+) -> ContinualBackprop:
+    """Return ``ContinualBackprop`` over gradient descent of rate ``lr``: the rule as experiments and sweeps name it."""
+    instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
+    sgd = torch.optim.SGD(ensemble.parameters(), lr=finite("lr", lr, low=0.0))
+    return ContinualBackprop(ensemble, sgd, rate=rate, maturity=maturity, decay=decay, seed=seed)
+
+
 _STATE = ("_utility", "_mean", "_age", "_saved", "replaced")
 
 

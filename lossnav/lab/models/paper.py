@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, cast
 
+import torch
 from torch import nn
 
-from lossnav._checks import counts, sequence
+from lossnav._checks import counts, one_of, sequence
 from lossnav.lab.models.weights import seeded
 
 
-def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10, *, seed: int) -> nn.Sequential:
+def mlp(
+    inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10, *, initial: str = "torch", seed: int
+) -> nn.Sequential:
     """Return a multilayer perceptron with ReLU, by default the paper's 784-512-256-10 for MNIST.
 
     Args:
         inputs: number of input values; images are flattened.
         hidden: widths of the hidden layers.
         outputs: number of classes.
+        initial: size of the initial weights of a unit with n inputs: "torch", weights and biases uniform in ±1/√n; or
+            "he" (He et al. 2015), weights uniform in ±√(6/n), which keeps the size of activations through ReLU layers,
+            and biases zero.
         seed: of the initial weights. torch's global generator is neither read nor moved.
 
     Returns:
@@ -32,6 +40,7 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10
     counts(inputs=inputs, outputs=outputs)
     sequence("hidden", hidden, "widths, such as [512, 256]")
     counts(**{f"hidden[{k}]": width for k, width in enumerate(hidden)})
+    one_of("initial", initial, ("torch", "he"))
     widths = [inputs, *hidden, outputs]
 
     def build() -> nn.Sequential:
@@ -40,7 +49,13 @@ def mlp(inputs: int = 784, hidden: Sequence[int] = (512, 256), outputs: int = 10
             layers += [nn.Linear(before, after), nn.ReLU()]
         return nn.Sequential(*layers[:-1])
 
-    return seeded(build, seed)
+    made: Any = seeded(build, seed)
+    if initial == "he":
+        with torch.no_grad():
+            for layer in made[1::2]:
+                layer.weight.mul_(math.sqrt(6.0))
+                layer.bias.zero_()
+    return cast(nn.Sequential, made)
 
 
 def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> nn.Sequential:

@@ -13,8 +13,8 @@ from lossnav._checks import counts, flag, instance, path, sequence
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.sweep import groups
-from lossnav.lab.sweep.results import Finished, complete
-from lossnav.lab.sweep.worker import How, Job, Outcome, begin, beginning, work
+from lossnav.lab.sweep.results import Finished, complete, recorded
+from lossnav.lab.sweep.worker import How, Job, Outcome, begin, work
 
 CONNECT = 10.0  # seconds in which a scheduler must answer
 
@@ -87,11 +87,12 @@ def run(
 def _check_beginnings(wanted: Sequence[Experiment]) -> None:
     lengths: dict[str, int] = {}
     for experiment in wanted:
-        other = lengths.setdefault(beginning(experiment), experiment.epochs)
-        if other != experiment.epochs:
+        what, length = "epochs" if experiment.tasks is None else "tasks", experiment.length
+        other = lengths.setdefault(experiment.begun().key(), length)
+        if other != length:
             raise ValueError(
-                f"epochs = {other} and {experiment.epochs} of the same experiment would share one checkpoint: run the "
-                "shorter ones first, and then the longer ones, which go on from there"
+                f"{what} = {other} and {length} of the same experiment would share one checkpoint: run the shorter "
+                "ones first, and then the longer ones, which go on from there"
             )
 
 
@@ -115,7 +116,8 @@ def _run(
         count = _workers(workers) if client is None else sum(client.nthreads().values())
         if client is None and count > 1:
             held.callback(_dismiss)
-        jobs = groups.jobs(pending.values(), together, how.checkpoints, count)
+        # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
+        jobs = groups.jobs([e.settled() for e in pending.values()], together, how.checkpoints, count)
         for outcome in _survive(jobs, count, cluster, attempts, how):
             error = outcome.error or _keep(folder, outcome)
             yield Finished(pending[outcome.key], None if error else outcome.record, error)
@@ -123,11 +125,14 @@ def _run(
 
 def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
     """Return the record of an experiment; one that cannot be read, or tells of another experiment, does not count."""
-    try:
-        record = records.load(folder / f"{experiment.key()}.json")
-        return record if complete(record) and Experiment.of(record.config) == experiment else None
-    except (OSError, ValueError, RecursionError):  # the last of a file of nothing but brackets
-        return None
+    for key in (experiment.key(), experiment.former_key()):
+        try:
+            record = records.load(folder / f"{key}.json")
+            if complete(record) and recorded(record).key() == experiment.key():
+                return record
+        except (OSError, ValueError, RecursionError):  # the last of a file of nothing but brackets
+            continue
+    return None
 
 
 def _keep(folder: Path, outcome: Outcome) -> str:

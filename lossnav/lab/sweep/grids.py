@@ -13,17 +13,20 @@ from lossnav._checks import instance, sequence, shown, whole
 from lossnav._checks import path as check_path
 from lossnav.lab.experiment import Experiment
 
-_NESTED = {"option": "options", "model_option": "model_options"}
+_NESTED = {"option": "options", "model_option": "model_options", "stream_option": "stream_options"}
 
 
 def grid(
-    axes: Mapping[str, Sequence[Any]], seeds: Sequence[int] = (0,), base: Mapping[str, Any] | None = None
+    axes: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int | Sequence[int]] = (0,),
+    base: Mapping[str, Any] | None = None,
 ) -> list[Experiment]:
     """Return the experiments of all combinations of values and seeds.
 
     Args:
-        axes: setting → values; ``option.NAME`` and ``model_option.NAME`` are arguments of the optimizer and the model.
-        seeds: each combination is run with all of them.
+        axes: setting → values; ``option.NAME``, ``model_option.NAME`` and ``stream_option.NAME`` are arguments of the
+            optimizer, the model and the stream.
+        seeds: each combination is run with all of them. A tuple of seeds is one run of several networks, of a stream.
         base: settings that all share.
 
     Raises:
@@ -41,7 +44,8 @@ def grid(
     if base is not None:
         instance("base", base, Mapping, "a mapping from settings to values")
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        whole(f"seeds[{index}]", seed, low=0)
+        for one in seed if isinstance(seed, (list, tuple)) and seed else [seed]:
+            whole(f"seeds[{index}]", one, low=0)
     if not len(seeds):
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
     found = []
@@ -51,8 +55,8 @@ def grid(
     return found
 
 
-def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> Experiment:
-    settings = {**base, "seed": seed}
+def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | Sequence[int]) -> Experiment:
+    settings = {**base, "seed": seed if isinstance(seed, int) else tuple(seed)}
     for name, value in point.items():
         outer, dot, inner = name.partition(".")
         if dot and outer in _NESTED:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lossnav._checks import is_whole, shown
 from lossnav.lab.experiment import INPUTS, OUTPUTS, Experiment, why_alone
+from lossnav.lab.experiment.settings import IID
 from lossnav.lab.sweep.worker import Job
 
 AUTO = "auto"
@@ -24,7 +25,7 @@ def check(together: Any, wanted: Sequence[Experiment], checkpoints: object) -> N
         raise ValueError(f"together = {shown(together)}, but it must be a whole number >= 1, or 'auto'")
     if together == 1:
         return
-    if checkpoints is not None:
+    if checkpoints is not None and any(experiment.stream == IID for experiment in wanted):
         raise ValueError(
             f"together = {together}, but with checkpoints each seed is trained alone: a checkpoint holds the state of "
             "one run. Leave one of the two out"
@@ -42,7 +43,8 @@ def jobs(pending: Iterable[Experiment], together: int | str, checkpoints: object
         pending: different experiments.
         together: the largest number of seeds in a job. "auto": up to 16 where that is possible and pays, but no
             fewer jobs than workers.
-        checkpoints: not None if each run keeps its state, which one of several together cannot.
+        checkpoints: not None if each run keeps its state, which one of several together cannot,
+            unless they learn a stream of tasks.
         workers: number of workers.
     """
     if together == 1:
@@ -52,7 +54,7 @@ def jobs(pending: Iterable[Experiment], together: int | str, checkpoints: object
     found = [
         job
         for seeds in _families(pending)
-        for job in _split(seeds, _MOST if checkpoints is None and _pays(seeds[0]) else 1)
+        for job in _split(seeds, _MOST if (checkpoints is None or seeds[0].stream != IID) and _pays(seeds[0]) else 1)
     ]
     while found and len(found) < workers and len(largest := max(found, key=len)) > 1:
         place = found.index(largest)
@@ -64,7 +66,8 @@ def _families(experiments: Iterable[Experiment]) -> list[Job]:
     """Group experiments that differ by their seeds alone; equal ones count once."""
     families: dict[str, dict[str, Experiment]] = {}
     for experiment in experiments:
-        families.setdefault(replace(experiment, seed=0).key(), {})[experiment.key()] = experiment
+        alike = experiment if isinstance(experiment.seed, tuple) else replace(experiment, seed=0)
+        families.setdefault(alike.key(), {})[experiment.key()] = experiment
     return [tuple(members.values()) for members in families.values()]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lossnav._checks import instance, sequence
@@ -29,25 +29,48 @@ class Finished:
     before: bool = False
 
 
+def recorded(record: records.Record) -> Experiment:
+    """Return the experiment that a record is of, with the precision that was used, whatever was asked for."""
+    found = Experiment.of(record.config)
+    used = record.results[0].get("settings", {}).get("precision", found.precision)
+    return replace(found, precision=used) if found.precision == "auto" and found.model != "mlp" else found
+
+
 def complete(record: records.Record) -> bool:
-    """Whether a record holds a run to its end: a test accuracy after each epoch, or the step at which it diverged."""
-    results = record.results
-    if not (isinstance(results, list) and len(results) == 1 and isinstance(results[0], dict)):
+    """Whether a record holds a run to its end: a test accuracy after each epoch, or the step at which it diverged.
+
+    Of a stream of tasks: a score of each task, for each seed.
+    """
+    results, tasks = record.results, record.config.get("tasks")
+    if not (isinstance(results, list) and results and all(isinstance(entry, dict) for entry in results)):
         return False
-    curves = results[0]
-    for name in ("train_loss", "test_loss", "test_accuracy"):
-        if not isinstance(curves.get(name), list) or any(type(x) not in (int, float) for x in curves[name]):
-            return False
+    if tasks is not None:
+        whole = len(results) == len(record.seeds) and all(type(entry.get("finite")) is bool for entry in results)
+        return whole and all(_numbers(entry.get("scores")) and len(entry["scores"]) == tasks for entry in results)
+    (curves,) = results[:1]
+    if len(results) > 1 or not all(_numbers(curves.get(name)) for name in ("train_loss", "test_loss", "test_accuracy")):
+        return False
     if "diverged" in curves:
         return type(curves["diverged"]) is int
     return len(curves["test_accuracy"]) == record.config.get("epochs")
 
 
+def _numbers(curve: Any) -> bool:
+    return isinstance(curve, list) and all(type(x) in (int, float) for x in curve)
+
+
+def outcome(result: Mapping[str, Any]) -> float | None:
+    """Return the last test accuracy of a run, or the mean score of a stream of tasks; None if it diverged."""
+    if "scores" in result:
+        return statistics.fmean(result["scores"]) if result["finite"] else None
+    return None if "diverged" in result else result["test_accuracy"][-1]
+
+
 def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
     """Return one entry for each combination: settings, number of seeds, mean and spread of the last test accuracy.
 
-    ``accuracy`` and ``spread`` (sample standard deviation over seeds; None for a single one) count the runs that did
-    not diverge; ``diverged`` counts the others.
+    ``accuracy`` (of a stream of tasks: the mean score) and ``spread`` (sample standard deviation over seeds; None for a
+    single one) count the runs that did not diverge; ``diverged`` counts the others.
     """
     for index, entry in enumerate(sequence("finished", finished, "results of a sweep")):
         instance(f"finished[{index}]", entry, Finished, "a sweep.Finished")
@@ -60,12 +83,10 @@ def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
 
 
 def _group(entries: Sequence[Finished]) -> dict[str, Any]:
-    results = [entry.record.results[0] for entry in entries if entry.record is not None]
-    last = [result["test_accuracy"][-1] for result in results if "diverged" not in result]
-    mean = sum(last) / len(last) if last else None
-    spread = None
-    if mean is not None and len(last) > 1:
-        spread = math.sqrt(sum((x - mean) ** 2 for x in last) / (len(last) - 1))
+    results = [result for entry in entries if entry.record is not None for result in entry.record.results]
+    last = [found for result in results if (found := outcome(result)) is not None]
+    mean = statistics.fmean(last) if last else None
+    spread = statistics.stdev(last) if len(last) > 1 else None
     config = {key: value for key, value in entries[0].experiment.config().items() if key != "seed"}
     return {
         "config": config, "seeds": len(results), "diverged": len(results) - len(last), "accuracy": mean,

@@ -7,13 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lossnav.lab import experiment as experiments
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.experiment.running import joined, split
 
 Job = tuple[Experiment, ...]  # one experiment, or several that differ by their seeds and are trained together
 
@@ -50,23 +51,28 @@ def work(job: Job, how: How) -> list[Outcome]:
         torch.set_num_threads(before)
 
 
-def beginning(experiment: Experiment) -> str:
-    """Return what names the state of a run: the same for all experiments that begin with the same epoch."""
-    return replace(experiment, epochs=1).key()
-
-
 def _keys(job: Job) -> list[str]:
     return [experiment.key() for experiment in job]
 
 
 def _run(job: Job, how: How) -> Sequence[records.Record]:
-    dataset = _dataset(job[0].data, how.root, how.download)
-    if len(job) > 1:
-        return experiments.run_together(job, dataset=dataset)
+    dataset = None if job[0].data == "bits" else _dataset(job[0].data, how.root, how.download)
     if how.checkpoints is None:
-        return [experiments.run(job[0], dataset=dataset)]
-    checkpoint = how.checkpoints / f"{beginning(job[0])}.pt"
-    return [experiments.run(job[0], dataset=dataset, checkpoint=checkpoint, resume=True)]
+        return (
+            [experiments.run(job[0], dataset=dataset)]
+            if len(job) == 1
+            else experiments.run_together(job, dataset=dataset)
+        )
+    one = joined(job)  # several seeds together have one checkpoint only where they are one run
+    record = experiments.run(one, dataset=dataset, checkpoint=_checkpoint(how.checkpoints, one), resume=True)
+    return split(record, job)
+
+
+def _checkpoint(folder: Path, experiment: Experiment) -> Path:
+    """Return where the state of a run is: the same for all experiments that begin alike."""
+    beginning = experiment.begun()
+    former = folder / f"{beginning.former_key()}.pt"
+    return former if former.exists() else folder / f"{beginning.key()}.pt"
 
 
 def begin(driver: int) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lossnav._checks import shown
 from lossnav.lab.training import archive
+from lossnav.lab.training.identity import differences
 
 _FORMAT = 1
 _MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
@@ -21,6 +22,7 @@ _PARTS = {
     "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
     "global_generator": Tensor,
 }  # fmt: skip
+_ONLINE = {"identity": dict, "seeds": list, "scores": Tensor, "seconds": float, "ensemble": dict, "rule": dict}
 _CURVES = ("train_loss", "test_loss", "test_accuracy", "seconds", "step_loss")
 
 
@@ -49,6 +51,21 @@ def is_there(path: Path) -> bool:
     return path.exists()
 
 
+def check_resume(path: Any, resume: bool) -> None:
+    """Raise unless a run may begin, or go on, with this checkpoint (None for no checkpoint).
+
+    Raises:
+        ValueError: there is no file to resume from.
+        CheckpointError: it is there, and is not to be resumed.
+    """
+    if path is None and resume:
+        raise ValueError("resume = True, but there is no checkpoint: name its file by checkpoint=")
+    if path is not None and not resume and is_there(Path(path)):
+        raise CheckpointError(
+            f"checkpoint = {str(path)!r} exists: resume=True continues its run; delete it to begin again"
+        )
+
+
 def write(path: Path, content: dict[str, Any]) -> None:
     """Write a checkpoint, whole or not at all: to a temporary file that reaches the disk before it gets the name.
 
@@ -58,7 +75,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
         TypeError: the state holds objects that could not be loaded again without executing code.
     """
     try:
-        archive.save(path, {"format": _FORMAT, **content, "optimizer": _plain(content["optimizer"])})
+        archive.save(path, {"format": _FORMAT, **_plain(content)})
     except pickle.UnpicklingError as error:
         raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors: {error}") from None
 
@@ -72,34 +89,41 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def newest(path: Path) -> tuple[Path, dict[str, Any]]:
+def newest(path: Path, online: bool = False) -> tuple[Path, dict[str, Any]]:
     """Read a checkpoint or, with a warning, the one before it if it is damaged; return which file it was, too.
+
+    Args:
+        path: of the checkpoint.
+        online: whether it is of a stream of tasks.
 
     Raises:
         CheckpointError: as ``read`` does.
     """
     try:
-        return path, read(path)
+        return path, read(path, online)
     except DamagedCheckpoint as error:
         before = archive.previous(path)
         if not before.is_file():
             raise
         try:
-            content = read(before)
+            content = read(before, online)
         except CheckpointError as second:
             raise CheckpointError(f"{error}. The one before it is of no use, either: {second}") from None
-        history = content["history"]
-        epochs, steps = len(history["train_loss"]), len(history["step_loss"])
+        if online:
+            done = f"{content['scores'].shape[1]} tasks"
+        else:
+            history = content["history"]
+            done = f"{len(history['train_loss'])} whole epochs and {len(history['step_loss'])} steps"
         warnings.warn(
             f"checkpoint = {str(path)!r} is damaged ({error.reason}): the run goes on from the one before it, "
-            f"{str(before)!r}, which has {epochs} whole epochs and {steps} steps",
+            f"{str(before)!r}, which has {done}",
             RuntimeWarning, stacklevel=2,
         )  # fmt: skip
         return before, content
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read a checkpoint onto the CPU.
+def read(path: Path, online: bool = False) -> dict[str, Any]:
+    """Read a checkpoint, of epochs or of a stream of tasks, onto the CPU.
 
     Raises:
         CheckpointError: the file is damaged, is no checkpoint, or has a format that this version does not know.
@@ -110,14 +134,22 @@ def read(path: Path) -> dict[str, Any]:
         raise DamagedCheckpoint(path, str(error)) from None
     except OSError as error:
         raise CheckpointError(f"checkpoint = {str(path)!r} cannot be read ({error.strerror})") from None
+    if online and isinstance(content, dict) and {"ensemble", "rule"} <= content.keys():
+        content.setdefault("format", _FORMAT)  # before 0.2 those of streams had no number
+        if "identity" not in content:
+            raise CheckpointError(
+                f"checkpoint = {str(path)!r} was written by a version that did not keep what its run is of, so that it "
+                "may be another one: name another file, or delete it to begin again"
+            )
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         found = shown(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(
             f"checkpoint = {str(path)!r} has the format {found}, and this version reads format {_FORMAT}: "
             "continue it with the version that wrote it, or delete it to begin again"
         )
-    wrong = [name for name, kind in _PARTS.items() if not isinstance(content.get(name), kind)]
-    if not wrong:
+    parts = _ONLINE if online else _PARTS
+    wrong = [name for name, kind in parts.items() if not isinstance(content.get(name), kind)]
+    if not (wrong or online):
         history = content["history"]
         wrong += [f"history.{name}" for name in _CURVES if not _numbers(history.get(name))]
         wrong += [] if isinstance(history.get("settings"), dict) else ["history.settings"]
@@ -142,20 +174,27 @@ def check_same_run(
         content: what ``read`` returned.
         settings: of the run, ``History.settings``.
         data: what tells its data from others of the same label.
-        state: ``model`` and ``optimizer``, the state dicts of the objects that are to be filled.
+        state: ``model`` and ``optimizer``, the state dicts of the objects that are to be filled, and ``loss``, what
+            ``identity.describe`` tells of it.
     """
     then = content["history"]["settings"]
-    differences = _differences(then, {**{name: off for name, off in _RETIRED.items() if name in then}, **settings})
+    found = _differences(then, {**{name: off for name, off in _RETIRED.items() if name in then}, **settings})
     if "data" in content:  # earlier versions did not keep it
-        differences += [f"data: {what}" for what in _differences(content["data"], data)]
-    differences += _model_differences(content["model"], state["model"])
-    differences += _group_differences(content["optimizer"]["param_groups"], state["optimizer"]["param_groups"])
+        found += [f"data: {what}" for what in _differences(content["data"], data)]
+    found += [] if "loss" not in content else differences(content["loss"], state["loss"], "loss")
+    found += _model_differences(content["model"], state["model"])
+    found += _group_differences(content["optimizer"]["param_groups"], state["optimizer"]["param_groups"])
     begun = len(content["history"]["train_loss"]) + (len(content["losses"]) > 0)
     if begun > settings["epochs"]:
-        differences.append(f"{begun} epochs there, {settings['epochs']} here")
-    if differences:
+        found.append(f"{begun} epochs there, {settings['epochs']} here")
+    refuse(path, found)
+
+
+def refuse(path: Path, found: list[str]) -> None:
+    """Raise if there are differences between the run of a checkpoint and the one that is about to continue it."""
+    if found:
         raise CheckpointError(
-            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(differences[:6])}. Continue that run with "
+            f"checkpoint = {str(path)!r} belongs to another run: {'; '.join(found[:6])}. Continue that run with "
             "its own settings, name another file, or delete this one"
         )
 

@@ -26,6 +26,7 @@ from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training.arithmetic import FORMATS, PRECISIONS, choose
 from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
+from lossnav.lab.training.identity import describe
 from lossnav.lab.training.memory import keep_freed_memory
 from lossnav.lab.training.steps import Loss, Step, evaluate_as_trained, observes
 from lossnav.lab.training.team import Team, team
@@ -282,8 +283,7 @@ class _Run:
     def open_checkpoint(self, resume: bool) -> None:
         """Continue from the checkpoint, if there is one and ``resume`` says so."""
         if self.checkpoint is None:
-            if resume:
-                raise ValueError("resume = True, but there is no checkpoint: name its file by checkpoint=")
+            checkpoints.check_resume(None, resume)
             return
         there = checkpoints.is_there(self.checkpoint)
         seen = self.team.gather(torch.tensor(there, dtype=torch.uint8), self.dataset.device)
@@ -294,13 +294,10 @@ class _Run:
                 f"checkpoint = {str(self.checkpoint)!r} is seen by {int(seen.sum())} of {len(seen)} processes: name a "
                 "file in a folder that they share"
             )
-        if not resume:
-            raise checkpoints.CheckpointError(
-                f"checkpoint = {str(self.checkpoint)!r} exists: resume=True continues its run; delete it to begin again"
-            )
+        checkpoints.check_resume(self.checkpoint, resume)
         found, content = checkpoints.newest(self.checkpoint)
         model, optimizer = self.model, self.step.optimizer
-        now = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        now = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "loss": _told(self.step.loss)}
         checkpoints.check_same_run(found, content, self.history.settings, self._data(), now)
         model.load_state_dict(content["model"])
         optimizer.load_state_dict(content["optimizer"])
@@ -322,6 +319,7 @@ class _Run:
                 "model": model, "optimizer": optimizer, "history": asdict(self.history), "losses": begun.losses,
                 "seconds": begun.seconds, "generator": at_start,
                 "global_generator": states if len(states) > 1 else states[0], "data": self._data(),
+                "loss": _told(self.step.loss),
             })  # fmt: skip
         self.team.wait()
 
@@ -329,6 +327,12 @@ class _Run:
         """Return what tells the data from others of the same label: how many they are, and the digests of the files."""
         train, test = self.dataset.train, self.dataset.test
         return {"train": len(train), "test": len(test), "sha256": dict(self.dataset.provenance.sha256)}
+
+
+def _told(loss: Loss) -> Any:
+    """Return what tells a loss from others; not what a function closes over, which may change as it is called."""
+    told = describe(loss)
+    return {key: value for key, value in told.items() if key != "given"} if isinstance(told, dict) else told
 
 
 def _global_generator(place: torch.device) -> Tensor:

@@ -9,8 +9,11 @@ import pytest
 import torch
 from resources import RESULTS, SHARED, recorded
 
-from lossnav import records
-from lossnav.lab.continual import contenders, run
+from lossnav import experiment, records
+from lossnav.lab import study
+from lossnav.lab.continual import contenders
+from lossnav.lab.continual.undecayed import Undecayed
+from lossnav.lab.experiment import Experiment
 
 STUDIES = ("digits", "parts", "mnist", "bits")
 
@@ -58,27 +61,65 @@ def test_the_parts_are_those_of_the_best_setting():
     np.testing.assert_allclose(np.mean(found["all of it"]["scores"]), np.mean(best["scores"]), atol=0.01)
 
 
+def begun(script, name, rule, seeds):
+    """Scores of the first block of tasks, made now at the recorded setting."""
+    task = {"digits": script.DIGITS, "mnist": script.MNIST, "bits": script.BITS}[name]
+    best = load(name).results[rule]["best"]
+    chosen = contenders.CONTENDERS[rule].chosen(best)
+    one = Experiment(**task.base, **chosen, clip=None, tasks=task.block, seed=tuple(seeds))
+    return task.scores(experiment.run(one))[:, 0]
+
+
 @pytest.mark.parametrize(("name", "rule"), [("digits", "uncertain"), ("digits", "continual backprop"), ("bits", "l2")])
 def test_a_run_made_now_begins_as_the_recorded_one(script, name, rule):
     """The first block of tasks on all seeds, on whatever processor: sums are rounded differently, means agree."""
-    plan = script.STUDIES[name]().plan
     record = load(name)
-    best = record.results[rule]["best"]
-    nets = plan.network(record.seeds)
-    built = contenders.CONTENDERS[rule].build(nets, best, record.seeds[0])
-    now = run(
-        nets, built, plan.stream(record.seeds), tasks=plan.block, loss=plan.loss, score=plan.score, progress=False
-    ).scores.mean(1)
+    now = begun(script, name, rule, record.seeds)
     then = np.array(record.results[rule]["scores"])[:, 0]
     spread, share = (0.03, 0.015) if name == "digits" else (0.3 * then, 0.05)
-    assert (np.abs(now.numpy() - then) < spread).all()
-    assert now.mean().item() == pytest.approx(then.mean(), rel=share)
+    assert (np.abs(now - then) < spread).all()
+    assert now.mean() == pytest.approx(then.mean(), rel=share)
 
 
-def test_without_decay_a_weight_that_nothing_pulls_stays(script):
+def test_a_study_is_made_as_its_record_says(script, tmp_path):
+    """The script as it is called, with a small budget: what the record keeps is what the runs gave."""
+    words = [
+        "parts",
+        "--tasks",
+        "10",
+        "--workers",
+        "1",
+        "--runs",
+        str(tmp_path),
+        "--output",
+        str(tmp_path / "new.json"),
+    ]
+    small = replace(script.DIGITS, seeds=2, base={**script.DIGITS.base, "stream_options": {"examples": 64}})
+    script.DIGITS, whole = small, script.DIGITS
+    try:
+        study.main(script.__file__, script.STUDIES, words)
+    finally:
+        script.DIGITS = whole
+    record, then = records.load(tmp_path / "new.json"), load("parts")
+    assert record.study == then.study == "continual-parts" and record.seeds == [100, 101]
+    assert record.command == "python studies/continual.py parts --tasks 10" and then.command.endswith(
+        "continual.py parts"
+    )
+    assert {*then.config} <= {*record.config} and {*then.results} == {*record.results}
+    for rule, found in then.results.items():
+        assert {*found} == {*record.results[rule]} and found["best"] == pytest.approx(record.results[rule]["best"])
+        assert np.shape(record.results[rule]["scores"]) == (2, 1)
+    runs = [records.load(path) for path in (tmp_path / "continual-parts").glob("*.json")]
+    assert len(runs) == 2 * len(then.results)
+    judged = [one for one in runs if one.seeds == [100, 101] and one.config["options"].get("curvature_scale") == 0]
+    (entry,) = [[np.mean(seed["scores"]) for seed in one.results] for one in judged]
+    np.testing.assert_allclose(np.ravel(record.results["curvature off"]["scores"]), entry, atol=1e-5)
+
+
+def test_without_decay_a_weight_that_nothing_pulls_stays():
     weight = torch.nn.Parameter(torch.randn(50, generator=torch.Generator().manual_seed(0)))
     start = weight.detach().clone()
-    rule = script.Undecayed([weight], lr=1e-2, clip=None)
+    rule = Undecayed([weight], lr=1e-2, clip=None)
     for _ in range(20):
         weight.grad = torch.zeros(50)
         rule.step()
@@ -88,14 +129,9 @@ def test_without_decay_a_weight_that_nothing_pulls_stays(script):
 @pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 def test_mnist_begins_as_recorded(script, monkeypatch):
     monkeypatch.setenv("LOSSNAV_DATA", str(SHARED))
-    plan, record = script.mnist().plan, load("mnist")
-    plan = replace(plan, tasks=plan.block)
-    seeds = record.seeds[:2]  # a member's run does not depend on its company
-    nets = plan.network(seeds)
-    built = contenders.CONTENDERS["l2"].build(nets, record.results["l2"]["best"], seeds[0])
-    now = run(nets, built, plan.stream(seeds), tasks=plan.block, progress=False)
-    then = np.array(record.results["l2"]["scores"])[:2, 0]
-    np.testing.assert_allclose(now.scores.mean(1), then, atol=0.01)
+    seeds = load("mnist").seeds[:2]  # of an elementwise rule, a member's run does not depend on its company
+    then = np.array(load("mnist").results["l2"]["scores"])[:2, 0]
+    np.testing.assert_allclose(begun(script, "mnist", "l2", seeds), then, atol=0.01)
 
 
 def test_what_the_chapter_says_of_the_digits():

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ ALLOWED = {  # entry → what it may be
     ("format",): (), ("command",): (str,), ("config",): (dict,), ("seeds",): (list,), ("seeds", 1): (int,),
     ("data",): (), ("data", "label"): (str,), ("data", "licence"): (str,), ("data", "sha256"): (dict,),
     ("data", "sha256", "a.bin"): (str,), ("duration",): (int, float), ("device",): (str,), ("revision",): (str,),
-    ("versions",): (dict,), ("versions", "python"): (str,),
+    ("versions",): (dict,), ("versions", "python"): (str,), ("study",): (str,),
 }  # fmt: skip
 NESTED = {("seeds",): [[[]]], ("versions",): [{"a": 1}], ("data", "sha256"): [{"a": 1}]}  # right outside, wrong within
 
@@ -126,6 +127,8 @@ def test_every_missing_or_foreign_entry_is_named_with_its_file(tmp_path):
     for name in json.loads(path.read_text()):
         content = json.loads(path.read_text())
         del content[name]
+        if name == "study":  # which records of earlier versions do not have
+            continue
         (tmp_path / "other.json").write_text(json.dumps(content))
         with pytest.raises(ValueError, match=rf"other\.json is not a record .*{name}"):
             records.load(tmp_path / "other.json")
@@ -178,3 +181,26 @@ def test_committed_records_can_be_read_and_name_their_origin():
         if found.data["label"] not in _WITHOUT_FILES:
             assert found.data["sha256"], f"{path.name} does not say which files it was made from"
         assert "/root" not in json.dumps(found.results)
+
+
+@pytest.mark.parametrize(
+    ("command", "study"),
+    [
+        ("python studies/cifar10.py paper --epochs 3", "cifar10-paper"), ("python studies/precision.py", "precision"),
+        ("python book/results/learning_rates.py --epochs 3", "learning-rates"), ("lossnav train --data digits", ""),
+    ],
+)  # fmt: skip
+def test_a_record_names_its_study_and_one_of_an_earlier_version_by_its_command(tmp_path, command, study):
+    old = replace(record(), command=command)
+    records.save(tmp_path / "old.json", old)
+    content = json.loads((tmp_path / "old.json").read_text())
+    del content["study"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    assert records.load(tmp_path / "old.json").study == study
+    records.save(tmp_path / "new.json", replace(old, study="another"))
+    assert records.load(tmp_path / "new.json").study == "another"
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "book" / "results").glob("*.json")), ids=str)
+def test_the_records_of_the_book_name_their_studies(path):
+    assert records.load(path).study == path.stem

@@ -20,9 +20,16 @@ GRID = [
 ]  # fmt: skip
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen:
+STREAM = [
+    "--data", "digits", "--stream", "permuted", "--tasks", "80", "--batch-size", "16", "--optimizer",
+    "continual backprop", "--lr", "0.1", "--option", "rate=0.01", "--model-option", "hidden=[16,16]", "--workers", "1",
+    "--quiet",
+]  # fmt: skip
+
+
+def start(folder: Path, *words: str, grid: list[str] = GRID) -> subprocess.Popen:
     return subprocess.Popen(
-        [str(COMMAND), "sweep", *GRID, "--output", str(folder), *words], stdout=subprocess.PIPE,
+        [str(COMMAND), "sweep", *grid, "--output", str(folder), *words], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )  # fmt: skip

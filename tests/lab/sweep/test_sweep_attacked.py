@@ -18,7 +18,6 @@ from processes import PATIENCE, alive, linux, start, wait_for, workers_of
 from lossnav import experiment, records, sweep
 from lossnav.cli import main
 from lossnav.lab.experiment import Experiment
-from lossnav.lab.sweep.worker import beginning
 
 SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 200, "test_size": 100}
 
@@ -32,7 +31,7 @@ def test_a_damaged_checkpoint_is_named_and_the_others_go_on(tmp_path, damage):
     wanted = sweep.grid({"epochs": [2]}, seeds=[0, 1], base=SMALL)
     states = tmp_path / "states"
     runs([Experiment.of({**SMALL, "seed": seed}) for seed in (0, 1)], tmp_path, checkpoints=states)
-    bad = states / f"{beginning(wanted[0])}.pt"
+    bad = states / f"{wanted[0].begun().key()}.pt"
     content = torch.load(bad, weights_only=True)
     if damage == "format":
         torch.save({**content, "format": 0}, bad)
@@ -56,7 +55,7 @@ def test_a_shorter_sweep_after_a_longer_one_is_told_what_to_do(tmp_path):
     other = Experiment.of({**SMALL, "seed": 1})
     found = runs([short, other], tmp_path / "short", checkpoints=tmp_path / "states")
     error = found[short.key()].error
-    assert "3 epochs there, 2 here" in error and f"{beginning(short)}.pt" in error and "delete" in error
+    assert "3 epochs there, 2 here" in error and f"{short.begun().key()}.pt" in error and "delete" in error
     assert not found[other.key()].error
 
 
@@ -201,7 +200,7 @@ def test_killed_in_the_middle_of_runs_that_keep_checkpoints(tmp_path, victim):
     assert_whole(tmp_path)
     for one in WHOLE:
         seconds = records.load(tmp_path / f"{one.key()}.json").results[0]["seconds"]
-        assert (seconds > 1000) == (beginning(one) in begun)
+        assert (seconds > 1000) == (one.begun().key() in begun)
     assert len(begun) >= 1 or victim == "worker"
 
 

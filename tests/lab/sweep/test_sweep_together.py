@@ -97,7 +97,7 @@ def test_a_diverged_seed_has_its_own_record_and_hurts_no_other(tmp_path, monkeyp
             broken.append(one)
         return model
 
-    monkeypatch.setattr(experiment, "make_model", sabotaged)
+    monkeypatch.setattr(experiment.running, "make_model", sabotaged)
     wanted = sweep.grid({}, seeds=[0, 1, 2], base={**SMALL, "clip": None})
     found = {f.experiment.seed: f.record for f in sweep.run(wanted, tmp_path, workers=1, together=3)}
     assert len(broken) == 1

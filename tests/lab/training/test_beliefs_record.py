@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import torch
 from resources import RESULTS, SHARED, recorded
 
-from lossnav import data, optim, records
+from lossnav import data, experiment, optim, records
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +52,28 @@ def test_the_rates_are_those_with_the_lowest_held_out_loss(record):
 def test_the_rules_are_the_ones_they_are_called(script):
     weights = [torch.nn.Parameter(torch.ones(2))]
     for rule, options in script.RULES.items():
-        made = script.make(rule, weights, 0.01)
+        made = experiment.make_optimizer(script.one(rule, 0.01, 1), weights)
         group = made.param_groups[0]
         assert group["lr"] == 0.01
         if isinstance(made, optim.Belief):
             assert group["variance"] == options["variance"]
             epsilon = group["lr"] / (2 * group["lr_overdamped"])
             assert epsilon == pytest.approx(options["epsilon"])
-    classes = {rule: type(script.make(rule, weights, 0.01)) for rule in ("sgd", "rmsprop", script.ADAM)}
+    classes = {
+        rule: type(experiment.make_optimizer(script.one(rule, 0.01, 1), weights))
+        for rule in ("sgd", "rmsprop", script.ADAM)
+    }
     assert classes == {"sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop, script.ADAM: torch.optim.Adam}
 
 
-def test_tuning_never_sees_the_test_images(script):
-    digits = data.load("digits")
-    held_out, script.HELD_OUT = script.HELD_OUT, 200
-    try:
-        tuning = script.split(digits)
-    finally:
-        script.HELD_OUT = held_out
-    assert len(tuning.train) == len(digits.train) - 200
-    assert torch.equal(torch.cat([tuning.train.x, tuning.test.x]), digits.train.x)
-    assert torch.equal(torch.cat([tuning.train.y, tuning.test.y]), digits.train.y)
+def test_tuning_never_sees_the_test_images_and_every_run_learns_from_the_same_ones(script):
+    """60,000 images are there: 50,000 to learn from, and those after them to choose by."""
+    asked = script.comparison(3)
+    tried = [one for rules in asked.tried().values() for seeds in rules for one in seeds]
+    assert {(one.validation, one.train_size) for one in tried} == {(script.HELD_OUT, None)}
+    judged = asked.judged({rule: table[0] for rule, table in asked.trials.items()})
+    assert {(one.validation, one.train_size) for runs in judged.values() for one in runs} == {(None, 50_000)}
+    assert script.IMAGES - script.HELD_OUT == 50_000
 
 
 @pytest.mark.slow
@@ -80,10 +82,7 @@ def test_tuning_never_sees_the_test_images(script):
 def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
     """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""
     then = next(run for run in record.results["tested"] if run["rule"] == rule)
-    dataset = data.load("mnist", root=SHARED)
-    tuning = script.split(dataset)
-    now = script.run(
-        data.Dataset("mnist", tuning.train, dataset.test, 10, dataset.provenance), rule, then["lr"], then["seed"], 1
-    )
+    one = replace(script.one(rule, then["lr"], 1), seed=then["seed"], train_size=script.IMAGES - script.HELD_OUT)
+    now = experiment.run(one, dataset=data.load("mnist", root=SHARED)).results[0]
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
     assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.01)

@@ -14,6 +14,7 @@ from resources import RESULTS, ROOT, SHARED, recorded
 from scipy import stats
 
 from lossnav import data, experiment, optim, records
+from lossnav.lab import study
 from lossnav.lab.experiment import Experiment
 
 STUDIES = ("paper", "rates", "gammas")
@@ -29,8 +30,8 @@ def record(request):
     return records.load(RESULTS / f"cifar10-{request.param}.json")
 
 
-def load(study):
-    return records.load(RESULTS / f"cifar10-{study}.json")
+def load(name):
+    return records.load(RESULTS / f"cifar10-{name}.json")
 
 
 def settings(run):
@@ -40,8 +41,7 @@ def settings(run):
 
 
 def test_a_study_has_each_of_its_runs_once(script, record):
-    make = script.STUDIES[record.config["study"]][0]
-    wanted = make(record.config["epochs"], record.seeds)
+    wanted = script.STUDIES[record.study].wanted(record.config["epochs"], len(record.seeds))
     expected = [
         settings({"model": e.model, "rule": e.optimizer, "lr": e.lr, "seed": e.seed, **e.options}) for e in wanted
     ]
@@ -76,7 +76,7 @@ def test_the_paper_study_has_the_papers_settings(script):
     assert len(load("paper").seeds) >= 3
     rates = {run["rule"]: (run["model"], run["lr"], run.get("beta")) for run in load("paper").results}
     assert rates == {"sgd": ("cnn", 0.1, None), "adam": ("cnn", 5e-4, None), "ballistic": ("cnn", 5e-4, 0.9)}
-    for made in script.paper(25, [3]):
+    for made in script.paper(25, 1):
         model = torch.nn.Linear(2, 2)
         group = experiment.make_optimizer(made, model.parameters()).param_groups[0]
         assert (group["lr"], group["weight_decay"], group.get("momentum") or 0) == (rates[made.optimizer][1], 0, 0)
@@ -115,7 +115,7 @@ def follow(make):
 
 def of_study(script, gamma):
     """The optimizer of the study ``gammas`` as a function of its parameters."""
-    made = next(e for e in script.gammas(1, [0]) if e.options["gamma"] == gamma)
+    made = next(e for e in script.gammas(1, 1) if e.options["gamma"] == gamma)
     return lambda params: optim.Navigator(params, lr=made.lr, **made.options)
 
 
@@ -133,7 +133,7 @@ def test_the_slider_ends_at_the_ballistic_rule_and_at_sgd_step_by_step(script, g
 
 
 def test_between_the_ends_the_step_is_that_of_the_formula(script):
-    middle = [e.options["gamma"] for e in script.gammas(1, [0])][1:-1]
+    middle = [e.options["gamma"] for e in script.gammas(1, 1)][1:-1]
     assert len(middle) >= 3
     for gamma in middle:
         steps = torch.diff(follow(of_study(script, gamma)), dim=0, prepend=torch.zeros(1, 40)).numpy()
@@ -149,20 +149,20 @@ def test_a_study_goes_on_where_a_shorter_one_ended(script, tmp_path, monkeypatch
     monkeypatch.setattr(script, "BASE", {"data": "digits", "batch_size": 128, "clip": 5.0, "train_size": 384})
 
     def call(epochs):
-        arguments = ["cifar10.py", "paper", "--epochs", str(epochs), "--seeds", "2", "--workers", "1"]
-        arguments += ["--runs", str(tmp_path / "runs"), "--output", str(tmp_path / f"{epochs}.json")]
-        monkeypatch.setattr("sys.argv", arguments)
-        script.main()
+        words = ["paper", "--epochs", str(epochs), "--seeds", "2", "--workers", "1"]
+        words += ["--runs", str(tmp_path / "runs"), "--output", str(tmp_path / f"{epochs}.json")]
+        study.main(script.__file__, script.STUDIES, words)
         return records.load(tmp_path / f"{epochs}.json")
 
     one, two = call(1), call(2)
     assert one.command == "python studies/cifar10.py paper --epochs 1 --seeds 2"
+    assert one.study == one.config["study"] == "cifar10-paper"
     assert [r["rule"] for r in one.results] == ["sgd", "adam", "ballistic"] * 2 and one.seeds == [0, 1]
     for short, long in zip(one.results, two.results, strict=True):
         for curve in ("train_loss", "test_loss", "test_accuracy"):
             assert len(short[curve]) == 1 and len(long[curve]) == 2
             assert short[curve] == long[curve][:1]
-    by_hand = experiment.run(script.paper(1, [1])[2], dataset=data.load("digits")).results[0]
+    by_hand = experiment.run(script.paper(1, 2)[5], dataset=data.load("digits")).results[0]
     assert one.results[5]["test_loss"] == by_hand["test_loss"]
 
 
@@ -232,7 +232,7 @@ def test_what_the_chapter_says_of_discounts_follows_from_the_record():
 @pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 def test_a_run_made_now_equals_the_recorded_one(script):
     """On whatever processor: products are rounded differently, and 200 steps amplify it."""
-    wanted = next(e for e in script.rates(1, [0]) if (e.model, e.optimizer, e.lr) == ("resnet", "ballistic", 5e-4))
+    wanted = next(e for e in script.rates(1, 1) if (e.model, e.optimizer, e.lr) == ("resnet", "ballistic", 5e-4))
     then = next(r for r in load("rates").results if settings(r)[:4] == ("resnet", "ballistic", 5e-4, 0))
     now = experiment.run(wanted, dataset=data.load("cifar10", root=SHARED)).results[0]
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)

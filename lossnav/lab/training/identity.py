@@ -1,7 +1,6 @@
-"""What a run is of: everything that changes its numbers, written down so that two runs can be compared field by field.
+"""What a run in memory is of: all that changes its numbers, written down so that two runs can be compared by field.
 
-Until all studies go through one laboratory, this is what keeps a checkpoint or a stored result from being taken for
-that of another run.
+It keeps a checkpoint from being taken for that of another run, where the run is one of objects and not of settings.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import Any
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from lossnav._checks import shown
 
 _KNOWN = ("lossnav.", "torch.", "numpy.")  # what is named there needs no description of its code
+_PATH = re.compile(r"^(lossnav|torch|numpy)\.(?:[a-z_]\w*\.)+(?=\S+$)")  # where a module lies changes no number
 _OF_TORCH = ("param_groups", "state", "defaults")  # of an optimizer: in its state_dict, or of no consequence
 
 
@@ -27,8 +28,9 @@ def describe(value: Any) -> Any:
     """Return values that JSON can hold, the same for equal settings and other ones for others.
 
     Tensors are described by dtype, shape and a digest of their bytes, modules by their structure and their tensors,
-    functions by their names and, unless they are of this library, torch or numpy, by their code and what it closes
-    over, optimizers by their state, and other objects by their class and attributes.
+    functions by their names and, unless they are of this library, torch or numpy (of which the modules are left out,
+    for they may move), by their code and what it closes over, optimizers by their state, and other objects by their
+    class and attributes.
     """
     return _describe(value, ())
 
@@ -43,7 +45,7 @@ def differences(then: Any, now: Any, name: str = "") -> list[str]:
         return [
             line for place, (a, b) in pairs for line in differences(a, b, f"{name}.{place}" if name else str(place))
         ]
-    same = type(then) is type(now) and then == now
+    same = type(then) is type(now) and (then == now or (isinstance(then, str) and _named(then) == _named(now)))
     return [] if same else [f"{name} = {shown(then)} there, {shown(now)} here"]
 
 
@@ -127,7 +129,12 @@ def _code(code: CodeType, above: tuple[int, ...]) -> str:
 
 
 def _name(value: Any) -> str:
-    return f"{getattr(value, '__module__', None) or ''}.{value.__qualname__}".lstrip(".")
+    return _named(f"{getattr(value, '__module__', None) or ''}.{value.__qualname__}".lstrip("."))
+
+
+def _named(words: str) -> str:
+    """Return a name without the modules it was found in, which earlier versions wrote down, too."""
+    return _PATH.sub(r"\1.", words)
 
 
 def _tensor(value: Tensor) -> str:

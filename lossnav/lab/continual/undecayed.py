@@ -1,0 +1,26 @@
+"""``Uncertain`` without a part of it, to see what the part is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from lossnav import optim
+
+
+class Undecayed(optim.Uncertain):
+    """``Uncertain`` whose means are not drawn to the prior: its pull, Tμ/v_p, is taken off the gradient beforehand.
+
+    (The curvature is then taken from that gradient, too; the pull is small beside its noise.)
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Cancel the pull, then step."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                variance = self._state_of(weight, group)["prior_variance"]
+                weight.grad.sub_(weight, alpha=group["temperature"] / variance)
+        return super().step(closure)

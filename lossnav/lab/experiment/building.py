@@ -1,0 +1,140 @@
+"""What an experiment is made of: its model, its stream of tasks and its rule, from the settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lossnav._checks import instance
+from lossnav.lab.experiment.settings import IID, Experiment
+from lossnav.lab.registry import RULES
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from lossnav.lab.continual import Stream
+    from lossnav.lab.continual.online import Stepper
+    from lossnav.lab.data import Dataset
+    from lossnav.lab.members import Ensemble
+
+
+def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
+    """Return the model for the data, with weights drawn from the experiment's first seed.
+
+    Args:
+        experiment: which one.
+        dataset: of the experiment's ``data``; None for data that their stream draws.
+    """
+    from lossnav.lab import data, models
+
+    instance("experiment", experiment, Experiment, "an Experiment")
+    if experiment.data != "bits" or dataset is not None:
+        instance("dataset", dataset, data.Dataset, "a data.Dataset")
+    maker: Any = getattr(models, experiment.model)
+    options = dict(experiment.model_options)
+    facts, square = _facts(experiment, dataset)
+    _check_names("model_options", options, maker, {*facts, "seed"})
+    wanted = inspect.signature(maker).parameters
+    if "size" in wanted and square:
+        raise ValueError(
+            f"model = {experiment.model!r} needs square images, but those of {experiment.data} are {square}"
+        )
+    known = {name: value for name, value in facts.items() if name in wanted}
+    return maker(**known, seed=experiment.seeds[0], **options)
+
+
+def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:
+    """Return what the data say about a model, and the size of the images if they are not square."""
+    if dataset is None:
+        stream = make_stream(replace(experiment, seed=experiment.seeds[0]), None)
+        return {"inputs": stream.inputs, "channels": 1, "size": 1, "outputs": 1}, ""
+    channels, height, width = dataset.shape
+    facts = {"inputs": dataset.inputs, "channels": channels, "size": height, "outputs": dataset.classes}
+    return facts, "" if height == width else f"{height}×{width}"
+
+
+def make_stream(experiment: Experiment, dataset: Dataset | None) -> Stream:
+    """Return the stream of tasks of an experiment, for all of its seeds.
+
+    Raises:
+        ValueError: the experiment has no tasks, or the stream does not take an option; names it.
+    """
+    from lossnav.lab import continual
+
+    instance("experiment", experiment, Experiment, "an Experiment")
+    if experiment.stream == IID:
+        raise ValueError("experiment.stream = 'iid', but it must be a stream of tasks")
+    options = dict(experiment.stream_options)
+    if experiment.stream == "bits":
+        _check_names("stream_options", options, continual.BitFlipping, {"seeds"})
+        return continual.BitFlipping(experiment.seeds, **options)
+    _check_names("stream_options", options, continual.Permuted, {"dataset", "seeds", "batch_size"})
+    return continual.Permuted(dataset, experiment.seeds, batch_size=experiment.batch_size, **options)  # type: ignore[arg-type]
+
+
+def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
+    """Return the optimizer of a model's parameters.
+
+    Raises:
+        ValueError: the rule does not take an option, or is for streams of tasks alone; names it.
+    """
+    from lossnav._tensors import parameters as check_parameters
+
+    instance("experiment", experiment, Experiment, "an Experiment")
+    parameters = check_parameters("parameters", parameters)
+    maker, options = _rule(experiment)
+    if "ensemble" in inspect.signature(maker).parameters:
+        raise ValueError(f"optimizer = {experiment.optimizer!r} is for streams of tasks: stream = 'permuted' or 'bits'")
+    return maker(parameters, **options)
+
+
+def make_stepper(experiment: Experiment, ensemble: Ensemble) -> Stepper:
+    """Return the rule that steps all members of an ensemble; what it draws, it draws from the first seed."""
+    from lossnav.lab.members import Ensemble
+
+    instance("experiment", experiment, Experiment, "an Experiment")
+    instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
+    _, options = _rule(experiment)
+    return RULES[experiment.optimizer].over(ensemble, options, experiment.seeds[0])
+
+
+def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
+    """Return the class of the optimizer and its options."""
+    maker, options = RULES[experiment.optimizer].maker(), dict(experiment.options)
+    _check_names("options", options, maker, {"params", "ensemble", "lr"})
+    if experiment.lr is not None:
+        options["lr"] = experiment.lr
+    return maker, options
+
+
+def why_alone(experiment: Experiment) -> str:
+    """Return why seeds of an experiment cannot be trained together, naming the setting; "" if they can."""
+    instance("experiment", experiment, Experiment, "an Experiment")
+    if isinstance(experiment.seed, tuple):
+        return f"seed = {experiment.seed} has its seeds together already"
+    if experiment.stream != IID and RULES[experiment.optimizer].mixes:
+        return f"optimizer = {experiment.optimizer!r} looks at all members together: say seed = (0, 1, …)"
+    if experiment.compile:
+        return "compile = True is for one model at a time"
+    if experiment.precision not in ("auto", "float32"):
+        return f"precision = {experiment.precision!r}, and several models are trained in float32 alone"
+    if experiment.precision == "auto" and experiment.model != "mlp":
+        return "precision = 'auto' may be bfloat16 for convolutions: say precision = 'float32'"
+    if experiment.memory_format == "channels_last":
+        return "memory_format = 'channels_last' is for the convolutions of one model"
+    if experiment.options.get("curvature") == "hutchinson":
+        return "curvature = 'hutchinson' looks at the weights of a model together"
+    if experiment.options.get("sample"):
+        return "sample = True draws the weights of a model together"
+    return ""
+
+
+def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:
+    allowed = sorted(set(inspect.signature(maker).parameters) - taken)
+    for name in options:
+        if name not in allowed:
+            known = ", ".join(allowed) or "none"
+            raise ValueError(f"{argument} has {name!r}, but {maker.__name__} takes: {known}")
