@@ -29,6 +29,7 @@ Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
 Law = Callable[[Loss], "Equations"]  # of a landscape that stands still
 _ROUGH = 1e-4  # tolerance of the first pass, where there are two
 _FEW, _MANY = 51, 401  # nodes to start from, with two passes and with one
+_MOST = 200_000
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,14 @@ def collocate(
     tol: float,
     given: Law | None = None,
     guess: Guess | None = None,
-    nodes: int = 200_000,
+    nodes: int = _MOST,
+    mesh: Array | None = None,
 ) -> Trajectory:
     """Return the extremal from ``theta0`` to one end: a resting place, a fixed ``endpoint``, or a free end at ``span``.
 
     ``given`` are other equations than those of a constant metric, for the landscape at the times of a mesh. They may be
     dear: then a rough solution comes first, and says where the mesh must be fine. ``guess`` is a path to start from;
-    ``nodes`` is how many the mesh may have.
+    ``nodes`` is how many the mesh may have, ``mesh`` one to start with, in the time of the last stretch.
     """
     dim, size = loss.dim, 2 * loss.dim
     parts = stretches(loss, span)
@@ -140,19 +142,24 @@ def collocate(
     smooth = laws(0, np.zeros(1)).tangent is not None
 
     def attempt(s: Array, state: Array, tol: float) -> Any:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return scipy.integrate.solve_bvp(
-                equations, boundary, s, state, tol=tol, max_nodes=nodes, fun_jac=derivatives if smooth else None
-            )
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                found = scipy.integrate.solve_bvp(
+                    equations, boundary, s, state, tol=tol, max_nodes=nodes, fun_jac=derivatives if smooth else None
+                )
+            except np.linalg.LinAlgError:
+                return _Lost(s, state)
+        return found if np.all(np.isfinite(found.rms_residuals)) else _Lost(s, state)  # NaN passes for a success
 
-    def start(count: int) -> tuple[Array, Array]:
-        return _first_guess(theta0, parts, end, endpoint, parts.mesh(count), guess)
+    def start(s: Array) -> tuple[Array, Array]:
+        return _first_guess(theta0, parts, end, endpoint, s, guess)
 
-    mesh, state = start(_MANY if given is None else _FEW)
-    if given is not None and tol < _ROUGH:
-        rough = attempt(mesh, state, _ROUGH)
-        mesh, state = _finer(rough, tol) if rough.success else start(_MANY)
-    found = attempt(mesh, state, tol)
+    two = given is not None and mesh is None and tol < _ROUGH
+    points, state = start(parts.mesh(_FEW if two else _MANY) if mesh is None else mesh)
+    if two:
+        rough = attempt(points, state, _ROUGH)
+        points, state = _finer(rough, tol) if rough.success else start(parts.mesh(_MANY))
+    found = rough if two and nodes < _MOST and not rough.success else attempt(points, state, tol)
     times = parts.on(found.x)
     stop = found.y[-1 - size : -1 - dim, -1]
 
@@ -189,7 +196,8 @@ def collocate(
     if rests:
         slip = float(objective.kinetic(end.fixed, np.zeros(dim)))
         excess = running - resting_action(slip, objective.gamma, 1.0, span)
-        scale = objective.k * (abs(float(loss.value(theta0))) + abs(level)) + abs(excess)
+        summed = loss.at(math.inf).summed(place)  # at least |level|
+        scale = objective.k * (abs(float(loss.value(theta0))) + summed) + abs(excess)
         total = excess + resting_action(end.rest, objective.gamma, scale)
     else:
         beyond = math.exp(-objective.gamma * span) * end.rest / objective.gamma
@@ -211,6 +219,18 @@ def collocate(
         is_minimum=None,
         growth=growth,
     )
+
+
+class _Lost:
+    """What scipy would return of a collocation that had to stop: Newton's method left the domain of the problem."""
+
+    success, message, rms_residuals = False, "Newton's method left the domain of the problem.", (np.nan,)
+
+    def __init__(self, s: Array, state: Array):
+        self.x, self.y = s, state
+
+    def sol(self, s: Array) -> Array:
+        return np.array([np.interp(s, self.x, row) for row in self.y])
 
 
 def _laws(parts: Stretches, given: Law) -> Callable[[int, Array], Equations]:

@@ -32,8 +32,8 @@ class Place:
 
     @cached_property
     def metric(self) -> Array:
-        """G, shape (N, D, D)."""
-        return self._objective.metric_at(self._theta)
+        """G, shape (N, D, D); not checked, for Newton's method may pass through places where it is no metric."""
+        return self._objective.metric_on(self._loss.dim).matrix(self._theta)
 
     @cached_property
     def slope(self) -> Array:

@@ -17,14 +17,17 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory import boundary_value, riccati, stationary
+from lossnav.trajectory import approach, riccati, stationary, variation
+from lossnav.trajectory.approach import Search
 from lossnav.trajectory.boundary_value import Equations, Motion
 from lossnav.trajectory.case import TIMED, Case
 from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.stretches import stretches
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
@@ -61,7 +64,8 @@ def solve(
         tol: relative tolerance of the collocation.
 
     Returns:
-        The trajectory; ``is_minimum`` is None, for stationarity is all that is checked.
+        The trajectory; ``is_minimum`` says whether the second variation on its mesh is positive, and is None for a
+        ``motion`` of one's own.
 
     Raises:
         ValueError: naming the argument that does not fit.
@@ -117,8 +121,14 @@ def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
     given = Equations(motion or terms.acceleration, terms.cost_rate, tangent)
 
     def extremal(span: float, end: riccati.LocalValue | None) -> Trajectory:
-        path = boundary_value.collocate(objective, loss, theta, span, end, case.endpoint, tol, lambda _: given)
-        return replace(path, method=Curved.name)
+        search = Search(objective, loss, theta, span, end, case.endpoint, tol, lambda _: given, case.span is not None)
+        guesses = [None, *([] if end is None else [approach.straight(objective.metric_on(loss.dim), theta, end, 0.0)])]
+        path = replace(search.path(guess for guess in dict.fromkeys(guesses)), method=Curved.name)
+        if not path.converged or motion is not None or not isinstance(objective.drift, Linear | None):
+            return path
+        tail = None if end is None else end.matrix
+        sure = variation.definite(path, stretches(loss, float(path.times[-1])), tail, case.endpoint is not None)
+        return replace(path, is_minimum=sure)
 
     if not case.rests:
         span = objective.horizon if case.endpoint is None else case.span
@@ -131,7 +141,7 @@ def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
     except budget.OutOfBudget:
         if not found:
             raise
-    found.sort(key=lambda path: (not path.converged, path.action, path.excess))
+    found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
     best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
     return replace(best, others=(best, *found[1:]))
 

@@ -121,14 +121,14 @@ def methods(
 def _solve(case: Case, solver: Solver, settings: action.Settings) -> Trajectory:
     """Choose the units, and solve; what is returned is not judged yet."""
     objective, loss = case.objective, case.loss
-    scales = None if objective.curved else units.natural(objective, loss, case.theta0, case.span, case.endpoint)
+    scales = units.natural(objective, loss, case.theta0, case.span, case.endpoint)
     if scales is None:
         return solver.solve(case, settings)
     inner = Case(
         scales.objective(objective),
         scales.loss(loss, objective),
-        case.theta0 / scales.length,
-        None if case.endpoint is None else case.endpoint / scales.length,
+        scales.place(case.theta0),
+        None if case.endpoint is None else scales.place(case.endpoint),
         None if case.span is None else scales.span(case.span),
     )
     try:

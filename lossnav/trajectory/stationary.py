@@ -56,13 +56,15 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     """Return the stationary points of the total force that are known or found by multi-start.
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
-    root search from 49 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed).
+    root search from 49 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
+    from the loss's own ``starts``.
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
         return Rests(known, np.empty((0, dim)), 0)
     budget.stage("looking for places to rest")
-    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0))
+    given = loss.starts(theta0)
+    starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if given is None else given
     if known is not None:
         starts = np.concatenate([known, starts])
     if isinstance(loss, Quadratic) and isinstance(objective.drift, Linear):

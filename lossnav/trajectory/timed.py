@@ -16,8 +16,9 @@ import numpy as np
 from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
 from lossnav.problem.task import Task
-from lossnav.trajectory import boundary_value, curved, stationary, surprised, variation, wandering
-from lossnav.trajectory.boundary_value import Equations
+from lossnav.trajectory import approach, boundary_value, curved, stationary, surprised, variation, wandering
+from lossnav.trajectory.approach import Search
+from lossnav.trajectory.boundary_value import Equations, Guess
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 _FINEST = 1e-12  # what collocation can reach
 _LIFETIMES = 12.0  # of the slowest mode, from the last switch until the path is handed over to the local law
-_FEW, _MOST = 5_000, 60_000  # nodes from a guess that another one follows, and from the last one
 
 
 class Timed:
@@ -97,14 +97,26 @@ def _extremal(case: Case, span: float, end: LocalValue | None, tol: float) -> Tr
         terms = Terms(objective, still)  # type: ignore[arg-type]
         return Equations(terms.acceleration, terms.cost_rate, terms.tangent)
 
-    collocate = partial(boundary_value.collocate, objective, loss, theta, span, end, case.endpoint, tol, law)
-    guess = surprised.path(objective, loss, theta, span, end, case.endpoint)
-    path = None if guess is None else collocate(guess=guess, nodes=_FEW)
-    if path is None or not path.converged:
-        path = collocate(nodes=_MOST)
-    tail = None if end is None else end.matrix
-    sure = variation.definite(path, stretches(loss, span), tail, case.endpoint is not None) if path.converged else None
+    search = Search(objective, loss, theta, span, end, case.endpoint, tol, law, case.span is not None)
+    path = search.path(_guesses(case, span, end))
+    tail, sure = None if end is None else end.matrix, None
+    if path.converged:
+        parts = stretches(loss, float(path.times[-1]))
+        sure = variation.definite(path, parts, tail, case.endpoint is not None)
     return replace(path, method=Timed.name, is_minimum=sure)
+
+
+def _guesses(case: Case, span: float, end: LocalValue | None) -> Iterator[Guess | None]:
+    """Yield the path of who foresees nothing; a wait for the last switch, then the law to the rest or the geodesic."""
+    objective, loss, theta = case.objective, case.loss, case.theta0
+    guess = surprised.path(objective, loss, theta, span, end, case.endpoint)
+    if guess is not None:
+        yield guess
+    yield None
+    if end is not None:
+        shortest = approach.straight(objective.metric_on(loss.dim), theta, end, float(stretches(loss, span).begins[-1]))
+        if shortest is not None:
+            yield shortest
 
 
 def _against_wandering(case: Case, path: Trajectory) -> Trajectory:

@@ -4,6 +4,10 @@ With :math:`t=\tau t'`, :math:`\theta=\lambda\theta'`, G = mG′ and :math:`J=jJ
 objective keeps its form with η′ = k′ = 1, γ′ = γτ, f′ = τf/λ and :math:`L'=(\eta k\tau^2/\lambda^2m)\,L`. The time is
 :math:`\tau=(\eta kh/m+|J|^2)^{-1/2}` with h the curvature (else 1/γ, else the deadline). τ, λ and m are powers of two:
 times and parameters keep all their digits. Tolerances in the solvers may then be absolute.
+
+A metric that depends on θ has its own length: m = 1, and λ is 1, or what the metric says of a change of units that
+leaves its formula as it is (``Metric.units_at``). That may be another λ for each parameter, and where a parameter is a
+logarithm it is a shift, :math:`\theta=\lambda\theta'+s`.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.losses import Function, Loss, Quadratic
@@ -33,16 +38,26 @@ class Units:
     """Units of time, of θ, of the metric and of J, in the user's units."""
 
     time: float
-    length: float
+    length: float | Array
     mass: float
     cost: float
+    shift: float | Array = 0.0
+
+    def place(self, theta: Array) -> Array:
+        """Return θ, shape (..., D), dimensionless."""
+        return (theta - self.shift) / self.length
+
+    def back(self, theta: Array) -> Array:
+        """Return the user's θ, shape (..., D)."""
+        return theta * self.length + self.shift
 
     def objective(self, objective: Objective) -> Objective:
         """Return the dimensionless objective."""
         metric = objective.metric
-        if isinstance(metric, Metric):
-            metric = objective.metric_matrix(metric.dim)
-        metric = None if metric is None else metric / self.mass
+        if not objective.curved:
+            if isinstance(metric, Metric):
+                metric = objective.metric_matrix(metric.dim)
+            metric = None if metric is None else metric / self.mass
         drift: Drift | None = None
         if isinstance(objective.drift, Linear):
             dim = objective.drift.dim or 1
@@ -51,7 +66,7 @@ class Units:
             scalar = objective.drift.dim is None
             drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
         elif objective.drift is not None:
-            drift = _Drift(objective.drift, self.time, self.length)
+            drift = _Drift(objective.drift, self.time, float(np.max(self.length)))  # one number: see ``natural``
         horizon = self.span(objective.horizon)
         return Objective(gamma=objective.gamma * self.time, metric=metric, drift=drift, horizon=horizon)
 
@@ -60,8 +75,8 @@ class Units:
         if isinstance(loss, Task):
             return loss.rescaled(self.time, lambda still: self.loss(still, objective))
         height = objective.k * self.time / self.cost
-        slope, bend = height * self.length, height * self.length**2
-        if isinstance(loss, Quadratic):
+        slope, bend = height * self.length, height * np.multiply.outer(self.length, self.length)
+        if isinstance(loss, Quadratic) and not objective.curved:
             hessian, offset = loss.hessian(np.zeros(loss.dim)) * bend, loss.offset * height
             if loss.minimum is not None:
                 return Quadratic(hessian, minimum=loss.minimum / self.length, offset=offset)
@@ -69,17 +84,19 @@ class Units:
         if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
             given = loss
             return _Function(
-                lambda x: height * np.asarray(given.value(self.length * x)),
-                None if given._gradient is None else lambda x: slope * given.gradient(self.length * x),
-                None if given._hessian is None else lambda x: bend * given.hessian(self.length * x),
+                lambda x: height * np.asarray(given.value(self.back(x))),
+                None if given._gradient is None else lambda x: slope * given.gradient(self.back(x)),
+                None if given._hessian is None else lambda x: bend * given.hessian(self.back(x)),
                 dim=loss.dim, reach=self.reach,
             )  # fmt: skip
-        return _Scaled(loss, height, self.length, self.reach)
+        return _Scaled(loss, height, self)
 
     @property
     def reach(self) -> float:
         """How far around a start to search for resting places: the user's unit, unless it is far off."""
-        return 1 / self.length if abs(math.log2(self.length)) <= _UNKNOWN else 1.0
+        if isinstance(self.length, np.ndarray) or abs(math.log2(self.length)) > _UNKNOWN:
+            return 1.0
+        return 1 / self.length
 
     def span(self, time: float) -> float:
         """Return a duration, dimensionless."""
@@ -94,11 +111,11 @@ class Units:
             times=path.times * self.time,
             action=path.action * self.cost,
             excess=path.excess * self.cost,
-            asymptote=path.asymptote * self.length,
-            position=lambda t: path.position(t / self.time) * self.length,
+            asymptote=self.back(path.asymptote),
+            position=lambda t: self.back(path.position(t / self.time)),
             rate=lambda t: path.rate(t / self.time) * (self.length / self.time),
             end=path.end * self.time,
-            residual=path.residual * self.length / self.time**2,
+            residual=path.residual * float(np.max(self.length)) / self.time**2,
             error=path.error * self.cost,
             growth=path.growth / self.time,
             reason=f"{path.reason} {self}" if path.reason else "",
@@ -106,14 +123,15 @@ class Units:
         )
 
     def __str__(self) -> str:
-        return f"(numbers in natural units: time {self.time:.3g}, theta {self.length:.3g}, J {self.cost:.3g})"
+        theta = f"{self.length:.3g}" if isinstance(self.length, float) else _checks.shown(self.length)
+        return f"(numbers in natural units: time {self.time:.3g}, theta {theta}, J {self.cost:.3g})"
 
 
 def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None, stop: Array | None) -> Units | None:
     """Return natural units for a problem, or None if the user's own are as good.
 
     Args:
-        objective: with a constant metric.
+        objective: the assumptions.
         loss: the landscape, of D parameters.
         theta0: start, shape (D,).
         span: a horizon beside the objective's own, or None.
@@ -124,6 +142,8 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     """
     if isinstance(loss, Task):  # what decides where a path ends
         loss = loss.final or loss.at(0.0)
+    if objective.curved:
+        return _under_curved(objective, loss, theta0, span)
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
@@ -150,13 +170,44 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     wide, near = (_WIDE, _NEAR) if exact else (_UNKNOWN, _UNKNOWN)
     if max(map(abs, orders)) <= wide and abs(math.log2(length)) <= near:
         return None
-    order = 2 * math.log2(length) + math.log2(mass) - math.log2(time) - math.log2(objective.eta)
+    return _made(objective, time, length, mass)
+
+
+def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float | None) -> Units | None:
+    """Return natural units where the metric depends on θ, from what is seen where a path ends, or at a likely place."""
+    known, likely = loss.stationary_points(), loss.starts(theta0)
+    place = theta0
+    if math.isinf(objective.horizon):
+        place = known[0] if known is not None and len(known) else theta0 if likely is None else likely[0]
+    metric = objective.metric_on(loss.dim)
+    own = metric.units_at(place) if objective.drift is None else None
+    scale, move = own or (np.ones(loss.dim), np.zeros(loss.dim))
+    with np.errstate(all="ignore"):
+        prices = scale[:, None] * metric.matrix(place) * scale
+        bend = np.abs(np.linalg.solve(prices, scale[:, None] * loss.hessian(place) * scale)).max()
+        if own:  # a step of order one changes the metric: how soon does the loss drive it so far?
+            bend = max(bend, np.abs(np.linalg.solve(prices, scale * loss.gradient(place))).max())
+    stiffness = math.log2(objective.eta) + math.log2(objective.k)
+    pace = 2.0 ** ((math.log2(bend) + stiffness) / 2) if 0 < bend < math.inf else 0.0
+    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
+    time = _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+    orders = [math.log2(x) for x in (time, objective.eta, objective.k)]
+    if max(map(abs, orders)) <= (_WIDE if own else _UNKNOWN) and np.max(np.abs(np.log2(scale))) <= _NEAR:
+        return None
+    return _made(objective, time, *((scale, 1.0, move) if own else (1.0, 1.0)))
+
+
+def _made(objective: Objective, time: float, length: float | Array, mass: float, shift: float | Array = 0.0) -> Units:
+    """Return the units with that of J, which is in range."""
+    order = math.log2(mass) - math.log2(time) - math.log2(objective.eta)
+    if isinstance(length, float):  # else θ has no unit: lengths are the metric's
+        order += 2 * math.log2(length)
     if abs(order) > 1000 or abs(math.log2(objective.k) + math.log2(time) - order) > 1000:
         raise ValueError(
             f"eta = {objective.eta:g}, k = {objective.k:g}: with them the natural unit of J is 2^{order:.0f}, beyond "
             "floating-point numbers; choose other units of theta, time or loss"
         )
-    return Units(time, length, mass, 2.0**order)
+    return Units(time, length, mass, 2.0**order, shift)
 
 
 def _power(x: float) -> float:
@@ -183,24 +234,32 @@ def _steepness(loss: Loss, theta0: Array, size: float, stiffness: float) -> floa
 
 
 class _Scaled(Loss):
-    """L′(θ′) = height·L(length·θ′)."""
+    """L′(θ′) = height·L(θ)."""
 
-    def __init__(self, loss: Loss, height: float, length: float, reach: float):
-        self.dim, self.reach = loss.dim, reach
-        self._loss, self._height, self._length = loss, height, length
+    def __init__(self, loss: Loss, height: float, units: Units):
+        self.dim, self.reach = loss.dim, units.reach
+        self._loss, self._height, self._units = loss, height, units
+        self._slope, self._bend = height * units.length, height * np.multiply.outer(units.length, units.length)
 
     def value(self, theta: ArrayLike) -> Any:
-        return self._height * self._loss.value(self._length * np.asarray(theta))
+        return self._height * self._loss.value(self._units.back(np.asarray(theta)))
 
     def gradient(self, theta: ArrayLike) -> Array:
-        return self._height * self._length * self._loss.gradient(self._length * np.asarray(theta))
+        return self._slope * self._loss.gradient(self._units.back(np.asarray(theta)))
 
     def hessian(self, theta: ArrayLike) -> Array:
-        return self._height * self._length**2 * self._loss.hessian(self._length * np.asarray(theta))
+        return self._bend * self._loss.hessian(self._units.back(np.asarray(theta)))
 
     def stationary_points(self) -> Array | None:
         points = self._loss.stationary_points()
-        return None if points is None else points / self._length
+        return None if points is None else self._units.place(points)
+
+    def starts(self, theta0: Array) -> Array | None:
+        points = self._loss.starts(self._units.back(theta0))
+        return None if points is None else self._units.place(points)
+
+    def summed(self, theta: Array) -> float:
+        return self._height * self._loss.summed(self._units.back(theta))
 
 
 class _Function(Function):

@@ -130,7 +130,8 @@ def _plans() -> dict[str, Recipe]:
         "belief.resting_places": Recipe(belief.resting_places, {
             "model": thing(MODEL), "gradient": number(0.6), "square": number(1.1)
         }),
-        **{f"uncertainty.Plan.{name}": Recipe(getattr(TRACK, name), {"t": track}) for name in names},
+        **{f"uncertainty.Plan.{name}": Recipe(getattr(TRACK, name), {"t": track})
+           for name in (*names, "__call__", "velocity", "kinetic", "potential")},
         "uncertainty.plan": Recipe(uncertainty.plan, {
             "problem": thing(PROBLEM), "loss": thing(LINE), **weights, "switches": switches, "foreseen": flag(False),
             "horizon": positive(INF, infinite=True), "throw": flag(True), "tol": positive(1e-8),

@@ -8,8 +8,11 @@ import scipy.optimize
 
 import lossnav as ln
 from lossnav.problem.functions import differences
-from lossnav.trajectory import curved
+from lossnav.trajectory import curved, variation
+from lossnav.trajectory.approach import Search
+from lossnav.trajectory.boundary_value import Equations
 from lossnav.trajectory.connection import Terms
+from lossnav.trajectory.stretches import stretches
 
 
 def half_plane(theta):
@@ -76,7 +79,26 @@ def test_geodesic_of_the_half_plane_is_a_circle_at_constant_speed(width):
     s = end * (t - 1)
     assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
     assert path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
-    assert path.converged and path.is_minimum is None
+    assert path.converged and path.is_minimum
+
+
+@pytest.mark.parametrize(("turn", "shortest"), [(0.9 * math.pi, True), (1.5 * math.pi, False)])
+def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
+    """The sphere in stereographic coordinates, along the equator |x| = 1: the antipode is a conjugate point."""
+    objective = ln.Objective(metric=lambda x: (4 / (1 + (x**2).sum(-1)) ** 2)[..., None, None] * np.eye(2))
+    terms, span = Terms(objective, FLAT), 1.0
+    stop = np.array([math.cos(turn), math.sin(turn)])
+
+    def equator(t):
+        ray = np.stack([np.cos(turn * t / span), np.sin(turn * t / span)], axis=-1)
+        return ray, turn / span * np.stack([-ray[:, 1], ray[:, 0]], axis=-1)
+
+    law = Equations(terms.acceleration, terms.cost_rate, terms.tangent)
+    search = Search(objective, FLAT, np.array([1.0, 0.0]), span, None, stop, 1e-8, lambda _: law)
+    path = search.path([equator])
+    assert path.converged and np.allclose(np.linalg.norm(path([0.3, 0.7]), axis=-1), 1, atol=1e-6)
+    assert path.action == pytest.approx(turn**2 / 2, rel=1e-6)
+    assert variation.definite(path, stretches(FLAT, span), None, True) is shortest
 
 
 def test_geodesic_with_a_discount_is_the_same_circle_at_another_pace():

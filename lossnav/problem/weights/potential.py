@@ -111,10 +111,17 @@ class Potential(Loss):
         return np.concatenate(place)[None, :]
 
     def starts(self, theta0: Array) -> Array:
-        """Return where to search for places of rest: θ₀ and the centres of the loss, each narrower and wider."""
-        mean, ell = np.split(theta0, 2)
+        """Return where to search for places of rest: θ₀ and the centres of the loss, each narrower and wider.
+
+        First comes θ₀ with the variances that would rest at the curvature seen there.
+        """
+        mean, ell, v = self._split(theta0)
+        bend = 2 * self.average.variance_gradient(mean, v) + self._pull
+        with np.errstate(divide="ignore", invalid="ignore"):
+            resting = np.where((bend > 0) & (self.temperature > 0), np.log(self.temperature / bend), ell)
         means = np.concatenate([mean[None, :], self.average.centres()])
-        return np.array([np.concatenate([mu, ell + shift]) for mu in means for shift in _SPREADS])
+        around = [np.concatenate([mu, ell + shift]) for mu in means for shift in _SPREADS]
+        return np.array([np.concatenate([mean, resting]), *around])
 
     def summed(self, theta: Array) -> float:
         """Return the size of what the value at one θ is a sum of: its rounding error is in proportion."""

@@ -12,7 +12,6 @@ import scipy.integrate
 import lossnav as ln
 from lossnav import uncertainty as un
 from lossnav.trajectory import curved
-from lossnav.trajectory.weights.rests import rests
 
 
 def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
@@ -151,16 +150,16 @@ def test_the_law_near_a_rest_is_the_linearised_one() -> None:
     """ẋ = −R(x − x*) must solve ẍ − γẋ = M(x − x*), M by differences of the equations of motion; here R mixes both."""
     wells = un.Wells([[0.3, 0.0]], [1.0], [0.6], bowl=0.4, bowl_centre=[0.0, 0.2])
     setting = un.Problem(eta=0.7, k=1.3, gamma=0.6, entropy=0.3)
-    (rest,) = rests(setting, wells, np.array([0.2, 0.1, -1.0, -1.0]))
-    place, zero, step = rest.place, np.zeros(2), 1e-5
+    (rest,) = curved.ends(setting.objective(2), setting.loss(wells), np.array([0.2, 0.1, -1.0, -1.0]))
+    place, law, zero, step = rest.fixed, -rest.closed, np.zeros(2), 1e-5
 
     def pull(x):
         return np.concatenate(un.log_acceleration(setting, wells, x[:2], x[2:], zero, zero))
 
     np.testing.assert_allclose(pull(place), 0.0, atol=1e-9)
     stiffness = np.stack([(pull(place + step * e) - pull(place - step * e)) / (2 * step) for e in np.eye(4)], axis=1)
-    np.testing.assert_allclose(rest.law @ rest.law + setting.gamma * rest.law, stiffness, atol=1e-7)
-    assert rest.slowest > 0
+    np.testing.assert_allclose(law @ law + setting.gamma * law, stiffness, atol=1e-7)
+    assert rest.growth < 0
     # a bowl: one rate for all, and a plan goes on with it for ever
     path = un.plan(problem(), bowl(2.0), [1.0], [0.5])
     r = un.relaxation_rate(1.0, 0.5, 0.8)
@@ -304,7 +303,9 @@ def test_errors_name_the_argument(call, error, word: str) -> None:
 
 
 def test_a_failed_collocation_is_a_value_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lossnav.trajectory.weights.plans._MAX_NODES", 170)
+    for name in ("_FEW", "_MOST"):
+        monkeypatch.setattr(f"lossnav.trajectory.approach.{name}", 170)
+    monkeypatch.setattr("lossnav.trajectory.approach._SHORTEST", 0.2)
     settings = {"mean": [3.0], "variance": [1e-3], "tol": 1e-12}
     found = un.plan(problem(), bowl(2.0), **settings, throw=False)
     assert not found.converged and found.reason and "converged=False" in repr(found)
