@@ -230,8 +230,9 @@ def _resting(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         rate = level + float(drift @ linear) - float(linear @ np.linalg.solve(metric, linear)) * eta / 2
         return LocalValue(centre, matrix, linear, 0.0, rate, closed, shift, np.full(dim, np.nan))
     # Taking the resting state as reference keeps V − rest/γ exact where γ → 0 makes both infinite: the law holds θ at
-    # ``fixed``, so V there is rest/γ, and that fixes the constant.
-    offset = -np.linalg.solve(closed, shift)
+    # ``fixed``, so V there is rest/γ, and that fixes the constant. Along a valley of rests, where a
+    # rate is rounding, all of them are as good, and the nearest is taken.
+    offset = -np.linalg.solve(closed, shift) if _decays(closed) else -np.linalg.lstsq(closed, shift, rcond=1e-13)[0]
     excess = -float(offset @ matrix @ offset / 2 + linear @ offset)
     slip = drift + jacobian @ offset
     rest = (

@@ -1,0 +1,141 @@
+"""Laws and recursions against gradient descent itself: torch's optimizer on an invariant loss, with all its options."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from lossnav import noether
+
+DIM = 40
+
+
+def turn(beta, *, dampening=0.0, nesterov=False, decoupled=False, seed=0):
+    """Root mean square angle a step of torch's SGD, whose gradients are white and orthogonal to the weights."""
+    eta, decay = 0.1, 0.02 * (1 - beta)
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.nn.Parameter(torch.randn(DIM, generator=generator, dtype=torch.float64))
+    options = {"dampening": dampening, "nesterov": nesterov, "weight_decay": 0.0 if decoupled else decay}
+    optimizer = torch.optim.SGD([weight], lr=eta, momentum=beta, **options)
+    angles = []
+    with torch.no_grad():
+        for step in range(12_000):
+            pull = torch.randn(DIM, generator=generator, dtype=torch.float64)
+            pull -= (pull @ weight) / (weight @ weight) * weight
+            weight.grad = 0.3 * pull / weight.norm()
+            before = weight.clone()
+            if decoupled:
+                weight.mul_(1 - eta * decay)
+            optimizer.step()
+            if step >= 3000:
+                cosine = (before @ weight / (before.norm() * weight.norm())).item()
+                angles.append(2 - 2 * cosine)
+    found = noether.limiting_angular_speed(
+        eta=eta, beta=beta, decay=decay, dampening=dampening, nesterov=nesterov, decoupled=decoupled
+    )
+    return math.sqrt(np.mean(angles)) / (eta * found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"dampening": 0.5}, {"nesterov": True}, {"decoupled": True}],
+    ids=["plain", "dampening", "nesterov", "decoupled"],
+)
+def test_angular_speed_with_the_options_of_an_optimizer(options):
+    assert abs(turn(0.8, **options) - 1) < 0.015
+    if options:
+        plain = noether.limiting_angular_speed(eta=0.1, beta=0.8, decay=0.004)
+        other = noether.limiting_angular_speed(eta=0.1, beta=0.8, decay=0.004, **options)
+        assert abs(other / plain - 1) > 0.1  # so that the first line says something
+
+
+def test_the_speed_falls_to_nothing_without_decay_and_options_exclude_each_other():
+    assert noether.limiting_angular_speed(eta=0.1, beta=0.9, decay=0.0) == 0.0
+    for options in ({"dampening": 0.1}, {"decoupled": True}):
+        with pytest.raises(ValueError, match="nesterov"):
+            noether.limiting_angular_speed(eta=0.1, beta=0.9, decay=0.1, nesterov=True, **options)
+
+
+def path(steps, symmetry, invariant, *, eta=0.05, beta=0.8, decay=0.03, seed=0):
+    """Positions of gradient descent whose gradient has no part along the symmetry, but for ``invariant`` = False."""
+    rng = np.random.default_rng(seed)
+    theta, velocity, found = rng.normal(size=symmetry.dim), np.zeros(symmetry.dim), []
+    for _ in range(steps + 1):
+        found.append(theta)
+        slope, field = rng.normal(size=symmetry.dim), symmetry(theta)
+        if invariant:
+            slope = slope - slope @ field / (field @ field) * field
+        velocity = beta * velocity - slope - decay * theta
+        theta = theta + eta * velocity
+    return np.array(found)
+
+
+SYMMETRIES = [noether.Translation(6, [0, 2, 3]), noether.Scale(6, [1, 4, 5]), noether.Rescale(6, [0, 1], [3, 5])]
+
+
+@pytest.mark.parametrize("symmetry", SYMMETRIES, ids=lambda one: type(one).__name__)
+def test_identity_holds_with_the_symmetry_and_shows_the_gradient_without(symmetry):
+    options = {"eta": 0.05, "beta": 0.8, "decay": 0.03}
+    assert noether.identity(path(200, symmetry, True), symmetry, **options).error < 1e-13
+    broken = noether.identity(path(200, symmetry, False), symmetry, **options)
+    assert broken.error > 0.01
+    theta = path(200, symmetry, False)
+    speed = np.diff(theta, axis=0) / 0.05
+    slope = 0.8 * speed[:-1] - 0.03 * theta[1:-1] - speed[1:]  # the gradient, from the update
+    np.testing.assert_allclose(broken.broken, np.sum(slope * symmetry(theta[1:-1]), axis=1), atol=1e-12)
+
+
+def test_recursions_follow_the_quantities_of_the_symmetries():
+    options = {"eta": 0.05, "beta": 0.8, "decay": 0.03}
+    for symmetry in SYMMETRIES:
+        theta = path(300, symmetry, True)
+        speed = np.diff(theta, axis=0) / 0.05
+        wanted = symmetry.quantity(theta)
+        drive = symmetry.source(speed)
+        if isinstance(symmetry, noether.Translation):
+            found = noether.discrete_translation(wanted[0], 0.0, 300, **options)
+        else:
+            law = noether.discrete_radius if isinstance(symmetry, noether.Scale) else noether.discrete_rescale
+            found = law(wanted[0], 0.0, drive, **options)
+        np.testing.assert_allclose(found[0], wanted, atol=1e-12 * np.max(np.abs(wanted)))
+        np.testing.assert_allclose(found[1][1:], symmetry.charge(theta[1:], speed), atol=1e-11)
+    stacked = noether.discrete_radius([1.0, 2.0], [0.0, 0.1], np.ones((7, 2)), **options)
+    for index, (start, charge) in enumerate(((1.0, 0.0), (2.0, 0.1))):
+        one = noether.discrete_radius(start, charge, np.ones(7), **options)
+        np.testing.assert_array_equal(stacked[0][:, index], one[0])
+
+
+def test_symmetries_are_flows_of_their_fields():
+    rng = np.random.default_rng(3)
+    for symmetry in SYMMETRIES:
+        theta, h = rng.normal(size=(4, 6)), 1e-4
+        slope = (symmetry.transform(theta, h) - symmetry.transform(theta, -h)) / (2 * h)
+        np.testing.assert_allclose(slope, symmetry(theta), atol=1e-7)
+        np.testing.assert_allclose(
+            symmetry.transform(symmetry.transform(theta, 0.3), 0.4), symmetry.transform(theta, 0.7), rtol=1e-13
+        )
+        # quantity is what a flow along a gradient that is orthogonal to the field conserves: ∇quantity ∝ ξ
+        move = rng.normal(size=6)
+        change = (symmetry.quantity(theta + h * move) - symmetry.quantity(theta - h * move)) / (2 * h)
+        factor = 1.0 if isinstance(symmetry, noether.Translation) else 2.0
+        np.testing.assert_allclose(change, factor * symmetry(theta) @ move, atol=1e-8)
+
+
+def test_radius_of_extreme_settings():
+    law = {"initial": 2.0, "mass": 0.1, "friction": 0.5}
+    still = noether.radius_squared([0.0, 5.0], gradient_norm_squared=0.0, decay=0.1, **law)
+    np.testing.assert_allclose(still, [2.0, 2.0 * math.exp(-2 * 0.1 * 5 / 0.5)])
+    growing = noether.radius_squared(5.0, gradient_norm_squared=1.0, decay=0.0, **law)
+    assert abs(growing - math.sqrt(4 + 4 * 0.1 / 0.5**3 * 5)) < 1e-12
+    tiny = noether.radius_squared(5.0, gradient_norm_squared=1.0, decay=1e-14, **law)
+    assert abs(tiny - growing) < 1e-12
+    t = np.linspace(0, 3, 7)
+    dense = np.linspace(0, 3, 60_001)
+    table = noether.radius_squared(t, gradient_norm_squared=1 + t, decay=2.0, **law)
+    fine = noether.radius_squared(dense, gradient_norm_squared=1 + dense, decay=2.0, **law)[::10_000]
+    np.testing.assert_allclose(table, fine, rtol=1e-12)  # a straight line is integrated without error
+    call = noether.radius_squared(t, gradient_norm_squared=lambda t: 1 + t, decay=2.0, **law)
+    np.testing.assert_allclose(table, call, rtol=1e-9)
