@@ -152,7 +152,7 @@ def test_a_drift_that_is_not_equivariant_gives_charge():
     assert abs(noether.navigation_charge(path, ROTATION, 0.0)) > 1e-3
 
 
-def imbalance(gamma, horizon=12.0, count=600):
+def imbalance(gamma, horizon=4.0, count=400):
     """Discretised J of (ab − 1)² minimised from scratch: Q(0) and a² − b² at the end. No library here."""
     dt = horizon / count
     t = dt * np.arange(count + 1)
@@ -168,7 +168,7 @@ def imbalance(gamma, horizon=12.0, count=600):
         return speed @ np.sum(step**2, axis=1) + place @ miss**2, slope[1:].ravel()
 
     start = np.tile([2.06, 0.485], count)
-    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-8, "maxcor": 50}
+    options = {"maxiter": 8000, "maxfun": 16_000, "ftol": 1e-15, "gtol": 1e-8, "maxcor": 50}
     found = minimize(action, start, jac=True, method="L-BFGS-B", options=options)
     x = np.vstack([[2.0, 0.1], found.x.reshape(count, 2)])
     charge = np.exp(-gamma * (t[:2] + dt / 2)) * np.diff(x[:3] ** 2, axis=0) @ [1, -1] / (2 * dt)
@@ -184,19 +184,24 @@ def test_euclidean_metric_breaks_rescaling(gamma, charge, end):
     assert abs(noether.navigation_charge(path, RESCALE, 0.0) - charge) < 1e-4
     assert abs(RESCALE.quantity(path(12.0)) - end) < 1e-4
     assert RESCALE.quantity(path(12.0)) > RESCALE.quantity([2.0, 0.1]) + 0.01
-    other, last = imbalance(gamma)
-    assert abs(other / charge - 1) < 0.05 and abs(last - end) < 5e-3
 
 
-def test_relative_metric_keeps_the_ratio_and_a_relative_metric_of_all_keeps_the_norm():
-    objective = ln.Objective(gamma=0.5, metric=relative(), horizon=4.0)
+def test_imbalance_by_direct_minimisation():
+    charge, end = imbalance(0.2)
+    path = ln.solve(ln.Objective(gamma=0.2, horizon=4.0), product(), [2.0, 0.1])
+    assert abs(noether.navigation_charge(path, RESCALE, 0.0) / charge - 1) < 2e-3
+    assert abs(RESCALE.quantity(path(4.0)) - end) < 2e-3 and end > 4.04
+
+
+def test_relative_metric_keeps_the_ratio():
+    objective = ln.Objective(gamma=0.5, metric=relative(), horizon=2.0)
     assert max(noether.defects(objective, product(), RESCALE, [[2.0, 0.1], [0.4, 0.3]]).values()) < 1e-12
     path = ln.solve(objective, product(), [2.0, 0.1])
-    t = np.linspace(0.0, 4.0, 41)
+    t = np.linspace(0.0, 2.0, 21)
     assert np.max(np.abs(noether.navigation_charge(path, RESCALE, t))) < 1e-6
     x = path(t)
     np.testing.assert_allclose(x[:, 0] / x[:, 1], 20.0, rtol=1e-5)
-    assert x[-1].prod() > 0.9  # and it did move
+    assert x[-1].prod() > 0.7  # and it did move
 
 
 def cone():
@@ -226,12 +231,12 @@ def test_navigation_shrinks_the_norm_that_gradient_descent_grows(gamma):
 
 
 def test_relative_metric_keeps_the_norm():
-    objective = ln.Objective(gamma=0.5, metric=ln.metrics.Relative(2), horizon=4.0)
+    objective = ln.Objective(gamma=0.5, metric=ln.metrics.Relative(2), horizon=2.0)
     assert noether.defects(objective, cone(), noether.Scale(2), [0.5, 1.2])["metric"] < 1e-12
     path = ln.solve(objective, cone(), [0.5, 1.2])
-    x = path(np.linspace(0.0, 4.0, 41))
+    x = path(np.linspace(0.0, 2.0, 21))
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.3, rtol=1e-5)
-    assert x[-1, 0] > 0.7
+    assert x[-1, 0] > 0.6
 
 
 def test_finite_cost_does_not_make_the_charge_of_an_extremal_zero():
