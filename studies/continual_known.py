@@ -1,6 +1,6 @@
 """Streams of digits at settings known beforehand: six rules of the chapter on them, and SGD with noise alone.
 
-    python studies/continual_known.py [--tasks 150] [--workers 2]
+    python studies/continual_known.py [--tasks 150]
 
 The same three seeds for all: those on which ``studies/continual.py digits`` tunes. The default takes about five minutes
 of one core.
@@ -8,15 +8,15 @@ of one core.
 
 from __future__ import annotations
 
-import argparse
-import math
-from pathlib import Path
 from typing import Any
 
-from lossnav import continual, data, records, training
-from lossnav.lab.continual import contenders, networks
+import numpy as np
 
-RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
+from lossnav import records
+from lossnav.lab.continual.contenders import CONTENDERS
+from lossnav.lab.experiment import Experiment
+from lossnav.lab.study import Study, main
+
 SEEDS, HIDDEN, BATCH, BLOCK = (0, 1, 2), (32, 32, 32), 16, 5
 SETTINGS: dict[str, dict[str, float]] = {
     "sgd": {"lr": 0.1},
@@ -33,50 +33,50 @@ NOISE = {  # where it falls → its strengths; SGD's rate is that of the setting
 }
 
 
-def learn(rule: str, noise: float | None, tasks: int) -> continual.Online:
-    """Let three networks learn their own streams together, by a rule or, if there is ``noise``, by SGD with it."""
-    stream = continual.Permuted(data.load("digits"), SEEDS, batch_size=BATCH)
-    nets = networks.perceptrons(stream.inputs, HIDDEN, stream.classes, seeds=SEEDS)
+JOBS = [(rule, None) for rule in SETTINGS] + [(how, noise) for how, strengths in NOISE.items() for noise in strengths]
+
+
+def one(rule: str, noise: float | None, tasks: int) -> Experiment:
+    """Return the run of three networks on streams of their own, by a rule or, if there is ``noise``, by SGD with it."""
     lr = SETTINGS["sgd"]["lr"]
-    optimizer: Any
     if noise is None:
-        optimizer = contenders.CONTENDERS[rule].build(nets, SETTINGS[rule], 0)
+        chosen = CONTENDERS[rule].chosen(SETTINGS[rule])
     elif rule == "on all weights":
-        setting = {"lr": lr, "weight_decay": 0.0, "noise": noise}
-        optimizer = contenders.CONTENDERS["shrink and perturb"].build(nets, setting, 0)
+        chosen = CONTENDERS["shrink and perturb"].chosen({"lr": lr, "weight_decay": 0.0, "noise": noise})
     else:
-        optimizer = continual.UtilityPerturbed(nets, lr=lr, noise=noise, protect=rule == "and hold the useful", seed=0)
-    return continual.run(nets, optimizer, stream, tasks=tasks, progress=False)
+        options = {"noise": noise, "protect": rule == "and hold the useful"}
+        chosen = {"optimizer": "utility perturbed", "lr": lr, "options": options}
+    return Experiment(
+        data="digits", stream="permuted", tasks=tasks, batch_size=BATCH, clip=None, seed=SEEDS,
+        model_options={"hidden": list(HIDDEN), "initial": "he"}, **chosen,
+    )  # fmt: skip
 
 
-def main() -> None:
-    """Run all, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", type=int, default=150)
-    parser.add_argument("--workers", type=int, default=None, help="threads, one core each; default: all cores")
-    parser.add_argument("--output", type=Path, default=RESULTS / "continual-known.json")
-    arguments = parser.parse_args()
+def wanted(tasks: int) -> list[Experiment]:
+    """Return all runs."""
+    return [one(*job, tasks) for job in JOBS]
 
-    jobs = [(rule, None) for rule in SETTINGS] + [(how, noise) for how in NOISE for noise in NOISE[how]]
-    runs = training.in_parallel(lambda job: learn(*job, arguments.tasks), jobs, arguments.workers)
-    results = []
-    for (rule, noise), run in zip(jobs, runs, strict=True):
-        blocks = run.scores.double().view(len(SEEDS), -1, BLOCK).mean(-1)
-        scores = [[round(x, 5) for x in row] for row in blocks.tolist()]
-        results.append({"rule": rule, "noise": noise, "scores": scores, "finite": run.finite.tolist()})
-    config = {
-        "settings": SETTINGS, "noise": NOISE, "tasks": arguments.tasks, "block": BLOCK, "batch_size": BATCH,
+
+def results(found: list[records.Record]) -> list[dict[str, Any]]:
+    """Return the mean scores of blocks of tasks, (S, tasks / BLOCK), of each run."""
+    runs = []
+    for (rule, noise), record in zip(JOBS, found, strict=True):
+        scores = np.array([entry["scores"] for entry in record.results]).reshape(len(SEEDS), -1, BLOCK).mean(-1)
+        finite = [entry["finite"] for entry in record.results]
+        runs.append({"rule": rule, "noise": noise, "scores": scores.round(5).tolist(), "finite": finite})
+    return runs
+
+
+def config(**_: int) -> dict[str, Any]:
+    """Return how the record describes the study."""
+    return {
+        "settings": SETTINGS, "noise": NOISE, "block": BLOCK,
         "task": "new permutation of pixels and of labels, one pass over all images",
         "model": "mlp 64-32-32-32-10, ReLU, He-uniform", "score": "online accuracy",
     }  # fmt: skip
-    record = records.new(
-        command="python studies/continual_known.py", config=config, seeds=list(SEEDS),
-        data=data.load("digits").provenance.record(), results=results,
-        duration=math.fsum(run.seconds for run in runs), device=records.processor(),
-    )  # fmt: skip
-    records.save(arguments.output, record)
-    print(f"{len(results)} runs, {record.duration:.0f} s of work -> {arguments.output}")
 
+
+STUDIES = {"continual-known": Study(wanted, results, {"tasks": 150}, config)}
 
 if __name__ == "__main__":
-    main()
+    main(__file__, STUDIES)

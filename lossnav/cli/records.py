@@ -81,9 +81,14 @@ def _curves(record: Any) -> dict[str, Any] | None:
 
 
 def _row(path: Path, record: Any) -> dict[str, Any]:
+    from lossnav.lab.sweep.results import complete, outcome
+
     config, curves, accuracy = record.config, _curves(record), None
     if curves is not None:
         accuracy = "diverged" if "diverged" in curves else (curves["test_accuracy"] or [None])[-1]
+    elif config.get("tasks") is not None and complete(record):
+        scores = [outcome(result) for result in record.results]
+        accuracy = "diverged" if None in scores else round(sum(x for x in scores if x is not None) / len(scores), 4)
     row = {name: config.get(name) for name in ("model", "optimizer", "lr", "epochs")}
     seeds = ",".join(map(str, record.seeds))
     return {

@@ -92,6 +92,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "shrink and perturb": Rule(
             "shrink and perturb", "#999933", ":", "H", "lossnav.lab.continual:ShrinkAndPerturb", _DESCENT, mixes=True
         ),
+        "utility perturbed": Rule(
+            "noise on useless weights",
+            "#999933",
+            "--",
+            "h",
+            "lossnav.lab.continual:UtilityPerturbed",
+            like="shrink and perturb",
+            mixes=True,
+        ),
         "continual backprop": Rule(
             "continual backprop",
             "#117733",

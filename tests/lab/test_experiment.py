@@ -146,9 +146,13 @@ def test_a_run_that_diverges_has_a_record_that_can_be_stored(tmp_path):
 
 @pytest.mark.parametrize("name", experiment.OPTIMIZERS)
 def test_every_optimizer_can_be_named(name):
-    if name == "continual backprop":
-        with pytest.raises(ValueError, match="optimizer = 'continual backprop' is for streams of tasks"):
-            experiment.run(Experiment(data="digits", optimizer=name, options={"rate": 0.1}, lr=0.1))
+    of_streams = {"continual backprop": {"rate": 0.1}, "utility perturbed": {"noise": 1e-3}}
+    if name in of_streams:
+        one = Experiment(data="digits", optimizer=name, options=of_streams[name], lr=0.1)
+        with pytest.raises(ValueError, match=f"optimizer = '{name}' is for streams of tasks"):
+            experiment.run(one)
+        found = experiment.run(replace(one, stream="permuted", tasks=1, batch_size=16))
+        assert found.results[0]["finite"] and len(found.results[0]["scores"]) == 1
         return
     options = {"lr": 0.1, "options": {"seed": 0}} if name == "shrink and perturb" else {}
     record = experiment.run(Experiment(data="digits", optimizer=name, train_size=200, test_size=50, **options))
