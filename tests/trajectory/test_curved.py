@@ -288,3 +288,20 @@ CURVED = ln.Objective(gamma=0.5, metric=half_plane)
 def test_errors_name_the_argument(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize(("length", "time", "cost"), [(1e-12, 1.0, 1.0), (1.0, 1e9, 1.0), (1e6, 1e-7, 1e12)])
+def test_paths_under_a_metric_of_ratios_do_not_feel_the_units(each, length, time, cost):
+    """θ → length·θ leaves the metric as it is; t → time·t, J → cost·J."""
+
+    def solved(length, time, cost):
+        loss = ln.losses.Quadratic(
+            np.array([[2.0, 0.3], [0.3, 1.0]]) / length**2, minimum=np.array([1.0, 2.0]) * length
+        )
+        objective = ln.Objective(0.7 / (time * cost), 1.3 * cost / time, 0.4 / time, ln.metrics.Relative(2, each=each))
+        path = ln.solve(objective, loss, np.array([2.0, 0.7]) * length)
+        return path(np.array([0.3, 1.0, 4.0]) * time) / length, path.action / cost, path.is_minimum
+
+    (base, action, sure), (other, again, also) = solved(1.0, 1.0, 1.0), solved(length, time, cost)
+    assert np.allclose(other, base, rtol=1e-6) and again == pytest.approx(action, rel=1e-8) and sure and also
