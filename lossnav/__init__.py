@@ -26,6 +26,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "belief": "belief",
     "uncertainty": "trajectory.weights",
     "rules": "rules",
+    "assume": "rules.assume",
     "curvature": "analysis.curvature",
     "helmholtz": "analysis.helmholtz",
     "noether": "analysis.noether",

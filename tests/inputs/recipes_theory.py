@@ -212,7 +212,7 @@ def recipes() -> dict[str, Recipe]:
         }),
         "euler_lagrange.Derivation.print": Recipe(DERIVED.print, {"expression": _formulas(none=False)}),
         "euler_lagrange.Derivation.in_time": Recipe(DERIVED.in_time, {"expression": _formulas(none=False)}),
-        **_paths(), **_fields(), **_rules(),
+        **_paths(), **_fields(), **_rules(), **_beliefs(),
     }  # fmt: skip
     for name, made in (("Linear", TURN), ("Function", FIELD)):
         found[f"drifts.{name}.__call__"] = Recipe(made, {"theta": points(POINT)})
@@ -347,6 +347,26 @@ def _rules() -> dict[str, Recipe]:
         }, rest=frozenset({"curvature"})),
     }  # fmt: skip
     return {f"rules.recipe.{name}": made for name, made in found.items()}
+
+
+def _beliefs() -> dict[str, Recipe]:
+    """What a learner is assumed to believe."""
+    weight = number(0.9, low=0.0, high=1.0, open_high=True)
+    average = {"beta": weight, "scale": positive(2.0), "floor": rate(0.1), "corrected": flag(True)}
+    found = {
+        "Filter": Recipe(ln.assume.Filter, {
+            "beta": weight, "fading": array([0.1, 0.2], any_shape=True, below=0.0, bad=[
+                -1.0, np.zeros((2, 3)), np.zeros((2, 2, 2)), [],
+            ]), "trend": number(0.9, low=0.0, high=1.0, open_high=True, none=True), "corrected": flag(True),
+        }),
+        "SecondMoment": Recipe(ln.assume.SecondMoment, {**average, "centred": flag(False)}),
+        "Hutchinson": Recipe(ln.assume.Hutchinson, average),
+        "Known": Recipe(ln.assume.Known, {"hessian": hessian}),
+        "RootMeanSquare": Recipe(ln.assume.RootMeanSquare, {
+            "beta": weight, "eps": rate(1e-8), "corrected": flag(True)
+        }),
+    }  # fmt: skip
+    return {f"assume.{name}": made for name, made in found.items()}
 
 
 def _span(backwards: tuple[float, float]) -> list[Any]:

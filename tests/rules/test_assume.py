@@ -1,0 +1,56 @@
+"""Assumptions are checked, frozen data; what does not exist yet is refused by its name."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav import assume
+
+
+@pytest.mark.parametrize("name", ["Kronecker", "Eigenbasis", "Polar"])
+def test_what_is_not_there_yet_says_what_is(name):
+    with pytest.raises(AttributeError, match=rf"{name}.*Known, SecondMoment, Hutchinson"):
+        getattr(ln.assume, name)
+    assert not hasattr(assume, name)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [assume.Filter(0.9), assume.SecondMoment(0.9), assume.Known([[1.0]]), assume.Hutchinson(0.9),
+     assume.RootMeanSquare(0.9)],
+    ids=lambda made: type(made).__name__,
+)  # fmt: skip
+def test_assumptions_are_frozen(made):
+    first = dataclasses.fields(made)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, first, 0.5)
+
+
+def test_arrays_are_copies_that_nobody_can_change():
+    given = np.eye(2)
+    known, faded = assume.Known(given), assume.Filter(0.0, fading=given)
+    given[0, 0] = 7.0
+    assert known.hessian[0, 0] == 1.0 and faded.fading[0, 0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        known.hessian[0, 0] = 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        faded.fading[0, 0] = 2.0
+
+
+@pytest.mark.parametrize("value", [1.0, -0.1])
+def test_weights_of_the_past_end_below_one(value):
+    assume.Filter(np.nextafter(1.0, 0.0), trend=0.0)
+    with pytest.raises(ValueError, match="beta"):
+        assume.SecondMoment(value)
+    with pytest.raises(ValueError, match="trend"):
+        assume.Filter(0.5, trend=value)
+
+
+def test_a_matrix_of_fading_may_have_entries_below_zero_but_rates_may_not():
+    assert assume.Filter(0.0, fading=[[1.0, -0.5], [0.5, 1.0]]).fading.shape == (2, 2)
+    with pytest.raises(ValueError, match="fading"):
+        assume.Filter(0.0, fading=[1.0, -0.5])
