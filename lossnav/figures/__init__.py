@@ -1,9 +1,9 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``,
-``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``phase``, ``quadratic``, ``sgd``,
-``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters, ``tables`` reads stored benchmark tables;
-they are loaded on first use. Nothing else in the package imports matplotlib.
+``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``, ``quadratic``,
+``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters, ``tables`` reads stored benchmark
+tables; they are loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _CHAPTERS = (
     "geometry",
     "landscape",
     "momentum",
+    "moving",
     "orbits",
     "phase",
     "quadratic",

@@ -121,8 +121,9 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
         "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar, "continual": _continual, "drift": _drift,
-        "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "orbits": _orbits, "phase": _phase,
-        "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables, "training": _training,
+        "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "orbits": _orbits,
+        "phase": _phase, "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables,
+        "training": _training,
         "uncertainty": _uncertainty,
     }  # fmt: skip
     found = {
@@ -303,6 +304,40 @@ def _momentum() -> dict[str, dict[str, Argument]]:
         "walks": {"loss": LOSS, "paths": nest({"newton": nest((TEXT, TEXT, POINTS))}, rules=True), "extent": BOX},
         "rivals": {"steps": positives(), "costs": costs, "least": POSITIVE},
         "cost_of_steps": {"steps": positives(), "costs": open_costs, "least": POSITIVE},
+    }  # fmt: skip
+
+
+def _moving() -> dict[str, dict[str, Argument]]:
+    rows = np.stack([RISING, RISING])
+    several = free(rows, below=0.0, at=True)
+    grid, free_grid = array(rows, below=0.0, at=True), array(rows)
+    sweep = nest({
+        "values": positives(), "speed": grid, "absolute": grid, "calibrated": grid, "exponent": free_grid,
+        "expected": free_grid,
+    })  # fmt: skip
+    plane = nest((VALUES, VALUES))
+    return {
+        "motion": {
+            "loss": VALUES, "speed": positives(), "expected_speed": POSITIVE, "lags": positives(), "far": positives(),
+            "expected_far": positives(),
+        },
+        "spectrum": {
+            "nodes": VALUES, "weights": array(FALL, below=0.0), "decay": POSITIVE, "eta": POSITIVE, "beta": RATE,
+        },
+        "diffusion": {"lags": positives(), "measured": several, "predicted": several, "shuffled": several},
+        "sweeps": {"sweeps": nest({"eta": sweep, "beta": sweep})},
+        "temperature": {
+            "temperature": positives(), "absolute": positives(), "calibrated": positives(), "noise": positives(),
+            "threshold": POSITIVE,
+        },
+        "modes": {
+            "curvatures": positives(), "positions": positives(), "velocities": positives(),
+            "expected_positions": positives(), "expected_velocities": positives(),
+        },
+        "rotation": {
+            "planes": nest({"mode 1": plane, "mode 2": plane}), "lags": array(T, below=0.0),
+            "memory": array(np.ones((2, 3, 12))), "expected": array(np.ones((2, 12))),
+        },
     }  # fmt: skip
 
 

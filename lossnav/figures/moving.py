@@ -1,0 +1,334 @@
+"""Figures of the chapter on trained networks that keep moving: prediction beside measurement.
+
+Every function takes arrays that somebody else has measured or predicted and returns a figure; nothing is trained here.
+Measured is always a dot or a solid line, predicted without a constant a cross or a dashed line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from lossnav.figures import _takes as of
+from lossnav.figures.style import COLOURS, letter
+
+_MEASURED: dict[str, Any] = {"color": COLOURS["sgd"]}
+_PREDICTED: dict[str, Any] = {"color": COLOURS["ink"], "ls": "--", "lw": 1.6}
+_CROSS: dict[str, Any] = {"color": COLOURS["ink"], "ls": "none", "marker": "x", "ms": 6, "mew": 1.4}
+_DOTS: dict[str, Any] = {"color": COLOURS["sgd"], "ls": "none", "marker": "o", "ms": 4, "alpha": 0.75}
+_FITTED: dict[str, Any] = {"color": COLOURS["momentum"], "ls": "-.", "lw": 1.6}
+_NAMES = {"eta": r"learning rate $\eta$", "batch": "batch $S$", "beta": r"momentum $\beta$"}
+
+
+@of.takes(
+    loss=of.reals("K"), speed=of.positives("K"), expected_speed=of.POSITIVE, lags=of.positives("J"),
+    far=of.positives("J"), expected_far=of.positives("J"),
+)  # fmt: skip
+def motion(
+    loss: ArrayLike, speed: ArrayLike, expected_speed: float, lags: ArrayLike, far: ArrayLike, expected_far: ArrayLike
+) -> Figure:
+    """Draw that the loss stands still and the weights do not.
+
+    Args:
+        loss: of the batches, step by step.
+        speed: squared length of each step.
+        expected_speed: what was predicted for its mean.
+        lags: numbers of steps n.
+        far: mean squared distance after n steps.
+        expected_far: what was predicted for it.
+
+    Returns:
+        The figure: three panels.
+    """
+    figure, axes = plt.subplots(1, 3, figsize=(6.4, 2.9))
+    steps = np.arange(1, len(np.asarray(loss)) + 1)
+    _smooth(axes[0], steps, np.asarray(loss))
+    axes[0].set(xlabel="step", ylabel="loss of the batch", ylim=(0, None))
+    _smooth(axes[1], steps, np.asarray(speed))
+    axes[1].axhline(expected_speed, **_PREDICTED, label="predicted")
+    axes[1].set(xlabel="step", ylabel=r"$|\delta_k|^2$", ylim=(0, None))
+    axes[1].ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+    axes[2].loglog(lags, far, **_DOTS, label="measured")
+    axes[2].loglog(lags, expected_far, **_PREDICTED)
+    axes[2].set(xlabel="steps $n$", ylabel=r"$|\Delta_n|^2$")
+    letter(axes, ("loss", "speed", "distance"))
+    handles = [axes[2].lines[0], axes[1].lines[-1]]
+    figure.legend(handles, ["measured", "predicted"], loc="outside lower center", ncols=2)
+    return figure
+
+
+@of.takes(nodes=of.reals("Q"), weights=of.nonnegatives("Q"), decay=of.POSITIVE, eta=of.POSITIVE, beta=of.NONNEGATIVE)
+def spectrum(nodes: ArrayLike, weights: ArrayLike, decay: float, eta: float, beta: float) -> Figure:
+    """Draw how the noise of a batch is spread over the curvatures of the loss.
+
+    Args:
+        nodes: curvatures ρ of a quadrature.
+        weights: what of tr Σ is there.
+        decay: λ, added to each curvature.
+        eta: η.
+        beta: β; with η it gives the number of steps (1−β)/(ηh) in which a mode of curvature h forgets.
+
+    Returns:
+        The figure: the share of tr Σ for each octave of h = ρ + λ; above, what the steps are.
+    """
+    bent, share = np.asarray(nodes) + decay, np.asarray(weights) / np.sum(np.asarray(weights))
+    edges = 2.0 ** np.arange(np.floor(np.log2(decay)) - 1, np.ceil(np.log2(max(bent.max(), 2 * decay))) + 1)
+    held = np.clip(bent, edges[0] * 1.001, edges[-1] * 0.999)
+    figure, ax = plt.subplots(figsize=(5.8, 3.2))
+    counts, _ = np.histogram(held, edges, weights=100 * share)
+    ax.bar(np.sqrt(edges[1:] * edges[:-1]), counts, width=0.9 * np.diff(edges), color=COLOURS["sgd"], alpha=0.8)
+    ax.set(xscale="log", xlabel=r"curvature $h=\rho+\lambda$", ylabel=r"share of tr$\,\Sigma$ (%)")
+    ax.axvline(decay, color=COLOURS["quiet"], ls=":", lw=1.0)
+    ax.text(decay * 1.06, ax.get_ylim()[1] * 0.96, r"$\lambda$", color=COLOURS["ink"], va="top")
+    steps = ax.secondary_xaxis("top", functions=(lambda h: _inverse(h, eta, beta), lambda n: _inverse(n, eta, beta)))
+    steps.set_xlabel(r"steps that it remembers, $(1-\beta)/(\eta h)$")
+    ax.grid(axis="y")
+    return figure
+
+
+@of.takes(
+    lags=of.positives("J"), measured=of.positives(None, "J"), predicted=of.positives(None, "J"),
+    shuffled=of.positives(None, "J"),
+)  # fmt: skip
+def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffled: ArrayLike) -> Figure:
+    """Draw mean squared distances against the number of steps, and the exponent of each decade.
+
+    Args:
+        lags: n.
+        measured: a row for each seed, batches drawn independently.
+        predicted: the same, from curvature and noise.
+        shuffled: a row for each seed, batches from shuffled epochs.
+
+    Returns:
+        The figure: on the left distances, on the right their slopes in logarithms.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.3))
+    n = np.asarray(lags, dtype=np.float64)
+    looks: tuple[tuple[str, ArrayLike, dict[str, Any]], ...] = (
+        ("measured", measured, {**_MEASURED, "lw": 1.8}), ("predicted", predicted, _PREDICTED),
+        ("shuffled epochs", shuffled, {"color": COLOURS["adam"], "lw": 1.4, "ls": "-."}),
+    )  # fmt: skip
+    for name, rows, look in looks:
+        mean = np.exp(np.log(np.asarray(rows)).mean(axis=0))
+        left.loglog(n, mean, label=name, **look)
+        for row in np.asarray(rows) if name != "predicted" else ():
+            left.loglog(n, row, color=look["color"], lw=0.6, alpha=0.5)
+        at, slopes = _slopes(n, mean)
+        right.semilogx(at, slopes, **look)
+    right.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
+    right.text(n[0], 1.03, "Brownian", color=COLOURS["ink"], fontsize=8)
+    left.set(xlabel="steps $n$", ylabel=r"$\mathrm{E}\,|\Delta_n|^2$")
+    right.set(xlabel="steps $n$", ylabel="exponent", ylim=(None, 2.05))
+    right.grid(axis="y")
+    letter((left, right), ("how far", "how it grows"))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+_SWEEP = of.apart(
+    of.table(
+        values=of.positives("V"),
+        speed=of.positives("R", "V"),
+        absolute=of.positives("R", "V"),
+        calibrated=of.positives("R", "V"),
+        exponent=of.reals("R", "V"),
+        expected=of.reals("R", "V"),
+    )
+)
+
+
+@of.takes(sweeps=of.mapping(of.one_of(*_NAMES), _SWEEP))
+def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
+    """Draw speed and exponent against learning rate, batch and momentum, with two predictions of the speed.
+
+    Args:
+        sweeps: "eta", "batch", "beta" → table of ``values`` (V,), and of rows for each seed: ``speed``, measured;
+            ``absolute``, from the noise measured there; ``calibrated``, from one constant at the base; ``exponent``,
+            measured; ``expected``, predicted.
+
+    Returns:
+        The figure: two rows of panels.
+    """
+    figure, axes = plt.subplots(2, len(sweeps), figsize=(6.4, 4.9), sharex="col", squeeze=False)
+    for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
+        x = np.asarray(table["values"], dtype=np.float64)
+        shown = 1 - x if name == "beta" else x
+        for row in np.asarray(table["speed"]):
+            column[0].plot(shown, row, **_DOTS, label="measured, a dot a seed")
+        column[0].plot(shown, _middle(table["absolute"]), **_CROSS, label="predicted, nothing fitted")
+        column[0].plot(shown, _middle(table["calibrated"]), **_FITTED, label="one constant from the base")
+        for row in np.asarray(table["exponent"]):
+            column[1].plot(shown, row, **_DOTS)
+        column[1].plot(shown, np.mean(np.asarray(table["expected"]), axis=0), **_CROSS)
+        column[0].set(xscale="log", yscale="log")
+        column[1].set(xlabel=r"$1-\beta$" if name == "beta" else _NAMES[name])
+        for ax in column:
+            ax.grid(axis="y")
+            ax.minorticks_off()
+    axes[0, 0].set_ylabel(r"$\mathrm{E}\,|\delta|^2$")
+    axes[1, 0].set_ylabel("exponent $c$")
+    letter(axes, [*("speed",) * len(sweeps), *("exponent",) * len(sweeps)])
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    kept = dict(zip(names, handles, strict=True))
+    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=3, fontsize=8)
+    return figure
+
+
+@of.takes(
+    temperature=of.positives("N"), absolute=of.positives("N"), calibrated=of.positives("N"), noise=of.positives("N"),
+    threshold=of.POSITIVE,
+)  # fmt: skip
+def temperature(
+    temperature: ArrayLike, absolute: ArrayLike, calibrated: ArrayLike, noise: ArrayLike, threshold: float
+) -> Figure:
+    """Draw where the theory holds: measured over predicted speed against the temperature, and what the noise does.
+
+    Args:
+        temperature: T = η/(S(1−β)) of each run.
+        absolute: speed over the prediction from the noise where the run was.
+        calibrated: speed over the prediction from one constant at the base.
+        noise: tr Σ where the run was, over that at the base.
+        threshold: temperature that is marked.
+
+    Returns:
+        The figure: two panels.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.3), sharex=True)
+    fitted = {**_DOTS, "marker": "D", "color": COLOURS["momentum"]}
+    left.plot(temperature, calibrated, **fitted, label="over one constant from the base")
+    left.plot(temperature, absolute, **_DOTS, label="over the noise where the run is")
+    left.axhspan(0.85, 1.15, color=COLOURS["grid"], zorder=0)
+    right.plot(temperature, noise, **_DOTS)
+    for ax in (left, right):
+        ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8)
+        ax.axvline(threshold, color=COLOURS["quiet"], lw=1.0, ls=":")
+        ax.set(xscale="log", xlabel=r"temperature $\eta/(S(1-\beta))$")
+        ax.grid(axis="y")
+    left.set(ylabel="measured / predicted speed", yscale="log")
+    left.set_yticks([0.25, 0.5, 0.75, 1.0, 1.5], ["0.25", "0.5", "0.75", "1", "1.5"])
+    left.minorticks_off()
+    right.set_ylabel(r"tr$\,\Sigma$ / at the base")
+    letter((left, right), ("what fits", "why"))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+@of.takes(
+    curvatures=of.positives("N"), positions=of.positives("N"), velocities=of.positives("N"),
+    expected_positions=of.positives("N"), expected_velocities=of.positives("N"),
+)  # fmt: skip
+def modes(
+    curvatures: ArrayLike, positions: ArrayLike, velocities: ArrayLike, expected_positions: ArrayLike,
+    expected_velocities: ArrayLike,
+) -> Figure:  # fmt: skip
+    """Draw how wide and how fast each mode moves, against its curvature.
+
+    Args:
+        curvatures: ρ_l of all modes and seeds.
+        positions, velocities: their variances.
+        expected_positions, expected_velocities: the same, predicted.
+
+    Returns:
+        The figure: two panels; a grey line has the slope of a law that does not hold (−1, Gibbs) or that does (1).
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.3))
+    rho = np.asarray(curvatures, dtype=np.float64)
+    ends = np.array([rho.min(), rho.max()])
+    panels = (
+        (positions, expected_positions, -1.0, "Gibbs: slope −1"),
+        (velocities, expected_velocities, 1.0, "slope 1"),
+    )
+    for ax, (found, expected, slope, words) in zip(axes, panels, strict=True):
+        ax.loglog(rho, found, **_DOTS, label="measured")
+        ax.loglog(rho, expected, **_CROSS, label="predicted")
+        middle = np.exp(np.mean(np.log(np.asarray(found))) - slope * np.mean(np.log(rho)))
+        ax.loglog(ends, middle * ends**slope, color=COLOURS["quiet"], lw=1.0, ls=":")
+        ax.set_xlabel(r"curvature $\rho_l$")
+        high = slope > 0
+        ax.text(0.97 if high else 0.03, 0.03, words, transform=ax.transAxes, ha="right" if high else "left", fontsize=8)
+        ax.minorticks_off()
+    axes[0].set_ylabel(r"Var$\,(q_l\cdot\theta)$")
+    axes[1].set_ylabel(r"Var$\,(q_l\cdot v)$")
+    low, top = axes[0].get_ylim()
+    axes[0].set_ylim(low / 3, top * 3)
+    letter(axes, ("positions", "velocities"))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+@of.takes(
+    planes=of.mapping(of.TEXT, of.apart(of.row(of.reals("P"), of.reals("P"))), "M"), lags=of.nonnegatives("J"),
+    memory=of.reals("M", None, "J"), expected=of.reals("M", "J"),
+)  # fmt: skip
+def rotation(
+    planes: Mapping[str, Sequence[ArrayLike]], lags: ArrayLike, memory: ArrayLike, expected: ArrayLike
+) -> Figure:
+    """Draw pieces of phase planes, and below each the memory of the velocity.
+
+    Args:
+        planes: title → (positions, velocities) of one mode, step by step.
+        lags: numbers of steps.
+        memory: for each mode a row for each seed, correlation of velocities so many steps apart.
+        expected: for each mode the same, predicted.
+
+    Returns:
+        The figure: a column for each mode.
+    """
+    figure, axes = plt.subplots(2, len(planes), figsize=(6.4, 4.6), squeeze=False)
+    found, theory = np.asarray(memory), np.asarray(expected)
+    for index, (title, (theta, v)) in enumerate(planes.items()):
+        above, below = axes[:, index]
+        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(np.asarray(theta)) - 1))
+        for k, colour in enumerate(colours):
+            above.plot(np.asarray(theta)[k : k + 2], np.asarray(v)[k : k + 2], color=colour, lw=0.9)
+        above.set(xlabel=r"$q_l\cdot\theta$")
+        above.set_title(f"{chr(ord('a') + index)}   {title}", loc="left")
+        above.locator_params(nbins=3)
+        for row in found[index]:
+            below.plot(lags, row, **{**_MEASURED, "lw": 1.4, "alpha": 0.7}, label="measured, a line a seed")
+        below.plot(lags, theory[index], **_PREDICTED, label="predicted")
+        below.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
+        below.set(xlabel="steps apart", ylim=(-1, 1.05))
+    axes[0, 0].set_ylabel(r"$q_l\cdot v$")
+    axes[1, 0].set_ylabel("correlation of $v$")
+    handles, names = axes[1, 0].get_legend_handles_labels()
+    kept = dict(zip(names, handles, strict=True))
+    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _smooth(ax: Axes, steps: np.ndarray, values: np.ndarray) -> None:
+    """Draw means over fifty pieces, and faintly what varies about them."""
+    length = max(1, len(values) // 50)
+    count = len(values) // length
+    pieces = values[: count * length].reshape(count, length)
+    at = steps[: count * length].reshape(count, length).mean(axis=1)
+    ax.fill_between(at, *np.quantile(pieces, [0.1, 0.9], axis=1), color=COLOURS["sgd"], alpha=0.18, lw=0)
+    ax.plot(at, pieces.mean(axis=1), **_MEASURED, lw=1.6)
+
+
+def _slopes(n: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return slopes in logarithms over windows of half a decade to each side, and where they are."""
+    x, y, at, found = np.log10(n), np.log10(values), [], []
+    for middle in x:
+        window = np.abs(x - middle) <= 0.35
+        if window.sum() >= 3 and x[0] + 0.3 <= middle <= x[-1] - 0.3:
+            at.append(10**middle)
+            found.append(np.polyfit(x[window], y[window], 1)[0])
+    return np.array(at), np.array(found)
+
+
+def _inverse(x: np.ndarray, eta: float, beta: float) -> np.ndarray:
+    """Return (1−β)/(ηx); its own inverse."""
+    return (1 - beta) / (eta * np.maximum(x, 1e-12))
+
+
+def _middle(rows: ArrayLike) -> np.ndarray:
+    """Return geometric means over seeds."""
+    return np.asarray(np.exp(np.log(np.asarray(rows, dtype=np.float64)).mean(axis=0)))
