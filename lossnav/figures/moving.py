@@ -324,9 +324,9 @@ def _slopes(n: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(at), np.array(found)
 
 
-def _inverse(x: np.ndarray, eta: float, beta: float) -> np.ndarray:
+def _inverse(x: ArrayLike, eta: float, beta: float) -> np.ndarray:
     """Return (1−β)/(ηx); its own inverse."""
-    return (1 - beta) / (eta * np.maximum(x, 1e-12))
+    return np.asarray((1 - beta) / (eta * np.maximum(x, 1e-12)))
 
 
 def _middle(rows: ArrayLike) -> np.ndarray:
