@@ -23,7 +23,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "classifiers": "problem.classifiers",
     "euler_lagrange": "euler_lagrange",  # a module that can be called
     "trajectory": "trajectory",
-    "belief": "belief",
+    "belief": "trajectory.beliefs",
     "uncertainty": "trajectory.weights",
     "rules": "rules",
     "assume": "rules.assume",
@@ -62,6 +62,9 @@ _moved.install(
     {name: room for name, room in _ROOMS.items() if name != room}
     | {
         "objective": "problem.objective",
+        **{
+            f"belief.{room}": f"problem.beliefs.{room}" for room in ("hidden_weights", "memory", "model", "observation")
+        },
         "uncertainty.averages": "problem.weights.averages",
         "uncertainty.geodesics": "problem.metrics.geodesics",
         "uncertainty.problem": "problem.weights.problem",

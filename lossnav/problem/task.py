@@ -97,6 +97,7 @@ class Phases(Task):
         if len(set(dims)) > 1:
             raise ValueError(f"phases: the losses have {dims} parameters, but all must have as many")
         self.dim, self.switches, self.final = dims[0], tuple(starts[1:]), self.losses[-1]
+        self.positive = tuple(sorted({i for loss in self.losses for i in loss.positive}))
 
     @property
     def calls(self) -> int | None:  # type: ignore[override]
@@ -128,6 +129,7 @@ class Driven(Task):
         switches: times > 0, increasing, at which the data jump.
         final: the loss that holds for ever from ``settled`` on; None if there is none.
         settled: that time, >= 0 and not before the last switch; needed exactly with ``final``.
+        positive: which parameters must stay > 0, by their places on the last axis.
 
     Raises:
         ValueError: naming the argument that does not fit.
@@ -150,10 +152,13 @@ class Driven(Task):
         switches: Sequence[float] = (),
         final: Loss | None = None,
         settled: float | None = None,
+        positive: Sequence[int] = (),
     ):
         self._value, self._gradient = _checks.function("value", value), _checks.function("gradient", gradient)
         self._hessian = None if hessian is None else _checks.function("hessian", hessian)
         self.dim = _checks.whole("dim", dim, low=1)
+        listed = _checks.sequence("positive", positive, "places")
+        self.positive = tuple(_checks.whole("positive", i, low=0, high=dim - 1) for i in listed)
         jumps = [_checks.positive("switches", time) for time in _checks.sequence("switches", switches, "times")]
         if (final is None) != (settled is None):
             raise ValueError(
@@ -196,6 +201,7 @@ class Driven(Task):
             switches=jumps,
             final=None if self.final is None else change(self.final),
             settled=None if self.final is None else self.settled / time,
+            positive=self.positive,
         )
 
     def __repr__(self) -> str:
@@ -207,7 +213,7 @@ class _Still(Loss):
     """A driven loss at times of shape (...)."""
 
     def __init__(self, task: Driven, t: Array):
-        self.dim, self._task, self._t = task.dim, task, t
+        self.dim, self.positive, self._task, self._t = task.dim, task.positive, task, t
 
     def value(self, theta: ArrayLike) -> Any:
         return scalar(self._asked("value", self._task._value, self._points(theta), ()))

@@ -19,6 +19,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import stationary
+from lossnav.trajectory.logarithms import Chart
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.still import standstill
@@ -28,6 +29,8 @@ Motion = Callable[[Array, Array], Array]
 Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
 Law = Callable[[Loss], "Equations"]  # of a landscape that stands still
 _ROUGH = 1e-4  # tolerance of the first pass, where there are two
+_GAUSS = np.polynomial.legendre.leggauss(5)
+_FADED = 50.0  # γt beyond which a cost counts for nothing
 _FEW, _MANY = 51, 401  # nodes to start from, with two passes and with one
 _MOST = 200_000
 
@@ -91,7 +94,9 @@ def collocate(
     """
     dim, size = loss.dim, 2 * loss.dim
     parts = stretches(loss, span)
-    laws = _laws(parts, given or (lambda still: _constant(objective, still)))
+    chart = Chart(loss.positive, theta0)
+    first = chart.inner(theta0, np.zeros(dim))[0]
+    laws = _laws(parts, lambda still: chart.equations((given or (lambda one: _constant(objective, one)))(still)))
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
     place = theta0 if end is None else (end.fixed if rests else end.centre)
     level = 0.0 if end is None else float(loss.at(math.inf).value(place))
@@ -127,8 +132,7 @@ def collocate(
         return found
 
     def boundary(left: Array, right: Array) -> Array:
-        theta, velocity = split(right[:, None])[-1]
-        theta, velocity = theta[0], velocity[0]
+        theta, velocity = (row[0] for row in chart.outer(*split(right[:, None])[-1]))
         last: Array
         if endpoint is not None:
             last = theta - endpoint
@@ -137,9 +141,14 @@ def collocate(
         else:  # transversality: the conjugate momentum vanishes
             last = velocity if objective.drift is None else velocity - objective.drift(theta)
         joints = right[: -1 - size] - left[size:-1]
-        return np.concatenate([left[:dim] - theta0, joints, last, left[-1:]])
+        return np.concatenate([left[:dim] - first, joints, last, left[-1:]])
 
-    smooth = laws(0, np.zeros(1)).tangent is not None
+    tangent, fastest = laws(0, np.zeros(1)).tangent, 0.0
+    smooth = tangent is not None
+    if loss.timed and tangent is not None:
+        stiffness = tangent(first[None, :], np.zeros((1, dim)))[0][0]
+        if np.all(np.isfinite(stiffness)):
+            fastest = math.sqrt(float(np.max(np.abs(np.linalg.eigvals(stiffness)))))
 
     def attempt(s: Array, state: Array, tol: float) -> Any:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -152,7 +161,7 @@ def collocate(
         return found if np.all(np.isfinite(found.rms_residuals)) else _Lost(s, state)  # NaN passes for a success
 
     def start(s: Array) -> tuple[Array, Array]:
-        return _first_guess(theta0, parts, end, endpoint, s, guess)
+        return _first_guess(chart, parts, end, endpoint, parts.resolving(s, fastest), guess)
 
     two = given is not None and mesh is None and tol < _ROUGH
     points, state = start(parts.mesh(_FEW if two else _MANY) if mesh is None else mesh)
@@ -161,19 +170,26 @@ def collocate(
         points, state = _finer(rough, tol) if rough.success else start(parts.mesh(_MANY))
     found = rough if two and nodes < _MOST and not rough.success else attempt(points, state, tol)
     times = parts.on(found.x)
-    stop = found.y[-1 - size : -1 - dim, -1]
+
+    def inside(u: Array) -> tuple[Array, Array]:
+        both = parts.read(found.sol, lambda i: slice(i * size, (i + 1) * size), np.minimum(u, span))
+        return chart.outer(both[:, :dim], both[:, dim:])
+
+    stop = inside(np.array([span]))[0][0]
 
     def position(u: Array) -> Array:
-        inside = parts.read(found.sol, lambda i: slice(i * size, i * size + dim), np.minimum(u, span))
+        within = inside(u)[0]
         if end is None or not np.any(u > span):
-            return inside
-        return np.where((u > span)[:, None], end.follow(stop, np.maximum(u - span, 0.0)), inside)
+            return within
+        return np.where((u > span)[:, None], end.follow(stop, np.maximum(u - span, 0.0)), within)
 
     def rate(u: Array) -> Array:
-        inside = parts.read(found.sol, lambda i: slice(i * size + dim, (i + 1) * size), np.minimum(u, span))
-        return inside if end is None else np.where((u > span)[:, None], end.velocity(position(u)), inside)
+        within = inside(u)[1]
+        return within if end is None else np.where((u > span)[:, None], end.velocity(position(u)), within)
 
     running = float(found.y[-1, -1])
+    if loss.timed and found.success:
+        running = _summed(parts, found, laws, size, objective.gamma, objective.k * level)
     if end is None:
         return Trajectory(
             objective,
@@ -246,6 +262,28 @@ def _laws(parts: Stretches, given: Law) -> Callable[[int, Array], Equations]:
     return law
 
 
+def _summed(
+    parts: Stretches, found: Any, laws: Callable[[int, Array], Equations], size: int, gamma: float, level: float
+) -> float:
+    """Return the discounted cost above ``level`` up to the span, by Gauss sums between the nodes.
+
+    As one of the unknowns it would have their tolerance in each unit of time, and a path may be slow beside 1/γ.
+    """
+    total, nodes = 0.0, (1 + _GAUSS[0]) / 2
+    for i, (begin, pace) in enumerate(zip(parts.begins, parts.paces, strict=True)):
+        with np.errstate(under="ignore"):
+            alive = gamma * (begin + pace * found.x[:-1]) < _FADED
+        split = np.where(alive, np.ceil(2 * gamma * pace * np.diff(found.x)), 1).clip(1, 64).astype(int)
+        length = np.repeat(np.diff(found.x) / split, split)
+        place = np.arange(split.sum()) - np.repeat(np.cumsum(split) - split, split)
+        s = ((np.repeat(found.x[:-1], split) + place * length)[:, None] + length[:, None] * nodes).ravel()
+        t, y = parts.times(i, s), found.sol(s)[i * size : (i + 1) * size].T
+        rate = laws(i, t).cost_rate(y[:, : size // 2], y[:, size // 2 :]) - level
+        weights = (length[:, None] * (_GAUSS[1] / 2)).ravel() * pace
+        total += float(np.sum(weights * np.exp(-gamma * t) * rate))
+    return total
+
+
 def _constant(objective: Objective, loss: Loss) -> Equations:
     return Equations(
         lambda theta, velocity: _acceleration(objective, loss, theta, velocity),
@@ -254,11 +292,12 @@ def _constant(objective: Objective, loss: Loss) -> Equations:
 
 
 def _first_guess(
-    theta0: Array, parts: Stretches, end: LocalValue | None, endpoint: Array | None, s: Array, guess: Guess | None
+    chart: Chart, parts: Stretches, end: LocalValue | None, endpoint: Array | None, s: Array, guess: Guess | None
 ) -> tuple[Array, Array]:
     """Return on a mesh in s the guess that there is; else wait for the last switch, and then take the law's own path or
     a straight line; no cost.
     """
+    theta0 = chart.start
     still = np.broadcast_to(theta0, (len(s), len(theta0)))
     states = [(still, 0 * still)] * (parts.count - 1)
     if guess is not None:
@@ -270,7 +309,8 @@ def _first_guess(
         goal = theta0 if endpoint is None else endpoint
         path = theta0 + np.outer(s / parts.unit, goal - theta0)
         states.append((path, np.broadcast_to((goal - theta0) / parts.unit, path.shape)))
-    return s, np.vstack([*(row.T for state in states for row in state), 0 * s[None, :]])
+    rows = [row.T for state in states for row in chart.inner(*state)]
+    return s, np.vstack([*rows, 0 * s[None, :]])
 
 
 def _finer(rough: Any, tol: float) -> tuple[Array, Array]:

@@ -16,6 +16,20 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
+
+__all__ = [
+    "Modes",
+    "decompose",
+    "displacement",
+    "exp_mean",
+    "fast_rate",
+    "require_minimiser",
+    "rounding",
+    "slow_rate",
+    "speed",
+    "whitening",
+]
 
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
 
@@ -66,33 +80,6 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
         floor = len(curvature) * float(np.finfo(float).eps) * largest
         curvature[size <= floor] = 0.0
     return Modes(curvature, directions)
-
-
-def exp_mean(x: ArrayLike) -> Array:
-    """Return (1 − e^{−x})/x, the mean of e^{−xu} over u in [0, 1], with the value 1 at x = 0; real or complex."""
-    x = np.asarray(x)
-    safe = np.where(x == 0, 1.0, x)
-    with np.errstate(over="ignore"):
-        return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
-
-
-def fast_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
-    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk.
-
-    This and ``slow_rate`` are the one place of the root S = √(γ²/4 + ηkh): every problem that has it asks here.
-    """
-    gamma = np.asarray(gamma, dtype=np.float64)
-    pull, half = np.multiply(stiffness, curvature), gamma / 2
-    with np.errstate(over="ignore"):
-        square = np.where(pull < 0, half * half + pull, 0.0)
-    rising = np.hypot(half, np.sqrt(np.maximum(pull, 0.0)))  # the square of a tiny γ is 0, and of a large one inf
-    return np.where(pull < 0, np.sqrt(np.where(square < 0, np.nan, square)), rising) + half
-
-
-def slow_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
-    """Return r = S − γ/2 per mode (Eq. 75) without cancellation: ηkh/s₊."""
-    fast = fast_rate(curvature, stiffness, gamma)
-    return np.where(fast == 0, 0.0, np.multiply(stiffness, curvature) / np.where(fast == 0, 1.0, fast))
 
 
 def require_minimiser(

@@ -14,6 +14,8 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 
+_LOGARITHMIC = 60  # nodes between the fastest time and the whole
+
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
@@ -46,6 +48,14 @@ class Stretches:
         """Return s, finer where a path is fast: after the start, and around switches."""
         u = np.linspace(0.0, 1.0, nodes)
         return self.unit * (u**2 if self.count == 1 else np.sin(np.pi / 2 * u) ** 2)
+
+    def resolving(self, s: Array, rate: float) -> Array:
+        """Return a mesh that has nodes also where modes of this rate fall off, however long the stretches are."""
+        first = 0.1 / (rate * float(np.max(self.paces))) if rate > 0 else self.unit
+        if first >= s[1]:
+            return s
+        early = np.geomspace(first, self.unit, _LOGARITHMIC)[:-1]
+        return np.unique(np.concatenate([s, early] if self.count == 1 else [s, early, self.unit - early[::-1]]))
 
     def on(self, s: Array) -> Array:
         """Return all times of a mesh in s, in order."""

@@ -5,6 +5,9 @@ objective keeps its form with η′ = k′ = 1, γ′ = γτ, f′ = τf/λ and 
 :math:`\tau=(\eta kh/m+|J|^2)^{-1/2}` with h the curvature (else 1/γ, else the deadline). τ, λ and m are powers of two:
 times and parameters keep all their digits. Tolerances in the solvers may then be absolute.
 
+Parameters of different kinds have different units, which a constant metric knows: where its diagonal spans very many
+orders, each θ_i gets a length of its own that makes the diagonal even.
+
 A metric that depends on θ has its own length: m = 1, and λ is 1, or what the metric says of a change of units that
 leaves its formula as it is (``Metric.units_at``). That may be another λ for each parameter, and where a parameter is a
 logarithm it is a shift, :math:`\theta=\lambda\theta'+s`.
@@ -29,6 +32,7 @@ from lossnav.problem.task import Task
 from lossnav.trajectory.result import Trajectory
 
 _NEAR = 3  # binary orders within which the user's own unit of θ is as good as the natural one
+_SPREAD = 40  # binary orders between the largest and the smallest price of speed that need no units of their own
 _WIDE = 6  # the same for time, metric, η and k, which the solvers feel less
 _UNKNOWN = 10  # the same for all, if the landscape has no formula and its scales are guessed from samples
 
@@ -57,13 +61,18 @@ class Units:
         if not objective.curved:
             if isinstance(metric, Metric):
                 metric = objective.metric_matrix(metric.dim)
-            metric = None if metric is None else metric / self.mass
+            if isinstance(self.length, np.ndarray):
+                assert metric is not None  # it is what has given each parameter its length
+                metric = metric * np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
+            else:
+                metric = None if metric is None else metric / self.mass
         drift: Drift | None = None
         if isinstance(objective.drift, Linear):
-            dim = objective.drift.dim or 1
+            dim, scalar = objective.drift.dim or 1, objective.drift.dim is None
             matrix = objective.drift.matrix(dim) * self.time
+            if isinstance(self.length, np.ndarray) and not scalar:
+                matrix = matrix * self.length / self.length[:, None]
             offset = objective.drift.offset(dim) * (self.time / self.length)
-            scalar = objective.drift.dim is None
             drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
         elif objective.drift is not None:
             drift = _Drift(objective.drift, self.time, float(np.max(self.length)))  # one number: see ``natural``
@@ -144,6 +153,31 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
         loss = loss.final or loss.at(0.0)
     if objective.curved:
         return _under_curved(objective, loss, theta0, span)
+    each = _lengths(objective, loss.dim)
+    if each is None:
+        return _under_constant(objective, loss, theta0, span, stop)
+    first = Units(1.0, each, 1.0, objective.k)  # L keeps its height
+    even = replace(first.objective(replace(objective, eta=1 / objective.k)), eta=objective.eta, k=objective.k)
+    stop = None if stop is None else stop / each
+    found = _under_constant(even, first.loss(loss, objective), theta0 / each, span, stop) or _made(even, 1.0, 1.0, 1.0)
+    return replace(found, length=found.length * each)
+
+
+def _lengths(objective: Objective, dim: int) -> Array | None:
+    """Return lengths for parameters that make the diagonal of a constant metric even, shape (D,); None if it is."""
+    if objective.metric is None:
+        return None
+    orders = np.log2(np.diagonal(objective.metric_matrix(dim)))
+    if np.ptp(orders) <= _SPREAD or not isinstance(objective.drift, Linear | None):
+        return None
+    found: Array = 2.0 ** np.round((np.max(orders) - orders) / 2)
+    return found
+
+
+def _under_constant(
+    objective: Objective, loss: Loss, theta0: Array, span: float | None, stop: Array | None
+) -> Units | None:
+    """Return natural units of time and cost, and one length."""
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
     stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
@@ -237,7 +271,7 @@ class _Scaled(Loss):
     """L′(θ′) = height·L(θ)."""
 
     def __init__(self, loss: Loss, height: float, units: Units):
-        self.dim, self.reach = loss.dim, units.reach
+        self.dim, self.positive, self.reach = loss.dim, loss.positive, units.reach
         self._loss, self._height, self._units = loss, height, units
         self._slope, self._bend = height * units.length, height * np.multiply.outer(units.length, units.length)
 

@@ -9,9 +9,9 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.stats
+from lossnav.belief import memory
 
 from lossnav import explore
-from lossnav.belief import memory
 from lossnav.explore.belief_filter.stream import gradient_stream, uniform
 
 SETTINGS = [

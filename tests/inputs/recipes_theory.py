@@ -127,6 +127,7 @@ def recipes() -> dict[str, Recipe]:
             "value": function(_tide), "gradient": function(_tide), "hessian": function(None, none=True),
             "dim": whole(2, also=("final",)), "switches": items((), bad=[[0.0], [2.0, 1.0], [NAN]]),
             "final": thing(BOWL, none=True, also=("settled",)), "settled": rate(1.0, also=("final",)),
+            "positive": items((), bad=[[2], [-1], [0.5]]),
         }),
         **_landscape("task.Phases", TASK, POINT), **_landscape("task.Driven", TIDE, POINT),
         **{f"task.{type(made).__name__}.rescaled": Recipe(made.rescaled, {

@@ -19,11 +19,13 @@ class Loss(abc.ABC):
         dim: D.
         calls: how often a user's functions were called so far; 0 for a formula, None for what does not count.
         timed: whether it depends on time (``lossnav.problem.task``).
+        positive: which parameters must stay > 0, by their places on the last axis; L means nothing elsewhere.
     """
 
     dim: int
     calls: int | None = None
     timed: bool = False
+    positive: tuple[int, ...] = ()
 
     @abc.abstractmethod
     def value(self, theta: ArrayLike) -> Any:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.trajectory.modes import slow_rate
+from lossnav.problem.functions.roots import slow_rate
 
 
 @dataclass(frozen=True)

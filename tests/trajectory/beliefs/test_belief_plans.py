@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import scipy.integrate
 import torch
+from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 import lossnav as ln
 from lossnav import belief
-from lossnav.belief import Beliefs, Exact, Prior, Simplified, plans
+from lossnav.trajectory import riccati, variation
 
 
 def model(**changes) -> Beliefs:
@@ -313,7 +314,7 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
             return one.acceleration(x, still, 0.6, 1.1)
 
         stiffness = np.stack([force(path.rest + step * e) - force(path.rest - step * e) for e in np.eye(3)], axis=1)
-        law = path._decay
+        law = -riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).closed
         np.testing.assert_allclose(law @ law + one.gamma * law, stiffness / (2 * step), rtol=1e-5, atol=1e-7)
         assert np.min(np.linalg.eigvals(law).real) > 0
         later = 1.2 * path.end  # and the plan obeys it beyond its mesh
@@ -323,11 +324,13 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
 def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
     """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
     seen = []
-    judge = plans._definite
-    monkeypatch.setattr(plans, "_definite", lambda *given: seen.append(given[-1]) or judge(*given))
+    judge = variation.definite
+    monkeypatch.setattr(variation, "definite", lambda *given: seen.append(given[2]) or judge(*given))
     for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
         path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
         tail, slip = seen.pop(), np.diag(one.decays + one.gamma / 2)
+        own = riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).matrix
+        np.testing.assert_allclose(tail, own, rtol=1e-9)  # these numbers need no other units
         np.testing.assert_allclose(tail, tail.T, rtol=1e-9, atol=1e-12)
         bend = one.bend(path.rest, 0.6, 1.1)
         rest = bend - tail @ np.diag(1 / one.masses) @ tail - tail @ slip - slip @ tail
@@ -354,19 +357,14 @@ def test_the_second_variation_changes_sign_where_a_closed_form_says(place: int, 
     edge = -mass * (slip + omega / math.tan(phase))
     shift = (beyond - 1) * mass * (slip + omega)
 
-    class Bent:
-        masses, decays, gamma = one.masses, one.decays, one.gamma
-
-        @staticmethod
-        def _stiffness(state: np.ndarray, *_: object) -> np.ndarray:
-            return np.broadcast_to(bend, (state.shape[1], 3, 3))
-
     tail = np.zeros((3, 3))
     tail[place, place] = edge + shift
     tail[place, (place + 1) % 3] = 50.0  # only the symmetric part of a tail counts: this one has none
     tail[(place + 1) % 3, place] = -50.0
     times = span * np.linspace(0, 1, count + 1) ** 1.2
-    found = plans._definite(Bent(), times, np.zeros((3, count + 1)), (np.zeros(count + 1), None), tail)
+    speed, mixed = np.diag(one.masses), np.diag(one.masses * one.decays)  # of ½m(ẋ + αx)² by ẋẋ and ẋx
+    parts = (np.broadcast_to(x, (count, 3, 3)) for x in (speed, mixed, mixed * one.decays + bend))
+    found = variation._positive(np.diff(times), *parts, one.gamma, tail, False)
     assert found == (beyond > 1)
 
 
@@ -389,3 +387,46 @@ def test_action_of_an_endless_plan_is_what_it_costs_above_resting() -> None:
 
     total = scipy.integrate.quad(above, 0, path.end, limit=300, epsabs=1e-10)[0]
     assert path.action == pytest.approx(total, rel=1e-5)
+
+
+def test_a_plan_is_a_trajectory_of_the_problem_that_the_beliefs_build() -> None:
+    """The objective and the loss give Eq. 142 by sympy, and J as the sum of what the beliefs cost; by another solver."""
+    one = model()
+    objective, loss, start = one.objective(), one.loss(0.6, 1.1), [0.0, 0.9, 0.7]
+    path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
+    other = ln.solve(one.objective(2.0), loss, start, method="bvp")
+    dated = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0, tol=1e-9)
+    t = np.linspace(0, 2, 9)
+    np.testing.assert_allclose(dated(t), other(t).T, atol=1e-7)
+    assert dated.action == pytest.approx(other.action, rel=1e-7)
+    rng = np.random.default_rng(0)
+    x, v = np.array([0.3, 0.8, 0.9]) + 0.1 * rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
+    np.testing.assert_allclose(objective.cost_rate(loss, x, v), one.cost_rate(x.T, v.T, 0.6, 1.1), rtol=1e-13)
+    step = 1e-5 * np.eye(3)
+    slopes = np.stack([(loss.value(x + e) - loss.value(x - e)) / 2e-5 for e in step], axis=-1)
+    bends = np.stack([(loss.gradient(x + e) - loss.gradient(x - e)) / 2e-5 for e in step], axis=-1)
+    np.testing.assert_allclose(loss.gradient(x), slopes, atol=1e-8)
+    np.testing.assert_allclose(loss.hessian(x), bends, atol=1e-8)
+    assert path.trajectory.method == "timed" and path.trajectory.asymptote is path.rest
+    assert np.isnan(model(observation=Exact()).loss(1.0).value([0.0, 1.0, -0.1]))
+
+
+@pytest.mark.parametrize("eta", [100.0, 0.01])
+def test_action_obeys_the_hamilton_jacobi_bellman_equation(eta: float) -> None:
+    """γJ = k(L(x₀) − L(x*)) − ½|ẋ₀|²_M without drift: also for beliefs that take a hundred times 1/γ to change."""
+    slow = Prior(0.0, 0.01)
+    one = model(eta=eta, gamma=1.0, mean=slow, variance=slow, observation=Simplified(0.1, 0.1))
+    path = belief.plan(one, 1.0, 1.0, gradient=1.5, square=1.2, tol=1e-8)
+    height = one.loss(1.5, 1.2)
+    gap = 0.8 * float(height.value(path(0.0)) - height.value(path.rest))
+    assert path.action == pytest.approx(gap - float(one.masses @ path.velocity(0.0) ** 2) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["hidden_weights", "memory", "model", "observation", "plans"])
+def test_old_paths_lead_to_the_same_modules(name: str) -> None:
+    import importlib
+
+    room = "trajectory" if name == "plans" else "problem"
+    assert importlib.import_module(f"lossnav.belief.{name}") is importlib.import_module(
+        f"lossnav.{room}.beliefs.{name}"
+    )

@@ -14,6 +14,7 @@ The bracket is the rate of −log posterior: observation plus prior.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,9 +23,13 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
-from lossnav.belief.memory import Memory
-from lossnav.belief.observation import Exact, Observation, Prior, Simplified
-from lossnav.trajectory.modes import exp_mean, fast_rate
+from lossnav.problem.beliefs.memory import Memory
+from lossnav.problem.beliefs.observation import Exact, Observation, Prior, Simplified
+from lossnav.problem.functions.roots import exp_mean, fast_rate
+from lossnav.problem.losses.base import Loss
+from lossnav.problem.objective import Objective
+
+Data = Callable[[Array], Any]
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,30 @@ class Beliefs:
     def decays(self) -> Array:
         """The prior's decay of each variable, (0, α_m, α_V)."""
         return np.array([0.0, self.mean.decay, self.variance.decay])
+
+    def objective(self, horizon: float = math.inf) -> Objective:
+        """Return the objective of (δ, m, V): a diagonal metric of ``masses``, and −αx as drift.
+
+        Args:
+            horizon: deadline T in (0, inf]; all ends are free there.
+        """
+        from lossnav.problem.beliefs import loss as made
+
+        return made.objective(self, _checks.duration("horizon", horizon))
+
+    def loss(self, gradient: float | Data, square: float | Data | None = None) -> Loss:
+        """Return the loss of (δ, m, V) under these data: L̂ + (λ_b/k)·(observation), with V > 0.
+
+        Args:
+            gradient: the datum g, a number or a function of an array of times.
+            square: the datum q likewise, for the simplified observation model; None for the exact one.
+
+        Returns:
+            A ``Loss`` of three parameters; a ``task.Driven`` one if the data are functions.
+        """
+        from lossnav.problem.beliefs import loss as made
+
+        return made.loss(self, gradient, square)
 
     def data(self, gradient: ArrayLike, square: ArrayLike | None) -> tuple[Array, Array]:
         """Return g and q as arrays; raise ValueError unless q is there exactly when the observation model has one."""
@@ -291,7 +320,8 @@ class Beliefs:
         _checks.finite("gradient", gradient)
         if square is not None:
             _checks.finite("square", square)
-        slow = self.bend(x, gradient, square) + np.diag(self.masses * (self.decays + self.gamma / 2) ** 2)
+        root = np.sqrt(self.masses)  # of units of their own
+        slow = self.bend(x, gradient, square) / root / root[:, None] + np.diag((self.decays + self.gamma / 2) ** 2)
         return bool(np.linalg.eigvalsh(slow)[0] > 0)
 
 

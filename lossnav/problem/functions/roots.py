@@ -1,0 +1,37 @@
+r"""The one decaying root: of :math:`\lambda^2-\gamma\lambda=\eta kh`, in the forms that keep every digit.
+
+A path :math:`\ddot z-\gamma\dot z=\eta khz` comes to rest as :math:`e^{-rt}` with :math:`r=S-\gamma/2`,
+:math:`S=\sqrt{\gamma^2/4+\eta kh}`, and blows up as :math:`e^{s_+t}` with :math:`s_+=S+\gamma/2`. Every problem that
+has such a mode asks here; ``lossnav.trajectory.modes`` has the same functions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav._checks import Array
+
+
+def exp_mean(x: ArrayLike) -> Array:
+    """Return (1 − e^{−x})/x, the mean of e^{−xu} over u in [0, 1], with the value 1 at x = 0; real or complex."""
+    x = np.asarray(x)
+    safe = np.where(x == 0, 1.0, x)
+    with np.errstate(over="ignore"):
+        return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
+
+
+def fast_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
+    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk."""
+    gamma = np.asarray(gamma, dtype=np.float64)
+    pull, half = np.multiply(stiffness, curvature), gamma / 2
+    with np.errstate(over="ignore"):
+        square = np.where(pull < 0, half * half + pull, 0.0)
+    rising = np.hypot(half, np.sqrt(np.maximum(pull, 0.0)))  # the square of a tiny γ is 0, and of a large one inf
+    return np.where(pull < 0, np.sqrt(np.where(square < 0, np.nan, square)), rising) + half
+
+
+def slow_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
+    """Return r = S − γ/2 per mode (Eq. 75) without cancellation: ηkh/s₊."""
+    fast = fast_rate(curvature, stiffness, gamma)
+    return np.where(fast == 0, 0.0, np.multiply(stiffness, curvature) / np.where(fast == 0, 1.0, fast))
