@@ -90,6 +90,15 @@ def _models() -> dict[str, Recipe]:
         **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), both) for name in ("surprise", "cost_rate",
         "acceleration")},
         **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), one) for name in ("pull", "bend")},
+        "belief.Beliefs.objective": Recipe(MODEL.objective, {"horizon": positive(1.0, infinite=True)}),
+        "belief.Beliefs.loss": Recipe(MODEL.loss, {
+            "gradient": _datum(number(0.6, also=("datum",))), "square": _datum(number(1.1, also=("datum",)))
+        }),
+        "belief.Believed": Recipe(belief.Believed, {
+            "model": thing(MODEL), "gradient": number(0.6), "square": number(1.1)
+        }),
+        **{f"belief.Believed.{name}": Recipe(getattr(MODEL.loss(0.6, 1.1), name), {"theta": points([0.1, 0.2, 0.5])})
+           for name in ("value", "gradient", "hessian")},
         "belief.Beliefs.memories": Recipe(EXACT.memories, {"dt": positive(1.0), **variance}),
         "belief.Beliefs.parameter_rate": Recipe(MODEL.parameter_rate, {
             "variance": array([0.5], any_shape=True, below=0.0)

@@ -422,14 +422,14 @@ EXEMPT = {
     ), FORMULA),
     **dict.fromkeys((
         *(f"losses.{name}.{ask}" for name in ln.losses.__all__ for ask in ("starts", "summed")),
-        *(f"{name}.{ask}" for name in ("classifiers.LogisticRegression", "uncertainty.Potential")
+        *(f"{name}.{ask}" for name in ("classifiers.LogisticRegression", "uncertainty.Potential", "belief.Believed")
           for ask in ("starts", "summed", "expression")),
         *(f"task.{name}.{ask}" for name in ("Task", "Phases", "Driven") for ask in ("starts", "summed")),
         *(f"metrics.{name}.{ask}" for name in ln.metrics.__all__ for ask in ("units_at", "geodesic")),
     ), "what solvers ask, of points that they have checked"),
     **dict.fromkeys((
         "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__", "losses.Loss.at",
-        "uncertainty.Potential.at",
+        "uncertainty.Potential.at", "belief.Believed.at",
         *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
     ), "walked at those that inherit it"),
     **dict.fromkeys((

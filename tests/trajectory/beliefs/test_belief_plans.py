@@ -390,7 +390,7 @@ def test_action_of_an_endless_plan_is_what_it_costs_above_resting() -> None:
 
 
 def test_a_plan_is_a_trajectory_of_the_problem_that_the_beliefs_build() -> None:
-    """The objective and the loss give Eq. 142 by sympy, and J as the sum of what the beliefs cost; by another solver."""
+    """J is the sum of what the beliefs cost, with slopes by differences; another solver finds the same path."""
     one = model()
     objective, loss, start = one.objective(), one.loss(0.6, 1.1), [0.0, 0.9, 0.7]
     path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, tol=1e-9)
