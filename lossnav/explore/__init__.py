@@ -17,6 +17,7 @@ _NAMES = {
     "DriftField": "lossnav.explore.drift_field",
     "Horizon": "lossnav.explore.horizon",
     "MetricEllipse": "lossnav.explore.metric_ellipse",
+    "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 

@@ -42,5 +42,10 @@ def metric_ellipse(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def noisy_oscillator(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.NoisyOscillator)
+
+
+@pytest.fixture(scope="session")
 def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.TaskSwitch)

@@ -27,11 +27,14 @@ WIDGETS = {
     "horizon without discount": lambda: explore.Horizon((1, 3), 0.0, 0.5),
     "metric": lambda: explore.MetricEllipse(),
     "metric askew": lambda: explore.MetricEllipse((-1.5, 1.1), 60.0, 5.0, 0.0),
+    "noisy": lambda: explore.NoisyOscillator(),
+    "noisy and flat": lambda: explore.NoisyOscillator((-1.0, 1.0), 0.3, 0.0, 0.4),
+    "noisy beyond": lambda: explore.NoisyOscillator((0.3, 0.1), 0.9, 0.1, 3.0),
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
 ARROWS = {"newton", "descent", "ballistic", "natural"}
-PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse)
+PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyOscillator)
 
 # Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
 CURVES = """[...document.querySelectorAll("#one [data-curve]")].map((path) => {
@@ -95,6 +98,9 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
         case explore.MetricEllipse():
             return [f"{widget.spread():.1f}°", f"J = {compact(widget.path().action)}"]
+        case explore.NoisyOscillator():
+            law = widget.law()
+            return [f"ζ = {compact(widget.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]
         case explore.TaskSwitch():
             following = widget.next_task()
             return [

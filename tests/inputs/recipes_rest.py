@@ -186,6 +186,11 @@ def _explorables() -> dict[str, Recipe]:
             "start": point, "angle": number(-30.0, low=-90.0, high=90.0), "ratio": number(3.0, low=1.0, high=100.0),
             "gamma": number(1.0, low=0.0, high=10.0),
         }),
+        "explore.NoisyOscillator": Recipe(explore.NoisyOscillator, {
+            "start": point, "eta": number(0.1, low=0.001, high=1.0), "beta": number(0.5, low=0.0, high=0.99),
+            "rho": number(1.0, low=0.1, high=10.0),
+        }),
+        "explore.NoisyOscillator.law": Recipe(explore.NoisyOscillator().law, {"form": word("sde")}),
         "explore.TaskSwitch": Recipe(explore.TaskSwitch, {
             "gamma": rate(0.5), "entropy": rate(0.8), "curvature": rate(0.5), "minimum": number(2.0), "switches": unit,
             "now": rate(0.0),
