@@ -47,6 +47,8 @@ _ROOMS = {  # public name: where it lives, along the arrow
 _NAMES = {
     "Objective": "problem.objective",
     "update": "rules",
+    "derive": "rules.derive",
+    "LearningRule": "rules.derive",
     "value": "trajectory.solve",
     "optimal_velocity": "trajectory.solve",
     "solve": "trajectory.solve",

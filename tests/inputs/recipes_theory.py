@@ -367,7 +367,26 @@ def _beliefs() -> dict[str, Recipe]:
             "beta": weight, "eps": rate(1e-8), "corrected": flag(True)
         }),
     }  # fmt: skip
-    return {f"assume.{name}": made for name, made in found.items()}
+    adam = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.9), curvature=ln.assume.Hutchinson(0.9), dt=0.1)
+    slow = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.99), curvature=ln.assume.SecondMoment(0.99), dt=0.1)
+    seen = array(0.5, any_shape=True)
+    rules = {
+        "derive": Recipe(ln.derive, {
+            "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, ln.Objective(horizon=1.0)]),
+            "belief": thing(ln.assume.Filter(0.9), none=True), "curvature": thing(ln.assume.Known(H), none=True),
+            "dt": positive(0.1, none=True), "exact": flag(False),
+            "metric": thing(ln.assume.RootMeanSquare(0.9), none=True),
+        }),
+        "LearningRule.init": Recipe(adam.init, {"theta": array(POINT, any_shape=True)}),
+        "LearningRule.__call__": Recipe(adam, {
+            "theta": array(POINT, also=("gradient",), any_shape=True, bad=[np.zeros(7), 1.0]),
+            "gradient": array(POINT), "curvature": array(POINT, bad=[None]),
+            "state": Argument(adam.init(POINT), [*thing(adam.init(POINT)).bad, adam.init([1.0]), (0.0,) * 3]),
+        }),
+        "LearningRule.limits": Recipe(adam.limits, {"curvature": seen}),
+        "LearningRule.regime": Recipe(slow.regime, {"curvature": array(100.0, any_shape=True)}),
+    }  # fmt: skip
+    return {f"assume.{name}": made for name, made in found.items()} | rules
 
 
 def _span(backwards: tuple[float, float]) -> list[Any]:
@@ -435,6 +454,6 @@ EXEMPT = {
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
         "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",
-        "trajectory.cycles.Cycle", "rules.recipe.State",
+        "trajectory.cycles.Cycle", "rules.recipe.State", "LearningRule",
     ), "a result, which the library makes"),
 }  # fmt: skip

@@ -1,0 +1,121 @@
+r"""The gains of one coordinate in closed form: drift f = −jθ + const, curvature h, metric G, fading α.
+
+With S = √((γ/2+j)² + ηkh/G), s₊ = S + γ/2 and the closed loop's rate r = (ηkh/G + j(j+γ))/s₊ = S − γ/2,
+
+.. math:: v = \frac{\gamma+j}{s_+}f - \frac{\eta k}{G}\Big[\frac{m}{s_++\alpha} + \frac{\dot m}{(s_++\alpha)^2}\Big],
+
+and over a time Δt, beliefs running on as forecast, the exact displacement is a mean of exponentials of r and α.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.objective import Objective
+from lossnav.trajectory import modes
+
+
+class Case(NamedTuple):
+    """One coordinate's numbers, arrays that broadcast against θ."""
+
+    metric: Array
+    curvature: Array
+    decay: Array
+    fading: Array
+
+
+class Gains(NamedTuple):
+    """What multiplies f, m and ṁ in the velocity (m and ṁ with a minus), and the rates s₊ and r."""
+
+    drift: Array
+    belief: Array
+    trend: Array
+    fast: Array
+    slow: Array
+
+
+def gains(objective: Objective, case: Case) -> Gains:
+    """Return the gains; inf where a belief has none (no curvature, no discount, no fading)."""
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    half = gamma / 2 + case.decay
+    pull = stiffness * case.curvature / case.metric
+    damped = modes.fast_rate(case.curvature / case.metric, stiffness, 2 * np.abs(half))  # S + |γ/2 + j|
+    fast = np.where(case.curvature == 0, gamma + case.decay, damped - np.abs(half) + gamma / 2)
+    reach = fast + case.fading
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slow = np.where(case.curvature == 0, case.decay, (pull + case.decay * (case.decay + gamma)) / fast)
+        drift = np.where(case.curvature == 0, 1.0, (gamma + case.decay) / fast)
+        belief = stiffness / case.metric / reach
+        trend = belief / reach
+    return Gains(drift, belief, trend, fast, slow)
+
+
+def require(objective: Objective, case: Case, moved: Array) -> None:
+    """Raise NoMinimiser unless the plan has one in each coordinate; ``moved`` says where a belief is not zero."""
+    gamma, stiffness = objective.gamma, objective.eta * objective.k
+    half = gamma / 2 + case.decay
+    square = half * half + stiffness * case.curvature / case.metric
+    negative = (case.curvature < 0) & ((square <= 0) | (half <= 0))
+    if np.any(negative):
+        worst = float(np.min(np.where(negative, square, np.inf)))
+        raise NoMinimiser(
+            f"no minimiser: curvature is negative where (gamma/2 + j)² + eta·k·h = {worst:.6g} and gamma/2 + j = "
+            f"{float(np.min(np.where(negative, half, np.inf))):.6g} (j is the rate of decay), but both must be > 0"
+        )
+    falls = np.minimum(gamma + case.fading, gamma + case.decay + case.fading) <= 0
+    if np.any((case.curvature == 0) & falls & moved):
+        raise NoMinimiser(
+            f"no minimiser: curvature = 0 and gamma = {gamma:g}, but an undiscounted plan on a landscape without "
+            "curvature has none: give a curvature, gamma > 0 (more than the drift grows), or a belief that fades"
+        )
+
+
+def step(found: Gains, case: Case, dt: float, drift: Array, mean: Array, slope: Array) -> Array:
+    """Return the exact displacement over Δt, beliefs running on as forecast."""
+    r, a = found.slow, case.fading
+    y = np.abs(r - a) * dt
+    mixed = np.exp(-np.minimum(r, a) * dt) * modes.exp_mean(y)  # the mean of e^{−r(Δt−t)−αt} over the step
+    free = dt * modes.exp_mean(r * dt) * found.drift * drift
+    held = dt * mixed * (found.belief * mean + found.trend * slope)
+    if not np.any(slope):
+        return free - held
+    return free - held - dt * dt * _ramp(r * dt, a * dt) * found.belief * slope
+
+
+def _ramp(x: Array, y: Array) -> Array:
+    """Return the mean over w in [0, 1] of w·e^{−x(1−w) − yw}."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    w = (1 + nodes) / 2
+    x, y = np.asarray(x)[..., None], np.asarray(y)[..., None]
+    gap = np.abs(x - y)
+    near = np.sum(weights / 2 * w * np.exp(-x * (1 - w) - y * w), axis=-1)
+    safe = np.where(gap < 1, 1.0, x - y)
+    far = (np.exp(-y) - np.exp(-np.minimum(x, y)) * modes.exp_mean(gap)) / safe
+    return np.where(gap[..., 0] < 1, near, far[..., 0])
+
+
+def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tuple[str, Array, Array]]:
+    """Return (assumption, gain of the limit, neglected term) by name; limit/exact − 1 is the neglected term."""
+    found = gains(objective, case)
+    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    root = np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))
+    reach = found.fast + case.fading
+    made: dict[str, tuple[str, Array]] = {}
+    kept = {
+        "gradient descent": ("(gamma/2 + j)² ≫ eta·k·h/G", gamma + case.decay + case.fading),
+        "ballistic": ("eta·k·h/G ≫ (gamma/2)², j², fading²", root),
+        "Adam": ("eta·k·h/G ≫ (gamma/2)², j²; eps is the fading", root + case.fading),
+    }
+    for name, (words, denominator) in kept.items():
+        if np.all(denominator > 0):
+            made[name] = (words, stiffness / case.metric / denominator)
+    result: dict[str, tuple[str, Array, Array]] = {}
+    result |= {name: (words, gain, gain * reach * case.metric / stiffness - 1) for name, (words, gain) in made.items()}
+    if dt is not None and np.all(case.curvature > 0) and not np.any(case.decay) and not np.any(case.fading):
+        left = np.exp(-found.slow * dt)
+        with np.errstate(divide="ignore"):
+            result["Newton"] = ("r·dt ≫ 1", 1 / case.curvature, left / (1 - left))
+    return result

@@ -1,0 +1,107 @@
+"""``derive``: which assumptions go together, and the rule that they make."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lossnav import _checks
+from lossnav.problem.objective import Objective, check_objective
+from lossnav.rules import assume
+from lossnav.rules.derive import coordinate
+from lossnav.rules.derive.rule import LearningRule
+
+
+def derive(
+    objective: Objective, *, belief: assume.Filter | None = None, curvature: Any = None, dt: float | None = None,
+    exact: bool = False, metric: assume.RootMeanSquare | None = None,
+) -> LearningRule:  # fmt: skip
+    r"""Derive the learning rule that is optimal under assumptions.
+
+    Args:
+        objective: η, k, γ, a constant metric, a drift; no deadline.
+        belief: ``assume.Filter``; None is an exact gradient, which goes on as it is.
+        curvature: ``assume.Known``, ``SecondMoment`` or ``Hutchinson``; None is none at all.
+        dt: Δt > 0, the time of a step; None for a rule in continuous time, which has formulas and no step.
+        exact: whether a step is the exact flow over Δt, beliefs running on as forecast; False is Δt times the velocity.
+        metric: ``assume.RootMeanSquare``, in place of the objective's.
+
+    Returns:
+        A ``LearningRule``: call it, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
+
+    Raises:
+        ValueError: an argument is wrong, or assumptions do not go together.
+        NoMinimiser: J has no minimiser under these assumptions; the reason is in the message.
+
+    Example:
+        >>> import lossnav as ln
+        >>> adam = ln.derive(
+        ...     ln.Objective(), belief=ln.assume.Filter(0.9, fading=1e-8), curvature=ln.assume.SecondMoment(0.999),
+        ...     dt=1e-3,
+        ... )
+        >>> step, state = adam([6.0, -0.02], adam.init([3.0, -1.0]), [3.0, -1.0])
+        >>> step.round(6)
+        array([-0.001,  0.001])
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 14, 33; drift, fading, trend and their composition are ours.
+    """
+    check_objective(objective)
+    if objective.curved:
+        raise ValueError(
+            "objective.metric is a function of theta, but it must be constant: others have no closed form yet"
+        )
+    if objective.horizon < math.inf:
+        raise ValueError(
+            f"objective.horizon = {objective.horizon:g}, but it must be inf: gains depend on the time left (use solve)"
+        )
+    believed = assume.Filter(0.0) if belief is None else belief
+    _checks.instance("belief", believed, assume.Filter, "None or an assume.Filter")
+    kinds = (assume.Known, assume.SecondMoment, assume.Hutchinson)
+    if curvature is not None:
+        _checks.instance("curvature", curvature, kinds, "None or an assume.Known, SecondMoment or Hutchinson")
+    if metric is not None:
+        _checks.instance("metric", metric, assume.RootMeanSquare, "None or an assume.RootMeanSquare")
+        if objective.metric is not None:
+            raise ValueError("metric is given, but it must be None where objective.metric is set: both price speed")
+    step = None if dt is None else _checks.positive("dt", dt)
+    rule = LearningRule(objective, believed, curvature, metric, step, _checks.flag("exact", exact))
+    _refuse(rule)
+    return rule
+
+
+def _refuse(rule: LearningRule) -> None:
+    """Raise where assumptions do not go together, or none of their plans has a minimiser."""
+    belief, curvature, objective = rule.belief, rule.curvature, rule.objective
+    if (
+        isinstance(curvature, assume.SecondMoment)
+        and curvature.centred
+        and (belief.beta == 0 or belief.trend is not None)
+    ):
+        raise ValueError(
+            "curvature.centred = True, but it must be False where belief has no memory (beta = 0) or a trend: there is "
+            "no steady mean to deviate from"
+        )
+    dims = {
+        "objective.metric": None if objective.metric is None else rule._dim,
+        "objective.drift": None if objective.drift is None else objective.drift.dim,
+        "curvature": len(curvature.hessian) if isinstance(curvature, assume.Known) else None,
+        "belief.fading": len(belief.fading) if belief.fading.ndim else None,
+    }
+    if len({size for size in dims.values() if size is not None}) > 1:
+        raise ValueError(
+            f"{dims} are the numbers of parameters, but objective, curvature and belief must have the same"
+        )
+    if belief.fading.ndim == 2:
+        slowest = float(np.linalg.eigvals(belief.fading).real.min())
+        if slowest < 0 and slowest <= -objective.gamma / 2:
+            raise ValueError(
+                f"belief.fading has an eigenvalue of real part {slowest:.6g}, but all must be > -gamma/2 = "
+                f"{-objective.gamma / 2:g} (or >= 0): the forecast grows faster than it is discounted"
+            )
+    if rule.coordinatewise and (curvature is None or isinstance(curvature, assume.Known)):
+        coordinate.require(objective, rule._case(np.array(0.0), None), np.array(curvature is None))
+    elif not rule.coordinatewise:
+        _ = rule._steady

@@ -1,0 +1,362 @@
+"""The rule that follows from assumptions, as a pure function on arrays, with its limits and its regime."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.drifts import Linear
+from lossnav.problem.objective import Objective
+from lossnav.rules import assume, recipe
+from lossnav.rules.derive import arrays, coordinate
+
+_SCALE = 3.0  # what "much smaller" means to ``regime``
+
+
+class State(NamedTuple):
+    """What a rule remembers; never changed in place.
+
+    Attributes:
+        belief: averages of gradient and curvature (``recipe.State``).
+        ruler: the average of a metric that is believed.
+        slope: ṁ, shaped like θ; moved only where a belief has a trend.
+    """
+
+    belief: recipe.State
+    ruler: recipe.State
+    slope: Array
+
+
+class Limit(NamedTuple):
+    """A named limit: what it assumes, its gain and what it drops.
+
+    The gain is a velocity per m, and for Newton a displacement per m. ``neglected`` is the relative size of the term
+    left out: gain of the limit / gain of the rule − 1.
+    """
+
+    assumption: str
+    gain: Array
+    neglected: Array
+
+
+class Regime(NamedTuple):
+    """Three rates per unit of time, which a plug-in wants far apart, the first the smallest: do they ``hold``?"""
+
+    beliefs: float
+    discount: float
+    curvature: float
+    holds: bool
+
+
+class RegimeWarning(UserWarning):
+    """A rule is used outside the regime in which its estimates stand still while it plans."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningRule:
+    """A rule derived from assumptions; made by ``lossnav.derive``, which says what they may be."""
+
+    objective: Objective
+    belief: assume.Filter
+    curvature: Any = None
+    metric: assume.RootMeanSquare | None = None
+    dt: float | None = None
+    exact: bool = False
+
+    def init(self, theta: ArrayLike) -> State:
+        """Return the state of a learner who has seen no gradient, for parameters θ of any shape."""
+        points = _checks.array("theta", theta)
+        blank = self._memory_recipe.init(points)
+        return State(blank, blank, np.zeros(points.shape))
+
+    def __call__(
+        self, gradient: ArrayLike, state: State, theta: ArrayLike, *, curvature: ArrayLike | None = None
+    ) -> tuple[Array, State]:
+        """Return the displacement Δθ of one step and the state after it.
+
+        Args:
+            gradient: g at θ, shaped like θ.
+            state: from ``init`` or the step before.
+            theta: θ, finite; shape (D,) where the assumptions are arrays, any shape where they are numbers.
+            curvature: z ⊙ Hz for ``Hutchinson`` (needed in the first step); elsewhere None.
+
+        Raises:
+            ValueError: an argument has another shape, is not finite or is missing; or the rule has no ``dt``.
+            NoMinimiser: with the curvature that is believed now there is no plan.
+        """
+        if self.dt is None:
+            raise ValueError("dt = None, but it must be a number > 0 for a step: derive(..., dt=...)")
+        weights = _checks.array("theta", theta)
+        if (self._dim is not None and weights.shape != (self._dim,)) or (not self.coordinatewise and weights.ndim != 1):
+            wanted = "(D,)" if self._dim is None else f"({self._dim},)"
+            raise ValueError(
+                f"theta has shape {weights.shape}, but it must have shape {wanted} under these assumptions"
+            )
+        g = _checks.array("gradient", gradient, shape=weights.shape)
+        held = _checked(state, weights.shape)
+        mean, slope, variance, ruler, after = self._look(g, held, weights, curvature)
+        drift = np.zeros_like(weights) if self.objective.drift is None else self.objective.drift(weights)
+        if self.coordinatewise:
+            return self._move(drift, mean, slope, variance, ruler), after
+        return self._move_arrays(weights, drift, mean, slope, variance, ruler), after
+
+    # ------------------------------------------------------------------------------------------------- what it is
+
+    @cached_property
+    def coordinatewise(self) -> bool:
+        """Whether every coordinate goes its own way, so that each gain is a closed form."""
+        matrices = [
+            self.objective.metric_matrix(self._dim) if self._dim and self.objective.metric is not None else None
+        ]
+        if isinstance(self.curvature, assume.Known):
+            matrices.append(self.curvature.hessian)
+        if self.belief.fading.ndim == 2:
+            matrices.append(self.belief.fading)
+        drift = self.objective.drift
+        if drift is not None:
+            if not isinstance(drift, Linear):
+                return False
+            matrices.append(drift.matrix(drift.dim) if drift.dim is not None else None)
+        return all(m is None or np.count_nonzero(m) == np.count_nonzero(np.diagonal(m)) for m in matrices)
+
+    @property
+    def equations(self) -> list[Any]:
+        """The Euler–Lagrange equation of one coordinate, a list with one sympy ``Eq``."""
+        return self._symbolic.equations
+
+    @property
+    def velocity(self) -> Any:
+        """The velocity of one coordinate in continuous time, a sympy expression in m, V or h, θ and the constants."""
+        return self._symbolic.velocity
+
+    def limits(self, curvature: ArrayLike = 0.0) -> dict[str, Limit]:
+        """Return the named limits of the rule at a believed curvature, with the size of what each leaves out.
+
+        Args:
+            curvature: V in h = c(V + floor), shaped as θ or so that it broadcasts; without an averaged curvature it is
+                not used, and H or 0 has its place.
+
+        Raises:
+            ValueError: the rule's coordinates are coupled, or its metric is an average.
+        """
+        self._only_coordinates("limits")
+        case = self._case(self._believed(curvature), None)
+        coordinate.require(self.objective, case, np.array(True))
+        return {name: Limit(*entry) for name, entry in coordinate.limits(self.objective, case, self.dt).items()}
+
+    def regime(self, curvature: ArrayLike = 0.0) -> Regime:
+        """Return the rates of the beliefs (the fastest), of the discount, and √(ηkh/G) of the flattest coordinate.
+
+        Estimates stand still within a plan where beliefs ≪ γ ≪ √(ηkcV); "much smaller" is a factor 3.
+
+        Args:
+            curvature: V, as in ``limits``.
+
+        Raises:
+            ValueError: as in ``limits``, or the rule has no ``dt``.
+
+        Warns:
+            RegimeWarning: the rates are not in this order; the rule is then another plan's.
+        """
+        self._only_coordinates("regime")
+        if self.dt is None:
+            raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
+        case = self._case(self._believed(curvature), None)
+        stiffness = self.objective.eta * self.objective.k
+        weights = [self.belief.beta, getattr(self.curvature, "beta", self.belief.beta)]
+        beliefs = math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt
+        steep = float(np.min(np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))))
+        gamma = self.objective.gamma
+        holds = _SCALE * beliefs <= gamma and _SCALE * gamma <= steep
+        if not holds:
+            warnings.warn(
+                f"beliefs change at the rate {beliefs:.3g}, gamma = {gamma:.3g}, √(η·k·h) = {steep:.3g}, but the "
+                "regime of the plan is beliefs ≪ gamma ≪ √(η·k·h)", RegimeWarning, stacklevel=2,
+            )  # fmt: skip
+        return Regime(beliefs, gamma, steep, holds)
+
+    # ---------------------------------------------------------------------------------------------------- beliefs
+
+    @cached_property
+    def _memory_recipe(self) -> recipe.Recipe:
+        """The averages of gradient and curvature, as a recipe's memory."""
+        mean = recipe.Filter.of_weight(self.belief.beta, corrected=self.belief.corrected)
+        curvature = recipe.Filter()
+        datum: recipe.Datum = recipe.SecondMoment()
+        if isinstance(self.curvature, assume.SecondMoment | assume.Hutchinson):
+            curvature = recipe.Filter.of_weight(self.curvature.beta, corrected=self.curvature.corrected)
+        if isinstance(self.curvature, assume.Hutchinson):
+            datum = recipe.Given()
+        elif getattr(self.curvature, "centred", False):
+            datum = recipe.Centred()
+        return recipe.Recipe(recipe.Plan(0.0), recipe.Memory(mean, curvature, datum))
+
+    @cached_property
+    def _ruler_memory(self) -> recipe.Memory | None:
+        if self.metric is None:
+            return None
+        return recipe.Memory(curvature=recipe.Filter.of_weight(self.metric.beta, corrected=self.metric.corrected))
+
+    def _look(
+        self, g: Array, state: State, theta: Array, curvature: ArrayLike | None
+    ) -> tuple[Array, Array, Array, Array | None, State]:
+        """Return m, ṁ, V, the metric's V and the state after this gradient."""
+        given = None
+        if curvature is not None:
+            if not isinstance(self.curvature, assume.Hutchinson):
+                raise ValueError("curvature is given, but it must be None unless the curvature is a Hutchinson")
+            given = _checks.array("curvature", curvature, shape=g.shape)
+        seen = self._memory_recipe.memory._look(g, state.belief, 1.0, 0.0, given, None)
+        belief = state.belief._replace(mean=seen.mean, time=seen.time, curvature=seen.curvature, observed=seen.observed)
+        mean, slope = seen.signal, state.slope
+        if self.belief.trend is not None:
+            mean, slope = self._follow(g, state)
+            belief = belief._replace(mean=mean)
+        ruler, metric = None, state.ruler
+        if self._ruler_memory is not None:
+            measured = self._ruler_memory._look(g, state.ruler, 1.0, 0.0, None, None)
+            ruler = measured.variance
+            metric = metric._replace(curvature=measured.curvature, observed=measured.observed)
+        return mean, slope, seen.variance, ruler, State(belief, metric, slope)
+
+    def _follow(self, g: Array, state: State) -> tuple[Array, Array]:
+        """Return level and slope of a local linear trend after this gradient (Holt's recursion)."""
+        if state.belief.time == 0 or self.dt is None or self.belief.trend is None:
+            return g, np.zeros_like(g)
+        level, beta, gamma = state.belief.mean, self.belief.beta, self.belief.trend
+        forecast = level + self.dt * state.slope
+        mean = beta * forecast + (1 - beta) * g
+        return mean, gamma * state.slope + (1 - gamma) * (mean - level) / self.dt
+
+    # ------------------------------------------------------------------------------------------------------- moves
+
+    @cached_property
+    def _dim(self) -> int | None:
+        """D, or None where the assumptions fit every D."""
+        objective = self.objective
+        if objective.metric is not None:
+            return len(objective.metric) if isinstance(objective.metric, np.ndarray) else int(objective.metric.dim)
+        if isinstance(self.curvature, assume.Known):
+            return len(self.curvature.hessian)
+        if objective.drift is not None and objective.drift.dim is not None:
+            return objective.drift.dim
+        return len(self.belief.fading) if self.belief.fading.ndim else None
+
+    def _case(self, variance: Array, ruler: Array | None) -> coordinate.Case:
+        """Return the numbers of each coordinate."""
+        objective, fading, decay = self.objective, self.belief.fading, np.array(0.0)
+        if isinstance(objective.drift, Linear):
+            dim = objective.drift.dim
+            matrix = objective.drift.matrix(1 if dim is None else dim)
+            decay = -matrix[0, 0] if dim is None else -np.diagonal(matrix)
+        metric = np.array(1.0)
+        if ruler is not None and self.metric is not None:
+            metric = np.maximum(np.sqrt(ruler) + self.metric.eps, np.finfo(float).tiny)
+        elif objective.metric is not None and self._dim is not None:
+            metric = np.diagonal(objective.metric_matrix(self._dim))
+        diagonal = np.diagonal(fading) if fading.ndim == 2 else fading
+        return coordinate.Case(metric, self._curvature(variance), np.asarray(decay), diagonal)
+
+    def _curvature(self, variance: Array) -> Array:
+        """Return h of each coordinate, for V."""
+        if self.curvature is None:
+            return np.array(0.0)
+        if isinstance(self.curvature, assume.Known):
+            return np.diagonal(self.curvature.hessian)
+        believed = np.abs(variance) if isinstance(self.curvature, assume.Hutchinson) else variance
+        return np.asarray(self.curvature.scale * (believed + self.curvature.floor))
+
+    def _move(self, drift: Array, mean: Array, slope: Array, variance: Array, ruler: Array | None) -> Array:
+        """Return Δθ where each coordinate goes its own way."""
+        case = self._case(variance, ruler)
+        moved = (mean != 0) | (slope != 0)
+        coordinate.require(self.objective, case, moved)
+        found = coordinate.gains(self.objective, case)
+        # where nothing is believed a gain without bound moves nothing
+        found = found._replace(belief=np.where(moved, found.belief, 0.0), trend=np.where(slope != 0, found.trend, 0.0))
+        if self.dt is None or self.exact:
+            return coordinate.step(found, case, self.dt or 0.0, drift, mean, slope)
+        return self.dt * (found.drift * drift - found.belief * mean - found.trend * slope)
+
+    def _move_arrays(
+        self, theta: Array, drift: Array, mean: Array, slope: Array, variance: Array, ruler: Array | None
+    ) -> Array:
+        """Return Δθ where matrices couple the coordinates."""
+        trend = self.belief.trend is not None
+        beliefs = np.concatenate([mean, slope]) if trend else mean
+        if self._steady is not None:
+            found = self._steady
+        else:
+            found = arrays.law(self.objective, self._matrices(theta, variance, ruler), trend)
+        dt = self.dt or 0.0
+        return arrays.step(found, dt, drift, beliefs) if self.exact else dt * arrays.velocity(found, drift, beliefs)
+
+    @cached_property
+    def _steady(self) -> arrays.Law | None:
+        """The law, where neither θ nor an average changes it."""
+        constant = self.curvature is None or isinstance(self.curvature, assume.Known)
+        linear = self.objective.drift is None or isinstance(self.objective.drift, Linear)
+        if self.coordinatewise or not (constant and linear and self.metric is None):
+            return None
+        dim = self._dim or 1
+        zero = np.zeros(dim)
+        return arrays.law(self.objective, self._matrices(zero, zero, None), self.belief.trend is not None)
+
+    def _matrices(self, theta: Array, variance: Array, ruler: Array | None) -> arrays.Matrices:
+        """Return G, H, J and 𝐀 at θ."""
+        dim, objective, fading = len(theta), self.objective, self.belief.fading
+        if ruler is not None and self.metric is not None:
+            metric = np.diag(np.maximum(np.sqrt(ruler) + self.metric.eps, np.finfo(float).tiny))
+        else:
+            metric = objective.metric_matrix(dim)
+        hessian = np.zeros((dim, dim))
+        if isinstance(self.curvature, assume.Known):
+            hessian = self.curvature.hessian
+        elif self.curvature is not None:
+            hessian = np.diag(self._curvature(variance))
+        jacobian = np.zeros((dim, dim)) if objective.drift is None else np.asarray(objective.drift.jacobian(theta))
+        faded = fading if fading.ndim == 2 else np.diag(np.broadcast_to(fading, dim))
+        return arrays.Matrices(metric, hessian, jacobian, faded)
+
+    def _believed(self, curvature: ArrayLike) -> Array:
+        """Return V, which must fit D."""
+        variance = _checks.array("curvature", curvature)
+        if self._dim is not None and variance.ndim and variance.shape[-1] not in (1, self._dim):
+            raise ValueError(f"curvature has shape {variance.shape}, but its last axis must have length {self._dim}")
+        return variance
+
+    def _only_coordinates(self, asked: str) -> None:
+        if not self.coordinatewise or self.metric is not None:
+            which = "an averaged metric" if self.metric is not None else "coupled coordinates"
+            raise ValueError(f"{asked} is asked of a rule with {which}, but it must be one of separate coordinates")
+
+    @cached_property
+    def _symbolic(self) -> Any:
+        from lossnav.euler_lagrange import planned  # sympy only where formulas are asked for
+
+        fades, trend = bool(np.any(self.belief.fading)), self.belief.trend is not None
+        drift = self.objective.drift
+        kinds = {type(None): "none", assume.Known: "known"}
+        return planned.coordinate(
+            metric=self.metric is not None or self.objective.metric is not None, decay=drift is not None,
+            curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
+        )  # fmt: skip
+
+
+def _checked(state: Any, shape: tuple[int, ...]) -> State:
+    given = _checks.instance("state", state, State, "a State, as init and a step return it")
+    parts = (given.slope, given.belief.mean, given.belief.curvature, given.ruler.curvature)
+    for part in parts:
+        if np.shape(part) != shape:
+            raise ValueError(
+                f"state has arrays of shape {np.shape(part)}, but theta has shape {shape}: the same is needed"
+            )
+    return given

@@ -1,0 +1,348 @@
+"""Derived rules against direct minimisation of J, exact expected costs, their own equations, and their limits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse
+import scipy.sparse.linalg
+import sympy
+
+import lossnav as ln
+from lossnav import assume
+from lossnav.rules.derive import RegimeWarning
+
+ETA, K = 0.7, 1.3
+
+
+def minimised(objective, H, A, mean, slope, start, end, dt, nodes):
+    """Return θ(dt) − θ₀ of the path that minimises J up to a far end: midpoint sums, one sparse linear system."""
+    dim = len(start)
+    G, J = objective.metric_matrix(dim), np.zeros((dim, dim))
+    offset = np.zeros(dim)
+    if objective.drift is not None:
+        J, offset = objective.drift.matrix(dim), objective.drift.offset(dim)
+    width = end / nodes
+    times = (np.arange(nodes) + 0.5) * width
+    eye = np.eye(dim)
+    pace, middle = np.hstack([-eye / width, eye / width]), np.hstack([eye / 2, eye / 2])
+    slip = pace - J @ middle  # of both ends of an interval, in θ
+    once = slip.T @ G @ slip / objective.eta + objective.k * middle.T @ H @ middle
+    weights = width * np.exp(-objective.gamma * times)
+    forces = np.array([scipy.linalg.expm(-A * t) @ (mean + slope * t) - H @ start for t in times])
+    known, matrix = dim, scipy.sparse.csc_matrix(((nodes + 1) * dim,) * 2)
+    right = np.zeros((nodes + 1, dim))
+    loads = (objective.k * forces @ middle, slip.T @ G @ offset / objective.eta)
+    each = weights[:, None] * (loads[1] - loads[0])
+    right[:-1] += each[:, :dim]
+    right[1:] += each[:, dim:]
+    right = right.ravel()
+    for i, j in itertools.product((0, 1), repeat=2):
+        place = scipy.sparse.csc_matrix((weights, (np.arange(nodes) + i, np.arange(nodes) + j)), (nodes + 1,) * 2)
+        matrix = matrix + scipy.sparse.kron(place, once[i * dim : (i + 1) * dim, j * dim : (j + 1) * dim], format="csc")
+    free = scipy.sparse.linalg.spsolve(matrix[known:, known:], right[known:] - matrix[known:, :known] @ start)
+    return free.reshape(-1, dim)[round(dt / width) - 1] - start
+
+
+def refined(*args, nodes=400):
+    """Return ``minimised`` with its error of second order taken out, and of fourth."""
+    a, b, c = (minimised(*args, nodes * n) for n in (1, 2, 4))
+    first, second = b + (b - a) / 3, c + (c - b) / 3
+    return second + (second - first) / 15
+
+
+def taken(rule, mean, slope, theta):
+    """Return the step of a rule that believes in this mean and this slope."""
+    if rule.belief.trend is None:
+        return rule(mean, rule.init(theta), theta)[0]
+    # after one step the level is the gradient; in the second one the level moves by beta = trend = 0 to what is given
+    state = rule.init(theta)
+    _, state = rule(mean - rule.dt * slope, state, theta)
+    return rule(mean, state, theta)[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_matrices_that_do_not_commute_take_the_step_of_the_minimal_path(seed):
+    rng = np.random.default_rng(seed)
+    H, G, J, A, vectors = (rng.normal(size=(3, 3)) for _ in range(5))
+    H, G, J = H @ H.T + 0.3 * np.eye(3), G @ G.T / 3 + 0.5 * np.eye(3), 0.3 * J
+    A = 0.2 * A + 0.8 * np.eye(3)
+    mean, slope, theta, offset = vectors[0], vectors[1], vectors[2], rng.normal(size=3)
+    objective = ln.Objective(ETA, K, gamma=0.4, metric=G, drift=ln.drifts.Linear(J, offset))
+    trended = assume.Filter(0.0, fading=A, trend=0.0)
+    rule = ln.derive(objective, belief=trended, curvature=assume.Known(H), dt=0.5, exact=True)
+    expected = refined(objective, H, A, mean, slope, theta, 20.0, 0.5)
+    assert not rule.coordinatewise
+    np.testing.assert_allclose(taken(rule, mean, slope, theta), expected, atol=2e-6 * np.abs(expected).max())
+
+
+CASES = {  # γ, j, α, G, h
+    "fading, decay, discount": (0.4, 0.3, 0.5, 1.0, 2.0),
+    "a drift that grows": (0.5, -0.2, 0.3, 1.0, 1.5),
+    "a drift that grows, without curvature": (1.0, -0.7, 0.9, 1.0, 0.0),
+    "fading alone": (0.0, 0.0, 0.8, 1.0, 0.0),
+    "negative curvature, held by decay": (0.3, 1.0, 0.4, 2.0, -0.5),
+    "ballistic with a metric": (0.0, 0.0, 0.3, 3.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("slope", [0.0, 0.6])
+def test_a_coordinate_takes_the_step_of_the_minimal_path(name, slope):
+    gamma, j, alpha, G, h = CASES[name]
+    drift = ln.drifts.Linear([[-j]], [0.2 if j else 0.0])
+    objective = ln.Objective(ETA, K, gamma=gamma, metric=[[G]], drift=drift if j else None)
+    belief = assume.Filter(0.0, fading=alpha, trend=0.0 if slope else None)
+    rule = ln.derive(objective, belief=belief, curvature=assume.Known([[h]]) if h else None, dt=0.5, exact=True)
+    theta, mean, u = np.array([0.7]), np.array([1.1]), np.array([slope])
+    args = (objective, np.array([[h]]), np.array([[alpha]]), mean, u, theta, 20.0, 0.5)
+    assert rule.coordinatewise
+    np.testing.assert_allclose(taken(rule, mean, u, theta), refined(*args, nodes=800), rtol=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_coordinates_and_matrices_agree_on_what_is_diagonal(seed):
+    rng = np.random.default_rng(seed)
+    h, g, j, alpha = rng.uniform(0.1, 2.0, size=(4, 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    gamma, theta, mean, u = rng.uniform(0, 1), *rng.normal(size=(3, 3))
+
+    def built(metric, jacobian, hessian, fading):
+        objective = ln.Objective(ETA, K, gamma=gamma, metric=metric, drift=ln.drifts.Linear(jacobian))
+        belief = assume.Filter(0.0, fading=fading, trend=0.0)
+        return ln.derive(objective, belief=belief, curvature=assume.Known(hessian), dt=0.8, exact=True)
+
+    plain = built(np.diag(g), -np.diag(j), np.diag(h), alpha)
+    matrices = (np.diag(g), -np.diag(j), np.diag(h), np.diag(alpha))
+    turned = built(*(turn @ m @ turn.T for m in matrices))
+    assert plain.coordinatewise and not turned.coordinatewise
+    step = taken(turned, turn @ mean, turn @ u, turn @ theta)
+    np.testing.assert_allclose(turn.T @ step, taken(plain, mean, u, theta), rtol=1e-9)
+
+
+def test_the_step_tends_to_the_velocity():
+    objective = ln.Objective(ETA, K, gamma=0.2, drift=ln.drifts.rotation(0.5))
+    parts = {"belief": assume.Filter(0.0, fading=0.3), "curvature": assume.Known([[2.0, 0.3], [0.3, 1.0]])}
+    theta, g, gaps = np.array([0.3, -0.2]), np.array([1.0, 0.5]), []
+    for dt in (1e-2, 1e-3):
+        flow, first = (ln.derive(objective, **parts, dt=dt, exact=e) for e in (True, False))
+        gaps.append(np.abs(flow(g, flow.init(theta), theta)[0] - first(g, first.init(theta), theta)[0]).max())
+    assert gaps[0] / gaps[1] == pytest.approx(100, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_fading_it_is_the_policy_of_the_solver(seed):
+    rng = np.random.default_rng(seed)
+    H, G = rng.normal(size=(2, 4, 4))
+    H, G = H @ H.T, G @ G.T + np.eye(4)
+    objective = ln.Objective(ETA, K, gamma=0.3, metric=G)
+    rule = ln.derive(objective, curvature=assume.Known(H), dt=0.7, exact=True)
+    theta, g = rng.normal(size=(2, 4))
+    np.testing.assert_allclose(rule(g, rule.init(theta), theta)[0], ln.update(objective, g, H, 0.7), rtol=1e-8)
+
+
+@pytest.mark.parametrize(("gamma", "j", "alpha", "h"), [(0.3, 0.2, 0.7, 1.4), (0.8, 0.0, 0.2, 0.3)])
+def test_among_linear_policies_with_noise_its_gain_costs_least(gamma, j, alpha, h):
+    """The expected cost of u = −pδ − qâ with a filter of gain K, by Lyapunov's equation, is least at the rule's q."""
+    process, noise = 0.6, 0.4
+
+    error = noise * (math.sqrt(alpha**2 + process / noise) - alpha)  # of the steady filter
+    known, all_of_it = process / (2 * alpha) - error, process / (2 * alpha)
+    begin = np.array([[0.0, 0.0, 0.0], [0.0, all_of_it, known], [0.0, known, known]])
+
+    def cost(x):
+        p, q, gain = x
+        A = np.array([[-j - p, 0.0, -q], [0.0, -alpha, 0.0], [0.0, gain, -alpha - gain]])
+        u = np.array([p, 0.0, q])
+        weight = np.outer(u, u) / ETA
+        weight[0, 0] += K * h
+        weight[0, 1] += K
+        weight[1, 0] += K
+        if np.linalg.eigvals(A).real.max() >= gamma / 2:
+            return 1e6
+        source = np.diag([0.0, process, 0.0]) + np.diag([0.0, 0.0, gain**2 * noise])
+        moments = scipy.linalg.solve_continuous_lyapunov(A - gamma / 2 * np.eye(3), -begin - source / gamma)
+        return 0.5 * np.trace(weight @ moments)
+
+    best = scipy.optimize.minimize(
+        cost, [1.0, 1.0, 0.5], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15, "maxiter": 4000}
+    )
+    objective = ln.Objective(ETA, K, gamma=gamma, drift=ln.drifts.Linear(-j) if j else None)
+    rule = ln.derive(objective, belief=assume.Filter(0.0, fading=alpha), curvature=assume.Known([[h]]), dt=1.0)
+    q = -rule([1.0], rule.init([0.0]), [0.0])[0][0]
+    assert q == pytest.approx(best.x[1], rel=1e-4)
+
+
+def test_a_rotation_with_a_diagonal_belief_is_a_rule_on_arrays():
+    objective = ln.Objective(gamma=0.5, drift=ln.drifts.rotation(1.0))
+    belief, curvature = assume.Filter(0.5), assume.SecondMoment(0.9)
+    rule = ln.derive(objective, belief=belief, curvature=curvature, dt=0.1, exact=True)
+    theta, g = np.array([1.0, 0.5]), np.array([0.6, -0.2])
+    step, _ = rule(g, rule.init(theta), theta)
+    loss = ln.losses.Quadratic(np.diag(g**2), gradient=g - g**2 * theta)
+    np.testing.assert_allclose(step, ln.solve(objective, loss, theta)(np.array([0.1]))[0] - theta, rtol=1e-8)
+    with pytest.raises(ValueError, match="theta has shape"):
+        rule(np.ones((2, 2)), rule.init(np.ones((2, 2))), np.ones((2, 2)))
+
+
+# ---------------------------------------------------------------------------------------------------------- formulas
+
+
+@pytest.mark.parametrize("flags", [tuple(flag == chosen or chosen == 4 for flag in range(4)) for chosen in range(6)])
+@pytest.mark.parametrize("kind", ["none", "known", "averaged"])
+def test_the_formula_is_the_step_and_the_exact_step_solves_the_equation(flags, kind):
+    priced, decays, fades, trended = flags
+    numbers = {"eta": ETA, "k": K, "gamma": 0.9, "G": 1.7, "j": 0.4, "alpha": 0.6, "h": 1.3, "c": 1.5, "V": 1.21,
+               "m": 1.1, "mdot": -0.4, "theta_0": 0.8}  # fmt: skip
+    drift = ln.drifts.Linear([[-0.4]]) if decays else None
+    objective = ln.Objective(ETA, K, gamma=0.9, metric=[[1.7]] if priced else None, drift=drift)
+    curvature = {"none": None, "known": assume.Known([[1.3]]), "averaged": assume.SecondMoment(0.0, scale=1.5)}[kind]
+    belief = assume.Filter(0.0, fading=0.6 if fades else 0.0, trend=0.0 if trended else None)
+
+    def displaced(dt, exact):
+        rule = ln.derive(objective, belief=belief, curvature=curvature, dt=dt, exact=exact)
+        return taken(rule, np.array([1.1]), np.array([-0.4 if trended else 0.0]), np.array([0.8]))[0]
+
+    rule = ln.derive(objective, belief=belief, curvature=curvature)
+    values = {symbol: numbers[symbol.name] for symbol in rule.velocity.free_symbols}
+    assert displaced(1e-3, False) / 1e-3 == pytest.approx(float(rule.velocity.subs(values)), rel=1e-10)
+    (equation,) = rule.equations
+    t = sympy.Symbol("t", real=True)
+    path = sympy.Function("theta")(t)
+    time, width = 0.5, 1e-2
+    spots = [0.8 + displaced(time + n * width, True) for n in range(-3, 4)]
+    first = np.dot([-1, 9, -45, 0, 45, -9, 1], spots) / (60 * width)
+    second = np.dot([2, -27, 270, -490, 270, -27, 2], spots) / (180 * width**2)
+    gap = equation.lhs - equation.rhs
+    gap = gap.subs(sympy.Derivative(path, (t, 2)), second).subs(sympy.Derivative(path, t), first).subs(path, spots[3])
+    gap = gap.subs(t, time)
+    assert abs(float(gap.subs({s: numbers[s.name] for s in gap.free_symbols}))) < 1e-7 * abs(second) + 1e-8
+
+
+def test_limits_leave_out_what_they_say():
+    rule = ln.derive(ln.Objective(ETA, K, gamma=0.3), curvature=assume.SecondMoment(0.0, scale=2.0), dt=0.5, exact=True)
+    steps = {}
+    for V in (1e-6, 1e-2, 1e4):
+        g = np.array([math.sqrt(V)])
+        flow = rule(g, rule.init([0.0]), [0.0])[0][0]
+        found = rule.limits(V)
+        steps[V] = {name: float(limit.neglected) for name, limit in found.items()}
+        newton = -g[0] * float(found["Newton"].gain)
+        assert newton / flow - 1 == pytest.approx(steps[V]["Newton"], rel=1e-6)
+        point = ln.derive(ln.Objective(ETA, K, gamma=0.3), curvature=assume.SecondMoment(0.0, scale=2.0), dt=1e-9)
+        speed = point(g, point.init([0.0]), [0.0])[0][0] / 1e-9
+        for name, gain in (("gradient descent", ETA * K / 0.3), ("ballistic", math.sqrt(ETA * K / (2 * V)))):
+            assert -g[0] * gain / speed - 1 == pytest.approx(steps[V][name], rel=1e-6)
+    assert steps[1e-6]["gradient descent"] < 1e-3 < 0.1 < steps[1e4]["gradient descent"]
+    assert steps[1e4]["ballistic"] < 1e-2 < 0.1 < steps[1e-6]["ballistic"]
+    assert steps[1e4]["Newton"] < 1e-10
+
+
+def test_outside_the_regime_there_is_a_warning_with_three_numbers(recwarn):
+    rule = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.99), curvature=assume.SecondMoment(0.999), dt=0.1)
+    assert rule.regime(100.0)[:3] == pytest.approx((-math.log(0.99) / 0.1, 1.0, 10.0)) and not recwarn.list
+    assert rule.regime(100.0).holds
+    with pytest.raises(ValueError, match="curvature has shape"):
+        ln.derive(ln.Objective(gamma=1.0, metric=np.eye(2)), dt=1.0).regime(np.ones(3))
+    with pytest.warns(RegimeWarning, match=r"0.101.*gamma = 1.*= 2"):
+        assert not rule.regime([100.0, 4.0]).holds
+
+
+# ---------------------------------------------------------------------------------------------------------- refusals
+
+BELOW = 1 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("gamma", "j", "critical"), [(2.0, 0.0, -1.0), (0.0, 1.0, -1.0), (2.0, 0.5, -2.25)]
+)  # fmt: skip
+@pytest.mark.parametrize("coupled", [False, True])
+def test_a_negative_curvature_has_a_plan_up_to_the_square_of_half_the_discount_and_the_decay(
+    gamma, j, critical, coupled
+):
+    objective = ln.Objective(gamma=gamma, drift=ln.drifts.Linear(-j) if j else None)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]]) if coupled else np.eye(2)
+
+    def built(h):
+        hessian = turn @ np.diag([1.0, h]) @ turn.T
+        return ln.derive(objective, curvature=assume.Known(hessian), dt=0.1)
+
+    built(critical * BELOW)
+    with pytest.raises(ln.NoMinimiser):
+        built(critical / BELOW)
+
+
+def test_a_negative_curvature_has_no_plan_where_the_drift_outruns_the_discount():
+    def built(j):
+        return ln.derive(ln.Objective(gamma=1.0, drift=ln.drifts.Linear(-j)), curvature=assume.Known([[-1e-9]]))
+
+    built(-0.49)
+    with pytest.raises(ln.NoMinimiser, match="must be > 0"):
+        built(-0.51)
+
+
+@pytest.mark.parametrize(
+    ("fine", "refused"),
+    [
+        ({"gamma": 1e-9}, {"gamma": 0.0}),
+        ({"gamma": 0.0, "fading": 1e-9}, {"gamma": 0.0, "fading": 0.0}),
+        ({"gamma": 1.0, "j": -0.999}, {"gamma": 1.0, "j": -1.0}),
+        ({"gamma": 1.0, "j": -1.25, "fading": 0.26}, {"gamma": 1.0, "j": -1.25, "fading": 0.25}),
+        ({"gamma": 1e-9, "j": 1.0}, {"gamma": 0.0, "j": 1.0}),
+    ],
+)
+@pytest.mark.parametrize("coupled", [False, True])
+def test_without_curvature_something_must_discount_the_forecast(fine, refused, coupled):
+    def built(gamma, j=0.0, fading=0.0):
+        turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+        metric = turn @ np.diag([1.0, 2.0]) @ turn.T if coupled else None
+        drift = ln.drifts.Linear(-j) if j else None
+        belief = assume.Filter(0.0, fading=fading)
+        return ln.derive(ln.Objective(gamma=gamma, metric=metric, drift=drift), belief=belief, dt=1.0)
+
+    built(**fine)
+    with pytest.raises(ln.NoMinimiser):
+        built(**refused)
+
+
+def test_a_forecast_may_not_grow_faster_than_it_is_discounted():
+    def built(a):
+        grown = assume.Filter(0.0, fading=[[-a, 1.0], [0.0, -a]])
+        return ln.derive(ln.Objective(gamma=1.0), belief=grown, curvature=assume.Known(np.eye(2)), dt=1.0)
+
+    built(0.499)
+    with pytest.raises(ValueError, match=r"belief\.fading"):
+        built(0.501)
+
+
+def test_what_does_not_go_together_is_refused_by_name():
+    moment, known = assume.SecondMoment(0.9, centred=True), assume.Known(np.eye(2))
+    memory = assume.Filter(0.9)
+    ln.derive(ln.Objective(), belief=memory, curvature=moment)
+    for belief in (None, assume.Filter(0.0), assume.Filter(0.9, trend=0.5)):
+        with pytest.raises(ValueError, match=r"curvature\.centred"):
+            ln.derive(ln.Objective(), belief=belief, curvature=moment)
+    with pytest.raises(ValueError, match="horizon"):
+        ln.derive(ln.Objective(horizon=1.0), curvature=known)
+    with pytest.raises(ValueError, match=r"objective\.metric"):
+        ln.derive(ln.Objective(metric=ln.metrics.Relative(2)), curvature=known)
+    with pytest.raises(ValueError, match="metric is given"):
+        ln.derive(ln.Objective(metric=np.eye(2)), curvature=known, metric=assume.RootMeanSquare(0.9))
+    with pytest.raises(ValueError, match="numbers of parameters"):
+        ln.derive(ln.Objective(metric=np.eye(3)), curvature=known)
+    with pytest.raises(ValueError, match="dt = None"):
+        rule = ln.derive(ln.Objective(), curvature=known)
+        rule([1.0, 1.0], rule.init([0.0, 0.0]), [0.0, 0.0])
+
+
+def test_where_nothing_was_ever_seen_nothing_moves_and_what_has_no_plan_says_so():
+    rule = ln.derive(ln.Objective(), curvature=assume.SecondMoment(0.9), dt=0.1)
+    step, _ = rule([0.0, 2.0], rule.init([1.0, 1.0]), [1.0, 1.0])
+    np.testing.assert_allclose(step, [0.0, -0.1])
+    with pytest.raises(ln.NoMinimiser, match="curvature = 0"):
+        rule([1e-200, 2.0], rule.init([1.0, 1.0]), [1.0, 1.0])  # its square is 0
