@@ -18,6 +18,7 @@ _NAMES = {
     "Horizon": "lossnav.explore.horizon",
     "MetricEllipse": "lossnav.explore.metric_ellipse",
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
+    "NoisyValley": "lossnav.explore.noisy_valley",
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 

@@ -47,5 +47,10 @@ def noisy_oscillator(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def noisy_valley(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.NoisyValley)
+
+
+@pytest.fixture(scope="session")
 def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.TaskSwitch)

@@ -13,7 +13,8 @@ from lossnav.explore.base import Explorable
 pytestmark = pytest.mark.browser
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
-KNOB = {"NoisyOscillator": "beta"}  # what one moves where there is no γ
+# What one moves where there is no γ, and how it is then told.
+KNOB = {"NoisyOscillator": ("beta", 0.9, "0.90"), "NoisyValley": ("angle", 12.5, "12.5°")}
 WIDTHS = (340, 390, 700, 1100)
 
 # A stand-in for the widget manager's model: what anywidget gives to render(), as far as the scripts use it.
@@ -64,6 +65,8 @@ FUZZ = """(async () => {
                  NoisyOscillator: () => ({ start: [between(-1.8, 1.8), between(-1.8, 1.8)],
                                            eta: 0.001 * 1000 ** between(0, 1), beta: 1 - 0.01 ** between(0, 1),
                                            rho: 0.1 * 100 ** between(0, 1) }),
+                 NoisyValley: () => ({ start: [between(-1.6, 1.6), between(-1.6, 1.6)], angle: between(-90, 90),
+                                       ratio: 16 ** between(0, 1) }),
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   let broken = null;
@@ -162,7 +165,8 @@ def test_views_of_one_widget_stay_in_step_and_leave_cleanly(browser, tmp_path, m
         assert first == second != before[0] == before[1]
         # Python hears of it once the hand rests.
         page.wait_until("Object.keys(window.saved ?? {}).some((name) => window.saved[name] !== window.first[name])")
-        page.evaluate(f"model.set('{KNOB.get(make.__name__, 'gamma')}', 0.9)")
-        assert all("0.90" in text for text in page.evaluate(said))
+        trait, value, told = KNOB.get(make.__name__, ("gamma", 0.9, "0.90"))
+        page.evaluate(f"model.set('{trait}', {value})")
+        assert all(told in text for text in page.evaluate(said))
         page.evaluate("cleanup()")
         assert page.evaluate(hidden) is False

@@ -24,6 +24,7 @@ MOVED = {
     "Horizon": {"start": [1.5, -2.25], "gamma": 3.1, "dt": None},
     "MetricEllipse": {"angle": 22.5, "ratio": 4.5, "gamma": 0.3},
     "NoisyOscillator": {"start": [0.5, -1.25], "eta": 0.2, "beta": 0.75, "rho": 3.5},
+    "NoisyValley": {"start": [0.5, -1.25], "angle": -30.5, "ratio": 2.5},
     "TaskSwitch": {"gamma": 1.2, "switches": [[1.5, 2.0, 1.0]], "now": 2.5},
 }
 

@@ -30,11 +30,13 @@ WIDGETS = {
     "noisy": lambda: explore.NoisyOscillator(),
     "noisy and flat": lambda: explore.NoisyOscillator((-1.0, 1.0), 0.3, 0.0, 0.4),
     "noisy beyond": lambda: explore.NoisyOscillator((0.3, 0.1), 0.9, 0.1, 3.0),
+    "noisy valley": lambda: explore.NoisyValley(),
+    "noisy valley askew": lambda: explore.NoisyValley((-0.5, 1.0), 70.0, 10.0),
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
-ARROWS = {"newton", "descent", "ballistic", "natural"}
-PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyOscillator)
+ARROWS = {"newton", "descent", "ballistic", "natural", "drift", "down", "round"}
+PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyOscillator, explore.NoisyValley)
 
 # Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
 CURVES = """[...document.querySelectorAll("#one [data-curve]")].map((path) => {
@@ -101,6 +103,8 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.NoisyOscillator():
             law = widget.law()
             return [f"ζ = {compact(widget.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]
+        case explore.NoisyValley():
+            return [f"2Q₁₂ = {fixed(2 * widget.process().skew[0, 1], 3)}", "A valley at 45.0°"]
         case explore.TaskSwitch():
             following = widget.next_task()
             return [

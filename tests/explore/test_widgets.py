@@ -21,7 +21,7 @@ from lossnav.explore._picture import signed
 from lossnav.explore.double_well.widget import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
-MOVED = {"NoisyOscillator": {"beta": 0.5}}  # where there is no γ
+MOVED = {"NoisyOscillator": {"beta": 0.5}, "NoisyValley": {"angle": 20.0}}  # where there is no γ
 LIMIT = 45_000  # bytes; each instance on a page brings its own
 
 
@@ -128,6 +128,8 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.MetricEllipse(gamma=-1), "gamma = -1"),
         (lambda: explore.NoisyOscillator(beta=1), "beta = 1"),
         (lambda: explore.NoisyOscillator(eta=0), "eta = 0"),
+        (lambda: explore.NoisyValley(ratio=0.5), r"ratio = 0\.5"),
+        (lambda: explore.NoisyValley(start=[2, 0]), "start = "),
         (lambda: explore.TaskSwitch(gamma=11), "gamma = 11"),
         (lambda: explore.TaskSwitch(entropy=0.1), r"entropy = 0\.1"),
         (lambda: explore.TaskSwitch(curvature=5), "curvature = 5"),

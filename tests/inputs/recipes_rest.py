@@ -191,6 +191,9 @@ def _explorables() -> dict[str, Recipe]:
             "rho": number(1.0, low=0.1, high=10.0),
         }),
         "explore.NoisyOscillator.law": Recipe(explore.NoisyOscillator().law, {"form": word("sde")}),
+        "explore.NoisyValley": Recipe(explore.NoisyValley, {
+            "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
+        }),
         "explore.TaskSwitch": Recipe(explore.TaskSwitch, {
             "gamma": rate(0.5), "entropy": rate(0.8), "curvature": rate(0.5), "minimum": number(2.0), "switches": unit,
             "now": rate(0.0),

@@ -1,0 +1,108 @@
+// The view of a valley with noise: level sets of the loss and of the modified loss, and the two parts of the drift.
+
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { Setting } from "./model.js" */
+
+import { linearDial, logDial } from "../controls.js";
+import { curve, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { VALLEY, level, longAxis, parts, split } from "./model.js";
+
+/** @typedef {Setting & { start: number[] }} Traits */
+
+const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Traits>} state
+ */
+function buildNoisyValley(root, state) {
+  const angle = linearDial(state, "angle", {
+    symbol: "α",
+    name: "angle of the strong noise",
+    marks: SHARED.marks.angle,
+    text: degrees,
+    label: (v) => `${fixed(v, 0)}°`,
+  }, 360);
+  const ratio = logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.marks.ratio });
+  const [stage, readout] = [figure(), readoutNode()];
+  const table = lineTable(SHARED.lines, [], ({ dash, tint }) => ({ stroke: ink(tint), "stroke-dasharray": dash }));
+  scaffold(root, {
+    label: "a valley with noise that has a direction",
+    title: SHARED.title,
+    hint: "Turn the noise along the valley, at 45°: the current stops. Drag the point.",
+    areas: { control: [angle.node, ratio.node, table.node], stage: [stage], words: [readout] },
+  });
+  const [ground, moving] = [layer(stage), layer(stage)];
+  /** @type {SquareFrame} */
+  let frame;
+  const start = planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold });
+  return {
+    /** @param {number} width */
+    layout(width) {
+      frame = squareFrame(stage, root, width, { edge: SHARED.edge });
+      ground.replaceChildren();
+      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
+    },
+    update() {
+      const given = state.pick("start", "angle", "ratio");
+      angle.show(given.angle);
+      ratio.show(given.ratio);
+      moving.replaceChildren();
+      drawValley(moving, frame, given);
+      start.show(frame);
+      readout.replaceChildren(...words(given));
+    },
+    python() {
+      const { start: place, angle: turned, ratio: strong } = state.pick("start", "angle", "ratio");
+      return [
+        `turn, ratio = np.deg2rad(${inPython(turned)}), ${inPython(strong)}`,
+        "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
+        "noise = axes @ np.diag([ratio**0.5, ratio**-0.5]) @ axes.T",
+        `process = ln.sgd.OrnsteinUhlenbeck(${inPython(VALLEY)}, noise)`,
+        `process.skew, process.curvature, process.flow(${inPython(place)})`,
+      ];
+    },
+  };
+}
+
+/** @type {(at: Element, f: SquareFrame, given: Traits) => void} */
+function drawValley(at, f, given) {
+  const inner = panelWindow(at, f);
+  const pixel = pixels(f);
+  const { u } = split(given);
+  const place = given.start;
+  for (const share of [0.25, 0.5, 0.75, 1.25]) {
+    const part = place.map((v) => share * v);
+    drawLine(inner, level(VALLEY, part).map(pixel), { stroke: ink("rule"), "stroke-width": 1 });
+  }
+  const lines = { phi: level(VALLEY, place), psi: level(u, place) };
+  for (const [key, points] of entries(lines)) drawLine(inner, points.map(pixel), { stroke: ink(SHARED.lines[key].tint), "stroke-width": 2.4, ...curve(key, f.x, f.y) });
+  for (const [key, way] of entries(parts(given, place))) {
+    const end = place.map((v, i) => v + SHARED.reach * way[i]);
+    const long = Math.hypot(f.x(end[0]) - f.x(place[0]), f.y(end[1]) - f.y(place[1]));
+    if (long > 1) drawArrow(inner, pixel(place), pixel(end), { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, ...curve(key, f.x, f.y) });
+  }
+}
+
+/**
+ * What the setting is, in words.
+ * @param {Traits} given
+ */
+function words(given) {
+  const { q, u } = split(given);
+  const turn = 2 * q;
+  const verdict = Math.abs(turn) < 5e-4 ? "Nothing goes round." : `The current turns ${turn > 0 ? "counter-clockwise" : "clockwise"}.`;
+  const round = Math.abs(u[0][1]) < 1e-9 && Math.abs(u[0][0] - u[1][1]) < 1e-9;
+  const cloud = round ? "a round cloud" : `a cloud at ${degrees(longAxis(u))}`;
+  return verdictLines(verdict, [
+    `Noise at ${degrees(given.angle)}, r = ${fixed(given.ratio, 2)}: κE[x₁j₂ − x₂j₁] = 2Q₁₂ = ${fixed(turn, 3)}`,
+    `A valley at ${degrees(longAxis(VALLEY))}, ${cloud}.`,
+  ]);
+}
+
+export default explorable("NoisyValley", buildNoisyValley, ["start", "angle", "ratio"]);
