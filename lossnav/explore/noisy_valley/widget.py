@@ -43,11 +43,11 @@ class NoisyValley(Explorable):
     _esm = bundle(_HERE)
     _css = stylesheet(_HERE)
 
-    start = point_trait((1.2, 0.3), _HOLD)
+    start = point_trait((0.5, -0.8), _HOLD)
     angle = number_trait(_SHARED["marks"]["angle"], 0.0)
     ratio = number_trait(_SHARED["marks"]["ratio"], 4.0)
 
-    def __init__(self, start: Sequence[float] = (1.2, 0.3), angle: float = 0.0, ratio: float = 4.0) -> None:
+    def __init__(self, start: Sequence[float] = (0.5, -0.8), angle: float = 0.0, ratio: float = 4.0) -> None:
         super().__init__(
             start=plane_point("start", start, _HOLD),
             angle=number_within("angle", angle, _SHARED["marks"]["angle"]),
