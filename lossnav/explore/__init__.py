@@ -19,6 +19,7 @@ _NAMES = {
     "MetricEllipse": "lossnav.explore.metric_ellipse",
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
+    "ScaleCone": "lossnav.explore.scale_cone",
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 

@@ -23,6 +23,7 @@ _CHAPTERS = (
     "landscape",
     "momentum",
     "moving",
+    "noether",
     "orbits",
     "phase",
     "quadratic",

@@ -52,5 +52,10 @@ def noisy_valley(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def scale_cone(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.ScaleCone)
+
+
+@pytest.fixture(scope="session")
 def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.TaskSwitch)

@@ -14,7 +14,11 @@ pytestmark = pytest.mark.browser
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 # What one moves where there is no γ, and how it is then told.
-KNOB = {"NoisyOscillator": ("beta", 0.9, "0.90"), "NoisyValley": ("angle", 12.5, "12.5°")}
+KNOB = {
+    "ScaleCone": ("noise", 0.9, "0.90"),
+    "NoisyOscillator": ("beta", 0.9, "0.90"),
+    "NoisyValley": ("angle", 12.5, "12.5°"),
+}
 WIDTHS = (340, 390, 700, 1100)
 
 # A stand-in for the widget manager's model: what anywidget gives to render(), as far as the scripts use it.
@@ -54,6 +58,9 @@ FUZZ = """(async () => {
                                       decay: 4 * between(0, 1) ** 2, gamma: 10 * between(0, 1) ** 2 }),
                  MetricEllipse: () => ({ start: [between(-2.6, 2.6), between(-2.6, 2.6)], angle: between(-90, 90),
                                          ratio: between(1, 8), gamma: 10 * between(0, 1) ** 2 }),
+                 ScaleCone: () => ({ eta: 0.01 * 100 ** between(0, 1), beta: 1 - 0.01 ** between(0, 1),
+                                     decay: 0.001 * 100 ** between(0, 1), noise: between(0, 1),
+                                     start: 0.25 * 8 ** between(0, 1) }),
                  TaskSwitch: () => {
                    const task = () => [0.25 * 16 ** between(0, 1), between(-3, 3)], switches = [];
                    for (let time = between(0, 9); random() < 0.6 && switches.length < 8; time += between(0, 13))

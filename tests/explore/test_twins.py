@@ -32,6 +32,8 @@ WIDGETS = {
     "noisy beyond": lambda: explore.NoisyOscillator((0.3, 0.1), 0.9, 0.1, 3.0),
     "noisy valley": lambda: explore.NoisyValley(),
     "noisy valley askew": lambda: explore.NoisyValley((-0.5, 1.0), 70.0, 10.0),
+    "cone": lambda: explore.ScaleCone(),
+    "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
@@ -105,6 +107,8 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"ζ = {compact(widget.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]
         case explore.NoisyValley():
             return [f"2Q₁₂ = {fixed(2 * widget.process().skew[0, 1], 3)}", "A valley at 45.0°"]
+        case explore.ScaleCone():
+            return [f"{compact(1000 * widget.angle())} mrad", f"r∗ = {compact(widget.rest())}"]
         case explore.TaskSwitch():
             following = widget.next_task()
             return [

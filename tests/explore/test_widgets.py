@@ -21,7 +21,11 @@ from lossnav.explore._picture import signed
 from lossnav.explore.double_well.widget import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
-MOVED = {"NoisyOscillator": {"beta": 0.5}, "NoisyValley": {"angle": 20.0}}  # where there is no γ
+MOVED = {
+    "ScaleCone": {"beta": 0.5},
+    "NoisyOscillator": {"beta": 0.5},
+    "NoisyValley": {"angle": 20.0},
+}  # where there is no γ
 LIMIT = 45_000  # bytes; each instance on a page brings its own
 
 
@@ -127,6 +131,8 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.MetricEllipse(ratio=0.5), r"ratio = 0\.5"),
         (lambda: explore.MetricEllipse(gamma=-1), "gamma = -1"),
         (lambda: explore.NoisyOscillator(beta=1), "beta = 1"),
+        (lambda: explore.ScaleCone(beta=1), "beta = 1"),
+        (lambda: explore.ScaleCone(start=3), "start = 3"),
         (lambda: explore.NoisyOscillator(eta=0), "eta = 0"),
         (lambda: explore.NoisyValley(ratio=0.5), r"ratio = 0\.5"),
         (lambda: explore.NoisyValley(start=[2, 0]), "start = "),

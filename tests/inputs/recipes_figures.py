@@ -121,7 +121,8 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
         "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar, "continual": _continual, "drift": _drift,
-        "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "orbits": _orbits,
+        "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
+        "orbits": _orbits,
         "phase": _phase, "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables,
         "training": _training,
         "uncertainty": _uncertainty,
@@ -221,6 +222,27 @@ def _continual() -> dict[str, dict[str, Argument]]:
             "record": Argument(compared.good, [*compared.bad, unknown], ("rule",)), "rule": word("uncertain"),
         },
         "tuning": {"record": tuned},
+    }  # fmt: skip
+
+
+def _noether() -> dict[str, dict[str, Argument]]:
+    steps = positives()
+    road = nest({"x": nest((RULE, POINTS))})
+    curve = nest({"x": nest((RULE, VALUES, VALUES))})
+    pair = nest({"printed": steps, "white": steps})
+    units = array(np.outer(FALL, [1.0, 2.0]))
+    return {
+        "charges": {"total": nest((VALUES, VALUES)), "pairs": nest((units, units)), "every": COUNT},
+        "layers": {
+            "radius": nest({"x": nest((steps, steps))}), "angles": nest({"x": free(RISING, below=0.0, at=True)}),
+            "ratio": nest({"x": free(RISING, below=0.0, at=True)}),
+        },
+        "averages": {
+            "steps": VALUES, "found": nest((steps, steps)), "laws": nest((pair, pair)), "titles": nest((TEXT, TEXT))
+        },
+        "imbalance": {"loss": LOSS, "paths": road, "conserved": nest([POINTS]), "measure": curve},
+        "cones": {"paths": road, "norms": nest({"x": nest((RULE, VALUES, steps))})},
+        "ring": {"paths": road, "speeds": curve},
     }  # fmt: skip
 
 

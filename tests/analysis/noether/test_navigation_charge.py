@@ -272,3 +272,31 @@ def test_a_valley_of_rests_is_refused_in_words():
     """An infinite horizon on a ring of minima is beyond the solvers; they say so."""
     with pytest.raises(ln.NotConverged, match="horizon"):
         ln.solve(ln.Objective(gamma=3.0), hat(), [1.7, 0.4])
+
+
+def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
+    """Q = −e^{−γT} ξ·∇c(θ_T), by direct minimisation with c = 0.7 θ₂; constant on the way."""
+    gamma, horizon, count = 0.5, 2.0, 400
+    dt = horizon / count
+    t = dt * np.arange(count + 1)
+    speed = np.exp(-gamma * (t[:-1] + dt / 2)) / (2 * dt)
+    place = dt * np.exp(-gamma * t) * np.r_[0.5, np.ones(count - 1), 0.5]
+    loss, last = hat(), np.exp(-gamma * horizon)
+
+    def cost(flat):
+        x = np.vstack([[1.7, 0.4], flat.reshape(count, 2)])
+        step = np.diff(x, axis=0)
+        slope = place[:, None] * loss.gradient(x)
+        slope[1:] += 2 * speed[:, None] * step
+        slope[:-1] -= 2 * speed[:, None] * step
+        slope[-1, 1] += 0.7 * last
+        return speed @ np.sum(step**2, axis=1) + place @ loss.value(x) + 0.7 * last * x[-1, 1], slope[1:].ravel()
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-16, "gtol": 1e-9, "maxcor": 60}
+    found = minimize(cost, np.tile([1.0, 0.1], count), jac=True, method="L-BFGS-B", options=options)
+    x = np.vstack([[1.7, 0.4], found.x.reshape(count, 2)])
+    middle, velocity = (x[1:] + x[:-1]) / 2, np.diff(x, axis=0) / dt
+    charge = 2 * dt * speed * np.sum(velocity * ROTATION(middle), axis=1)
+    wanted = -last * 0.7 * x[-1, 0]
+    assert abs(wanted) > 0.1
+    np.testing.assert_allclose(charge, wanted, rtol=0.01)

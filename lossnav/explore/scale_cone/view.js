@@ -1,0 +1,133 @@
+// The view of the particle: its walk around the tip of the cone, its radius and its angle per step against the laws.
+
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { State } from "../life.js" */
+/** @import { Setting, Walk } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { linearDial, logDial, traitDial } from "../controls.js";
+import { compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { squareFrame, squareGround } from "../plane.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { coneWalk } from "./model.js";
+
+/** @typedef {ChartFrame<"radius" | "angle">} ConeFrame */
+
+const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
+const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildScaleCone(root, state) {
+  const { marks, edge } = SHARED;
+  const finely = (/** @type {number} */ v) => fixed(v, 4);
+  const rarest = 1 - lastOf(marks.beta);
+  const dials = {
+    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 3) }),
+    // equal parts of the track are equal factors of the memory 1/(1 − β)
+    beta: traitDial(state, "beta", { symbol: "β", name: "momentum", marks: marks.beta, text: (v) => fixed(v, 3) }, {
+      toPosition: (v) => Math.log(1 - v) / Math.log(rarest),
+      toValue: (u) => 1 - rarest ** u,
+    }),
+    decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: finely }),
+    noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: marks.noise }, 100),
+    start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: marks.start }),
+  };
+  const [plane, charts, readout] = [figure(), figure(), readoutNode()];
+  scaffold(root, {
+    label: "gradient descent on a loss of the direction alone",
+    title: SHARED.title,
+    hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
+    areas: { control: Object.values(dials).map((dial) => dial.node), stage: [plane], rows: [charts], words: [readout] },
+  });
+  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(charts), layer(charts)];
+  /** @type {SquareFrame} */
+  let square;
+  /** @type {ConeFrame} */
+  let frame;
+  return {
+    /** @param {number} width */
+    layout(width) {
+      frame = chartFrame(charts, root, width, { radius: ["radius over the radius of rest r∗", 120, 96], angle: ["angle per step over √(2ηλ/(1+β))", 120, 96] }, 24);
+      square = squareFrame(plane, root, width, { edge });
+      ground.replaceChildren();
+      under.replaceChildren();
+      squareGround(ground, square, [-2, -1, 0, 1, 2], ["θ₁/r∗", "θ₂/r∗"]);
+      chartGround(under, frame);
+    },
+    update() {
+      const given = state.pick("eta", "beta", "decay", "noise", "start");
+      const walk = coneWalk(given);
+      for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
+      moving.replaceChildren();
+      over.replaceChildren();
+      conePlane(moving, square, walk);
+      coneCharts(over, frame, walk);
+      readout.replaceChildren(...coneWords(given, walk));
+    },
+    python() {
+      const { eta, beta, decay } = state.pick("eta", "beta", "decay");
+      const given = entries({ eta, beta, decay }).map(([name, value]) => `${name}=${inPython(value)}`).join(", ");
+      return [`speed = ln.noether.limiting_angular_speed(${given})`, `${inPython(eta)} * speed  # the angle per step`];
+    },
+  };
+}
+
+/**
+ * The walk, the circle of rest and the tip.
+ * @type {(at: Element, f: SquareFrame, walk: Walk) => void}
+ */
+function conePlane(at, f, { points }) {
+  const inner = panelWindow(at, f);
+  const pixel = pixels(f);
+  const [cx, cy] = pixel([0, 0]);
+  for (let angle = 0; angle < 360; angle += 15) {
+    const [dx, dy] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
+    draw(inner, "path", { class: "ln-contour", d: `M${cx} ${cy}L${f.x(4 * dx)} ${f.y(4 * dy)}` });
+  }
+  drawLine(inner, points.map(pixel), { ...PATH, ...curve("walk", f.x, f.y) });
+  const circle = samples(0, 2 * Math.PI, 120).map((a) => pixel([Math.cos(a), Math.sin(a)]));
+  drawLine(inner, circle, LAW);
+  drawDot(inner, pixel(points[0]), 6, ink("ink"));
+  drawDot(inner, pixel(lastOf(points)), 5, ink("optimal"));
+}
+
+/**
+ * Radius and angle over the steps, and the laws at 1.
+ * @type {(at: Element, f: ConeFrame, walk: Walk) => void}
+ */
+function coneCharts(at, f, { radius, angles }) {
+  const x = timeAxis(at, f, 0, SHARED.steps / 100, 2, "steps, in hundreds");
+  const middle = (/** @type {number} */ i) => ((i + 0.5) * SHARED.block) / 100;
+  const lines = { radius: radius.map((r, i) => [i / 100, r]), angle: angles.map((a, i) => [middle(i), a]) };
+  for (const [name, row] of entries(f.rows)) {
+    const y = valueAxis(at, row, [0, SHARED.top], plainTicks([0, 1, 2]));
+    const inner = panelWindow(at, row);
+    drawLine(inner, [[f.left, y(1)], [f.right, y(1)]], LAW);
+    drawLine(inner, lines[name].map(([t, v]) => [x(t), y(v)]), { ...PATH, "stroke-opacity": 1, ...curve(name, x, y) });
+  }
+}
+
+/**
+ * What the laws say, and what the walk did.
+ * @type {(given: Setting, walk: Walk) => Node[]}
+ */
+function coneWords({ noise, beta }, { angles, rest, law, memory }) {
+  const late = angles.slice(angles.length / 2);
+  const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
+  const verdict =
+    memory > SHARED.steps / 4 ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
+  const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
+  return verdictLines(verdict, [
+    `Law: ${compact(1000 * law)} mrad per step.`,
+    `With ν = ${fixed(noise, 2)} it rests at r∗ = ${compact(rest)},`,
+    `where r⁴ is ${compact(factor)} times that of white noise.`,
+    `r⁴ forgets within ${compact(memory)} steps.`,
+  ]);
+}
+
+export default explorable("ScaleCone", buildScaleCone, ["eta", "beta", "decay", "noise", "start"]);

@@ -1,0 +1,43 @@
+"""The cone's script against Python's walk, the laws of the library, and the exact recursion of the radius."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lossnav import explore, noether
+
+SETTINGS = [
+    {"eta": eta, "beta": beta, "decay": decay, "noise": noise, "start": start}
+    for (eta, beta, decay), (noise, start) in itertools.product(
+        [(0.1, 0.9, 0.01), (0.3, 0.0, 0.05), (0.05, 0.5, 0.1)], [(1.0, 0.5), (0.0, 1.5), (0.4, 1.0)]
+    )
+]
+ALL = "given.map((s) => ({ ...M.coneWalk(s), coins: [1, 2, 3, 500, 1200].map(M.coin) }))"
+
+
+def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
+    for setting, found in zip(SETTINGS, scale_cone(ALL, SETTINGS), strict=True):
+        widget = explore.ScaleCone(**setting)
+        np.testing.assert_allclose(found["points"], widget.walk(), atol=1e-9)
+        np.testing.assert_allclose(found["angles"], widget.angles(), rtol=1e-7)
+        laws = {name: setting[name] for name in ("eta", "beta", "decay")}
+        assert found["law"] == pytest.approx(setting["eta"] * noether.limiting_angular_speed(**laws), rel=1e-12)
+        if setting["noise"] in (0.0, 1.0):
+            noise = "white" if setting["noise"] else None
+            assert found["rest"] == pytest.approx(noether.limiting_radius(1.0, **laws, gradient_noise=noise), rel=1e-12)
+
+
+def test_the_walk_comes_to_the_laws_and_obeys_the_recursion():
+    for setting in SETTINGS:
+        widget = explore.ScaleCone(**setting)
+        late = widget.angles()[15:]
+        assert np.sqrt(np.mean(late**2)) == pytest.approx(1.0, abs=0.05)
+        walk = widget.walk() * widget.rest()
+        assert np.mean(np.sum(walk[600:] ** 2, axis=1) ** 2) == pytest.approx(widget.rest() ** 4, rel=0.15)
+        speed = np.sum(np.diff(walk, axis=0) ** 2, axis=1) / setting["eta"] ** 2
+        laws = {name: setting[name] for name in ("eta", "beta", "decay")}
+        exact = noether.discrete_radius(walk[0] @ walk[0], 0.0, speed, **laws)[0]
+        np.testing.assert_allclose(exact, np.sum(walk**2, axis=1), rtol=1e-9)
