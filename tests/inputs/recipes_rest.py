@@ -193,6 +193,7 @@ def _explorables() -> dict[str, Recipe]:
         "explore.NoisyOscillator.law": Recipe(explore.NoisyOscillator().law, {"form": word("sde")}),
         "explore.NoisyValley": Recipe(explore.NoisyValley, {
             "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
+        }),
         "explore.ScaleCone": Recipe(explore.ScaleCone, {
             "eta": number(0.1, low=0.01, high=1.0), "beta": number(0.9, low=0.0, high=0.99),
             "decay": number(0.01, low=0.001, high=0.1), "noise": number(1.0, low=0.0, high=1.0),
