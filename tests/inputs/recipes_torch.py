@@ -27,6 +27,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 from walk import Recipe
 
+import lossnav as ln
 from lossnav import continual, curvature, data, ensemble, models, moving, optim, training
 from lossnav.lab.continual import contenders, networks
 
@@ -431,7 +432,10 @@ def _optimizers() -> dict[str, Recipe]:
         "clip": positive(0.1, none=True), "prior_mean": number(None, none=True), "curvature_scale": free,
         "speed": free, "speed_beta": decay, "sample": flag(False), "reset": reset, "seed": whole(0, low=0),
     }  # fmt: skip
-    found = {}
+    descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
+    found = {"LearningRule.optimizer": Recipe(descent.optimizer, {
+        "params": params, "lr": rate(0.1, tensor=True, none=True), **flags
+    })}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused),
                             ("Uncertain", uncertain | flags)):  # fmt: skip

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import traceback
+
 import numpy as np
 import pytest
 import torch
@@ -86,6 +90,129 @@ def test_assumptions_give_the_optimizer(name):
     moved = np.abs(theta - START).max()
     assert moved > 1e-2
     np.testing.assert_allclose(theta, weights.detach().numpy(), rtol=0, atol=1e-12 * max(1.0, moved))
+
+
+GENERATED = [name for name in PAIRS if "finite" not in name]
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_generated_optimizer_is_the_optimizer(name):
+    rule, made = PAIRS[name]
+    ours, theirs = (torch.nn.Parameter(torch.tensor(START)) for _ in range(2))
+    generated, optimizer = rule.optimizer([ours]), made([theirs])
+    for g in gradients():
+        ours.grad = theirs.grad = torch.tensor(g)
+        generated.step()
+        optimizer.step()
+    moved = np.abs(ours.detach().numpy() - START).max()
+    assert moved > 1e-2
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12 * max(1.0, moved))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_assumptions_generate_the_step_on_arrays(seed):
+    rng = np.random.default_rng(seed)
+
+    def sometimes(value):
+        return value if rng.random() < 0.6 else 0.0
+
+    decay, metric = sometimes(rng.uniform(0.1, 1)), None
+    objective = ln.Objective(
+        *rng.uniform(0.5, 2, 2), gamma=sometimes(rng.uniform(0.1, 1)), drift=ln.drifts.Linear(-decay) if decay else None
+    )
+    belief = assume.Filter(0.8, fading=rng.uniform(0.1, 1), corrected=bool(seed % 2))
+    curvature = assume.SecondMoment(
+        0.9, centred=rng.random() < 0.5, scale=rng.uniform(0.5, 2), floor=sometimes(0.3), corrected=rng.random() < 0.5
+    )
+    if rng.random() < 0.5:
+        metric = assume.RootMeanSquare(0.7, eps=0.1, corrected=rng.random() < 0.5)
+    rule = ln.derive(objective, belief=belief, curvature=curvature if seed % 3 else None, metric=metric, dt=0.02)
+    ours, theta, state = torch.nn.Parameter(torch.tensor(START)), START, rule.init(START)
+    optimizer = rule.optimizer([ours])
+    for g in gradients(60):
+        ours.grad = torch.tensor(g)
+        optimizer.step()
+        step, state = rule(g, state, theta)
+        theta = theta + step
+    np.testing.assert_allclose(ours.detach().numpy(), theta, rtol=0, atol=1e-12)
+    assert np.abs(theta - START).max() > 1e-2
+
+
+def test_groups_schedules_saved_states_and_half_precision_are_those_of_every_optimizer():
+    rule = PAIRS["AdamW"][0]
+    a, b, c = (torch.nn.Parameter(torch.tensor(START)) for _ in range(3))
+    half = torch.nn.Parameter(torch.tensor(START).bfloat16())
+    optimizer = rule.optimizer([{"params": [a]}, {"params": [b, half], "lr": 0.5}, {"params": [c], "lr": 0.0}])
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 5, gamma=0.1)
+
+    def run(some, count, first=0):
+        for g in gradients(20)[first : first + count]:
+            for p in some.param_groups:
+                for weights in p["params"]:
+                    weights.grad = torch.tensor(g).to(weights.dtype)
+            some.step()
+
+    run(optimizer, 5)
+    assert torch.equal(c.detach(), torch.tensor(START))
+    moved = [float((p.detach().double() - torch.tensor(START)).abs().max()) for p in (a, b)]
+    assert moved[0] == pytest.approx(2 * moved[1], rel=1e-3)
+    assert optimizer.state[half]["m"].dtype == torch.float32
+    for _ in range(5):
+        schedule.step()
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.1, 0.05, 0.0])
+    again = copy.deepcopy(optimizer)  # parameters included
+    a2, b2, c2, half2 = (torch.nn.Parameter(p.detach().clone()) for p in (a, b, c, half))
+    loaded = rule.optimizer([{"params": [a2]}, {"params": [b2, half2]}, {"params": [c2]}])
+    loaded.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
+    for some in (optimizer, loaded, again):
+        run(some, 5, first=5)
+    assert torch.equal(a, a2) and torch.equal(b, b2) and torch.equal(half, half2)
+    assert torch.equal(a, again.param_groups[0]["params"][0])
+
+
+def test_a_parameter_without_a_gradient_keeps_its_own_count():
+    rule = PAIRS["Adam"][0]
+    pairs = [[torch.nn.Parameter(torch.tensor(START)) for _ in range(2)] for _ in range(2)]
+    both = rule.optimizer(pairs[0]), torch.optim.Adam(pairs[1], lr=1e-3)
+    for n, g in enumerate(gradients(20)):
+        for pair, optimizer in zip(pairs, both, strict=True):
+            pair[0].grad, pair[1].grad = torch.tensor(g), torch.tensor(g) if n % 3 == 0 else None
+            optimizer.step()
+    torch.testing.assert_close(pairs[0], pairs[1], rtol=0, atol=1e-14)
+
+
+def test_a_traceback_shows_the_generated_line():
+    rule = PAIRS["Adam"][0]
+    weights = torch.nn.Parameter(torch.tensor(START))
+    optimizer = rule.optimizer([weights])
+    weights.grad = torch.tensor(START)
+    optimizer.step()
+    optimizer.state[weights]["v"] = torch.zeros(7, dtype=torch.float64)
+    with pytest.raises(RuntimeError) as caught:
+        optimizer.step()
+    shown = "".join(traceback.format_exception(caught.value))
+    line = next(line for line in rule.source.splitlines() if "addcmul_(v, g, g" in line)
+    assert line.strip() in shown and "derived step" in shown
+    assert optimizer.source == rule.source
+
+
+@pytest.mark.parametrize(
+    ("words", "objective", "parts"),
+    [
+        ("dt = None", PLAIN, {"dt": None}),
+        ("exact = True", PLAIN, {"exact": True}),
+        (r"objective\.metric", ln.Objective(metric=np.eye(2)), {}),
+        (r"objective\.drift is no", ln.Objective(gamma=1.0, drift=ln.drifts.rotation(1.0)), {}),
+        (r"objective\.drift grows", ln.Objective(gamma=1.0, drift=ln.drifts.Linear(0.1)), {}),
+        (r"belief\.fading", PLAIN, {"belief": assume.Filter(0.9, fading=[0.1, 0.2])}),
+        (r"belief\.trend", PLAIN, {"belief": assume.Filter(0.9, trend=0.5)}),
+        ("curvature is neither", PLAIN, {"curvature": assume.Hutchinson(0.9)}),
+    ],
+)
+def test_what_has_no_generated_step_is_refused_by_name(words, objective, parts):
+    rule = ln.derive(objective, **{"curvature": assume.SecondMoment(0.9), "dt": 0.1, **parts})
+    with pytest.raises(ValueError, match=words):
+        rule.optimizer([torch.nn.Parameter(torch.tensor(START))])
 
 
 def test_other_assumptions_give_another_optimizer():

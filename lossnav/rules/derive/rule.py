@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 from dataclasses import dataclass
@@ -183,6 +184,31 @@ class LearningRule:
             )  # fmt: skip
         return Regime(beliefs, gamma, steep, holds)
 
+    # --------------------------------------------------------------------------------------------------- in torch
+
+    @property
+    def source(self) -> str:
+        """The text of the step that ``optimizer`` runs, with torch's foreach kernels.
+
+        Raises:
+            ValueError: the rule is none of one coordinate with numbers, of first order in Δt.
+        """
+        return str(_torch_part().source(self))
+
+    def optimizer(self, params: Any, lr: Any = None, *, maximize: bool = False, foreach: bool | None = None) -> Any:
+        """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
+
+        Args:
+            params: parameters, or dictionaries of parameter groups.
+            lr: Δt of a step, which schedulers move; None is the rule's own.
+            maximize: go uphill.
+            foreach: True, False, or None, as in the other optimizers.
+
+        Raises:
+            ValueError: an option is wrong, or as in ``source``.
+        """
+        return _torch_part().Derived(params, self, lr, maximize=maximize, foreach=foreach)
+
     # ---------------------------------------------------------------------------------------------------- beliefs
 
     @cached_property
@@ -349,6 +375,11 @@ class LearningRule:
             metric=self.metric is not None or self.objective.metric is not None, decay=drift is not None,
             curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
         )  # fmt: skip
+
+
+def _torch_part() -> Any:
+    """Return the room that writes torch code: one below this one, loaded when it is asked for."""
+    return importlib.import_module("lossnav.optim.derive")
 
 
 def _checked(state: Any, shape: tuple[int, ...]) -> State:

@@ -1,0 +1,83 @@
+"""A derived rule as a torch optimizer: it runs the text of its own step."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lossnav.optim._base import Group, Rule, State, check_rate, zeros
+from lossnav.optim.derive.source import source
+from lossnav.rules.derive import LearningRule
+
+
+class Derived(Rule):
+    """The optimizer generated from a rule; ``.source`` is the text that each step runs.
+
+    Args:
+        params: parameters, or dictionaries of parameter groups.
+        rule: from ``lossnav.derive``, of one coordinate with numbers (``optim.derive.source`` says what else is
+            refused). It belongs to the whole optimizer, and is no part of its ``state_dict``.
+        lr: Δt of a step, what schedulers move; None is the rule's own. May differ between groups.
+        maximize: go uphill.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+    Raises:
+        ValueError: an option is out of range, or the rule has no generated step.
+
+    Example:
+        >>> import torch, lossnav as ln
+        >>> rule = ln.derive(ln.Objective(eta=0.1, gamma=1.0), dt=1.0)
+        >>> w = torch.nn.Parameter(torch.tensor([3.0]))
+        >>> optimizer = Derived([w], rule)
+        >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
+        >>> round(w.item(), 4)
+        2.4
+    """
+
+    def __init__(
+        self, params: Any, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:  # fmt: skip
+        self.source = source(rule)
+        self.rule = rule
+        super().__init__(params, {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach})
+
+    def __getstate__(self) -> State:
+        return {**super().__getstate__(), "rule": self.rule, "source": self.source}
+
+    def _check(self, group: Group) -> None:
+        check_rate("lr", group["lr"])
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        if "step" not in state:
+            state["step"] = torch.zeros((), dtype=torch.float32)
+        names = {
+            "m": self.rule.belief.beta > 0, "v": self.rule.curvature is not None, "u": self.rule.metric is not None
+        }  # fmt: skip
+        for name in (name for name, used in names.items() if used and name not in state):
+            state[name] = zeros(parameter)
+
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        if group["maximize"]:
+            grads = list(torch._foreach_neg(grads))
+        m, v, u = ([s[name] for s in states if name in s] for name in "mvu")
+        compiled(self.source)(params, grads, m, v, u, [n.item() for n in steps], float(group["lr"]))
+
+
+@lru_cache(maxsize=64)
+def compiled(text: str) -> Callable[..., None]:
+    """Return the function of a generated text, whose lines tracebacks and ``inspect.getsource`` show."""
+    name = f"<derived step {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space: dict[str, Any] = {"torch": torch}
+    exec(compile(text, name, "exec"), space)
+    step: Callable[..., None] = space["step"]
+    return step
