@@ -1,4 +1,4 @@
-"""Compute the picture of the landing page and the README: book/_static/cover*.png.
+"""Compute the picture of the README and of links to the book: book/_static/cover.png.
 
     python book/_tools/cover.py
 
@@ -79,17 +79,13 @@ def save(fig: Figure, name: str) -> None:
 
 
 def main() -> None:
-    """Compute once; draw both panels side by side for the README, and one by one for narrow screens."""
+    """Draw both panels side by side."""
     figures.use_style()
     loss = ln.losses.DoubleWell()
-    rules = (("gradient descent", "best next step", descent, "step"), ("optimal", "best whole path", optimal, "path"))
+    rules = (("gradient descent", "best next step", descent), ("optimal", "best whole path", optimal))
     both, axes = plt.subplots(1, 2, figsize=(11, 3.95), layout="constrained")
-    for ax, (rule, title, follow, name) in zip(axes, rules, strict=True):
-        paths = [follow(loss, start) for start in starts()]
-        panel(ax, rule, title, paths)
-        single, alone = plt.subplots(figsize=(5.5, 3.95), layout="constrained")
-        panel(alone, rule, title, paths)
-        save(single, f"cover-{name}.png")
+    for ax, (rule, title, follow) in zip(axes, rules, strict=True):
+        panel(ax, rule, title, [follow(loss, start) for start in starts()])
     save(both, "cover.png")
 
 

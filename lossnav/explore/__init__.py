@@ -20,6 +20,7 @@ _NAMES = {
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
     "ScaleCone": "lossnav.explore.scale_cone",
+    "Race": "lossnav.explore.race",
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 

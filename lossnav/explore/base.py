@@ -29,14 +29,17 @@ def number_within(name: str, value: float, ends: Sequence[float]) -> float:
     return _checks.finite(name, value, low=float(ends[0]), high=float(ends[-1]))
 
 
-def point_trait(default: tuple[float, float], edge: float) -> traitlets.Tuple:
-    """Return a trait that holds a point of the plane, both entries in [−edge, edge], and travels to the script."""
-    part = [traitlets.Float(min=-edge, max=edge) for _ in range(2)]
+def point_trait(default: tuple[float, float], edge: float, tall: float | None = None) -> traitlets.Tuple:
+    """Return a trait that holds a point of the plane, and travels to the script.
+
+    Its entries are in [−edge, edge] and [−tall, tall], ``tall`` being ``edge`` unless given.
+    """
+    part = [traitlets.Float(min=-most, max=most) for most in (edge, edge if tall is None else tall)]
     return traitlets.Tuple(*part, default_value=default).tag(sync=True)
 
 
-def plane_point(name: str, value: Sequence[float], edge: float) -> tuple[float, float]:
-    """Return ``value`` as two floats in [−edge, edge].
+def plane_point(name: str, value: Sequence[float], edge: float, tall: float | None = None) -> tuple[float, float]:
+    """Return ``value`` as two floats in [−edge, edge], the second in [−tall, tall] if that is given.
 
     Raises:
         ValueError: naming the argument, its value and the range.
@@ -44,6 +47,8 @@ def plane_point(name: str, value: Sequence[float], edge: float) -> tuple[float, 
     point = _checks.array(name, value, shape=(2,))
     if np.max(np.abs(point)) > edge:
         raise ValueError(f"{name} = {_checks.shown(value)}, but both its entries must be in [{-edge}, {edge}]")
+    if tall is not None and abs(point[1]) > tall:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but its second entry must be in [{-tall}, {tall}]")
     return float(point[0]), float(point[1])
 
 

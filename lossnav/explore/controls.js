@@ -27,11 +27,16 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
   const input = make("input", { type: "range", min: 0, max: steps, step: 1, "aria-label": `${symbol}, ${name}` });
   const shown = make("output", { class: "ln-value" });
   const track = make("span", { class: "ln-track" }, input);
-  for (const mark of marks) {
-    const at = make("span", { class: "ln-mark", "aria-hidden": "true" }, mark.label);
-    at.style.setProperty("--at", String(toPosition(mark.value)));
-    track.append(at);
-  }
+  const tags = marks.map(() => make("span", { class: "ln-mark", "aria-hidden": "true" }));
+  track.append(...tags);
+  /** Puts a mark where its value is; one that leaves the track is hidden. */
+  const mark = (/** @type {number} */ i, /** @type {number} */ value, /** @type {string} */ label) => {
+    const at = toPosition(value);
+    tags[i].textContent = label;
+    tags[i].style.setProperty("--at", String(clamp(at, 0, 1)));
+    tags[i].style.visibility = at < 0 || at > 1 ? "hidden" : "";
+  };
+  marks.forEach(({ value, label }, i) => mark(i, value, label));
   const head = make("span", { class: "ln-head" }, make("b", {}, symbol), ` ${name}`, shown);
   const node = make("label", { class: "ln-slider ln-marked" }, head, track);
   input.addEventListener("input", () => onInput(toValue(input.valueAsNumber / steps)));
@@ -54,7 +59,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
     input.setAttribute("aria-valuetext", text(value));
     shown.textContent = text(value);
   };
-  return { node, show };
+  return { node, show, mark };
 }
 
 /**

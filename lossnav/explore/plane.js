@@ -1,10 +1,8 @@
-// The square plane of two weights: its frame and ground, points to drag on it, and arrows.
+// The square plane of two weights: its frame and ground, and arrows.
 
 /** @import { Box, Figure, Scale } from "./kit.js" */
-/** @import { State } from "./life.js" */
 
-import { handle } from "./controls.js";
-import { arrowhead, clamp, draw, drawLine, drawPanel, fixed, ink, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
+import { arrowhead, draw, drawLine, drawPanel, ink, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
 
 /** @typedef {Box & { w: number, size: number, x: Scale, y: Scale }} SquareFrame */
 
@@ -50,37 +48,6 @@ export function bowlContours(at, f, curvatures) {
     draw(inner, "ellipse", { class: "ln-contour", cx: f.x(0), cy: f.y(0), rx, ry });
   }
   draw(at, "path", { class: "ln-cross", d: `M${f.x(0) - 5} ${f.y(0)}h10M${f.x(0)} ${f.y(0) - 5}v10` });
-}
-
-/**
- * A handle for the trait that holds a point of the plane, at most `hold` from either axis; `show` puts it there.
- * @param {Figure} stage
- * @param {State<any>} state
- * @param {string} trait
- * @param {{ label: string, color: string, hold: number, small?: number }} wanted
- */
-export function planePoint(stage, state, trait, { label, color, hold, small = 0.05 }) {
-  /** @type {SquareFrame} */
-  let frame;
-  const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set(trait, [clamp(x, -hold, hold), clamp(y, -hold, hold)]);
-  const knob = handle(stage, {
-    label: `${label}; arrow keys move it both ways`,
-    kind: "point of the plane",
-    color,
-    onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
-    onKey([dx, dy], big) {
-      const [x, y] = state.get(trait);
-      move(x + dx * (big ? 0.5 : small), y + dy * (big ? 0.5 : small));
-    },
-    onEnd: (side) => move(side * hold, state.get(trait)[1]),
-  });
-  const show = (/** @type {SquareFrame} */ f) => {
-    frame = f;
-    const [x, y] = state.get(trait);
-    const text = `θ₁ = ${fixed(x, 2)}, θ₂ = ${fixed(y, 2)}`;
-    knob.place(f.x(x), f.y(y), { now: x.toFixed(2), low: -hold, high: hold, text });
-  };
-  return { show };
 }
 
 /**

@@ -57,5 +57,10 @@ def scale_cone(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def race(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.Race)
+
+
+@pytest.fixture(scope="session")
 def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.TaskSwitch)

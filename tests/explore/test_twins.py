@@ -34,6 +34,8 @@ WIDGETS = {
     "noisy valley askew": lambda: explore.NoisyValley((-0.5, 1.0), 70.0, 10.0),
     "cone": lambda: explore.ScaleCone(),
     "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
+    "race": lambda: explore.Race(),
+    "race on a hill that leans left": lambda: explore.Race((1.4, -0.6), 0.9, 0.5),
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
@@ -109,6 +111,10 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"2Q₁₂ = {fixed(2 * widget.process().skew[0, 1], 3)}", "A valley at 45.0°"]
         case explore.ScaleCone():
             return [f"{compact(1000 * widget.angle())} mrad", f"r∗ = {compact(widget.rest())}"]
+        case explore.Race():
+            ends = [f"{count} of 26" for count in widget.deep_ends().values()]
+            start = [fixed(widget.path().action, 3), fixed(widget.losses()["adam"][0], 2)]
+            return [*ends, *start, f"γₕₑₜ = {widget.threshold():.3f}"]
         case explore.TaskSwitch():
             following = widget.next_task()
             return [

@@ -199,6 +199,10 @@ def _explorables() -> dict[str, Recipe]:
             "decay": number(0.01, low=0.001, high=0.1), "noise": number(1.0, low=0.0, high=1.0),
             "start": number(0.5, low=0.25, high=2.0),
         }),
+        "explore.Race": Recipe(explore.Race, {
+            "start": point, "gamma": number(0.3, low=0.05, high=10.0), "tilt": number(-0.5, low=-1.2, high=1.2),
+            "now": number(0.0, low=0.0, high=5.0),
+        }),
         "explore.TaskSwitch": Recipe(explore.TaskSwitch, {
             "gamma": rate(0.5), "entropy": rate(0.8), "curvature": rate(0.5), "minimum": number(2.0), "switches": unit,
             "now": rate(0.0),

@@ -1,14 +1,15 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
 /** @import { Attributes, Box, Figure, Scale } from "../kit.js" */
-/** @import { Orbit, Path, Policy, Rests } from "./model.js" */
+/** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
 
 import { handle, slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, nameAcross, plainTicks, readoutNode, resize, samples, scaffold, scale, setAll, stageWidth, ticksAcross, ticksUp, trace, unbroken, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { lineTable } from "../tables.js";
+import { branch, course, pathFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { branch, course, gradientFlow, heteroclinic, loss, pathFrom, policy, stationary } from "./model.js";
+import { gradientFlow, heteroclinic, loss, policy, stationary } from "./model.js";
 
 /** @typedef {{ start: number, gamma: number }} Traits */
 /** @typedef {Path & { end: number, points: number[][] }} Plan */

@@ -102,23 +102,23 @@ class DoubleWell(Explorable):
         return image.svg()
 
 
-def landscape() -> Landscape:
+def landscape(tilt: float = _SHARED["well"]["d"]) -> Landscape:
     """Return the loss of both weights."""
-    return Landscape(**_SHARED["well"])
+    return Landscape(**{**_SHARED["well"], "d": tilt})
 
 
 @functools.lru_cache(maxsize=16)
-def laws(gamma: float) -> dict[str, phase_plane.Feedback]:
-    """Return the optimal law into each well at one discount rate."""
-    loss = Section(landscape(), 0)
-    left, _, right = landscape().stationary_points()[:, 0]
+def laws(gamma: float, tilt: float = _SHARED["well"]["d"]) -> dict[str, phase_plane.Feedback]:
+    """Return the optimal law into each well at one discount rate: "stay" into the left, "cross" into the right one."""
+    loss = Section(landscape(tilt), 0)
+    left, _, right = landscape(tilt).stationary_points()[:, 0]
     wells = {"stay": float(left), "cross": float(right)}
     objective = Objective(gamma=gamma)
     return {name: phase_plane.feedback(objective, loss, well, tuple(_SHARED["orbits"])) for name, well in wells.items()}
 
 
-def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL) -> tuple[Array, Array]:
-    """Return times and places of the path from ``start``, shapes (T,), up to ``until``.
+def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL, count: int = 120) -> tuple[Array, Array]:
+    """Return times and places of the path from ``start``, shapes (T,), up to ``until``; about ``count`` of them.
 
     With θ − c = (θ₀ − c)e^{−s}, c the target, the time is a smooth integral over s even as the path slows down:
     dt = (θ − c)/(−p) ds.
@@ -131,5 +131,5 @@ def course(law: phase_plane.Feedback, start: float, until: float = _UNTIL) -> tu
     pace = (law.target - x) / law.speed(x)
     t = scipy.integrate.cumulative_simpson(pace, x=s, initial=0.0)
     shown = t <= until
-    every = np.flatnonzero(shown)[:: max(1, int(shown.sum() / 120))]
+    every = np.flatnonzero(shown)[:: max(1, int(shown.sum() / count))]
     return np.append(t[every], until), np.append(x[every], np.interp(until, t, x))

@@ -7,7 +7,8 @@
 import { discountDial, rootDial, traitDial } from "../controls.js";
 import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { planePoint, squareFrame, squareGround } from "../plane.js";
+import { squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
 import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { driftLaw, driftTimes } from "./model.js";

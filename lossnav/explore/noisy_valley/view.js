@@ -7,7 +7,8 @@
 import { linearDial, logDial } from "../controls.js";
 import { curve, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { drawArrow, planePoint, squareFrame, squareGround } from "../plane.js";
+import { drawArrow, squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, level, longAxis, parts, split } from "./model.js";

@@ -1,0 +1,41 @@
+// A point of the plane of two weights, to drag.
+
+/** @import { Figure, Scale } from "./kit.js" */
+/** @import { State } from "./life.js" */
+
+import { handle } from "./controls.js";
+import { clamp, fixed } from "./kit.js";
+
+/** @typedef {{ x: Scale, y: Scale }} PlaneScales */
+
+/**
+ * A handle for the trait that holds a point of the plane, at most `hold` from the axis θ₂ and `tall` from θ₁; `show`
+ * puts it there.
+ * @param {Figure} stage
+ * @param {State<any>} state
+ * @param {string} trait
+ * @param {{ label: string, color: string, hold: number, tall?: number, small?: number }} wanted
+ */
+export function planePoint(stage, state, trait, { label, color, hold, tall = hold, small = 0.05 }) {
+  /** @type {PlaneScales} */
+  let frame;
+  const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set(trait, [clamp(x, -hold, hold), clamp(y, -tall, tall)]);
+  const knob = handle(stage, {
+    label: `${label}; arrow keys move it both ways`,
+    kind: "point of the plane",
+    color,
+    onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
+    onKey([dx, dy], big) {
+      const [x, y] = state.get(trait);
+      move(x + dx * (big ? 0.5 : small), y + dy * (big ? 0.5 : small));
+    },
+    onEnd: (side) => move(side * hold, state.get(trait)[1]),
+  });
+  const show = (/** @type {PlaneScales} */ f) => {
+    frame = f;
+    const [x, y] = state.get(trait);
+    const text = `θ₁ = ${fixed(x, 2)}, θ₂ = ${fixed(y, 2)}`;
+    knob.place(f.x(x), f.y(y), { now: x.toFixed(2), low: -hold, high: hold, text });
+  };
+  return { show };
+}

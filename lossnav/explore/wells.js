@@ -1,0 +1,236 @@
+// A tilted double well L = a(θ²−b)² + dθ (Eq. 28, θ₁ part) and its optimal paths, η = k = 1; no page needed.
+//
+// Optimal paths lie on the stable manifolds of the saddles (minimum, 0) of θ̇ = p, ṗ = γp + L′(θ) (Eq. 3). Followed
+// backwards in time from its minimum, where p = −r(θ − minimum), such an orbit attracts its neighbours, so a plain
+// Runge–Kutta integration is accurate; forwards it would not be. One orbit holds the path from every start.
+
+/** @typedef {{ a: number, b: number, d: number }} Well */
+
+/**
+ * One side's paths into a minimum, as samples of one orbit.
+ * @typedef {object} Orbit
+ * @property {Well} well
+ * @property {number} gamma
+ * @property {number} minimum
+ * @property {number} side −1 or 1
+ * @property {number} rate
+ * @property {number} floor L at the minimum
+ * @property {number} step time between two samples
+ * @property {number[]} x
+ * @property {number[]} p θ̇
+ * @property {number[]} cost excess J − L(minimum)/γ of the path from there
+ * @property {number} reach the farthest start
+ * @property {boolean} turned whether the orbit ends there
+ */
+
+/** @typedef {{ left: number, barrier: number, right: number }} Rests */
+/** @typedef {{ left: Orbit, right: Orbit }} Family */
+/** @typedef {{ speed: number, excess: number, action: number, index: number, time: number }} Path */
+/** @typedef {{ gamma: number, rests: Rests, stay: Family, cross: Family, indifference: number | null }} Policy */
+
+const NEAR = 1e-4; // where the orbit leaves the saddle's series expansion
+const STEP = 0.008;
+
+/** @type {(well: Well, x: number) => number} */
+export const wellLoss = ({ a, b, d }, x) => a * (x * x - b) ** 2 + d * x;
+/** @type {(well: Well, x: number) => number} */
+export const wellSlope = ({ a, b, d }, x) => 4 * a * x * (x * x - b) + d;
+/** @type {(well: Well, x: number) => number} */
+export const wellBend = ({ a, b }, x) => 4 * a * (3 * x * x - b);
+
+/**
+ * The stationary points, by Newton's iteration from those without tilt.
+ * @type {(well: Well) => Rests}
+ */
+export function wellRests(well) {
+  const polish = (/** @type {number} */ x) => {
+    for (let i = 0; i < 60; i++) x -= wellSlope(well, x) / wellBend(well, x);
+    return x;
+  };
+  return { left: polish(-Math.sqrt(well.b)), barrier: polish(0), right: polish(Math.sqrt(well.b)) };
+}
+
+/**
+ * The decay rate r of a path into a minimum of this curvature (Eq. 75).
+ * @type {(gamma: number, curvature: number) => number}
+ */
+export const restRate = (gamma, curvature) => Math.sqrt(gamma ** 2 / 4 + curvature) - gamma / 2;
+
+/**
+ * The paths into `minimum` from one side (−1 or 1), as one orbit followed backwards until it turns (p = 0) or passes
+ * `limit`. Sample i is `i·step` before sample 0.
+ * @param {Well} well
+ * @param {number} gamma
+ * @param {number} minimum
+ * @param {number} side
+ * @param {number} limit
+ * @returns {Orbit}
+ */
+function orbit(well, gamma, minimum, side, limit) {
+  const r = restRate(gamma, wellBend(well, minimum));
+  const floor = wellLoss(well, minimum);
+  const cubic = (-12 * well.a * minimum) / (3 * r + gamma);
+  let x = side * NEAR;
+  let p = -r * x + cubic * x * x;
+  let cost = (r * x * x) / 2;
+  x += minimum;
+  const found = { well, gamma, minimum, side, rate: r, floor, step: STEP, x: [x], p: [p], cost: [cost] };
+  /** @type {Rates} */
+  const rates = (y) => [-y[1], -gamma * y[1] - wellSlope(well, y[0]), y[1] ** 2 / 2 + wellLoss(well, y[0]) - floor - gamma * y[2]];
+  for (let i = 0; i < 12000; i++) {
+    const next = rungeKutta(rates, [x, p, cost], STEP);
+    if (next[1] * side >= 0) return { ...found, ...turn(found, next) };
+    [x, p, cost] = next;
+    found.x.push(x);
+    found.p.push(p);
+    found.cost.push(cost);
+    if ((x - limit) * side > 0) return { ...found, reach: limit, turned: false };
+    if (Math.abs(p) < 1e-9) break; // creeping into the barrier, an overdamped rest
+  }
+  return { ...found, reach: x, turned: true };
+}
+
+/**
+ * Where, between the last sample and the next, the speed vanishes.
+ * @param {Pick<Orbit, "well" | "gamma" | "x" | "p">} found
+ * @param {number[]} next
+ */
+function turn(found, [, pNext]) {
+  const last = found.x.length - 1;
+  const [x, p] = [found.x[last], found.p[last]];
+  const [slow, fast] = [-found.gamma * p - wellSlope(found.well, x), pNext - p];
+  // p(s) ≈ p + s·slow·STEP + s²(fast − slow·STEP): its root in (0, 1].
+  const curve = fast - slow * STEP;
+  let s = -p / fast;
+  for (let i = 0; i < 8; i++) s -= (p + s * slow * STEP + s * s * curve) / (slow * STEP + 2 * s * curve);
+  const way = -STEP * (p * s + (slow * STEP * s * s) / 2 + (curve * s ** 3) / 3);
+  return { reach: x + way, turned: true };
+}
+
+/** @typedef {(y: number[]) => number[]} Rates */
+
+/** @type {(rates: Rates, y: number[], h: number) => number[]} */
+export function rungeKutta(rates, y, h) {
+  /** @type {(k: number[], by: number) => number[]} */
+  const along = (k, by) => y.map((v, i) => v + by * k[i]);
+  const k1 = rates(y);
+  const k2 = rates(along(k1, h / 2));
+  const k3 = rates(along(k2, h / 2));
+  const k4 = rates(along(k3, h));
+  return y.map((v, i) => v + (h / 6) * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]));
+}
+
+/**
+ * The path of an orbit that starts at `start`, with the time left to sample 0; null beyond reach.
+ * @param {Orbit} found
+ * @param {number} start
+ * @returns {Path | null}
+ */
+export function pathFrom(found, start) {
+  const { well, gamma, minimum, side, rate, floor, x, p, cost, step } = found;
+  const away = (start - minimum) * side;
+  const sum = (/** @type {number} */ excess) => excess + floor / gamma;
+  if (away <= NEAR) {
+    const excess = (rate * away * away) / 2;
+    return { speed: -rate * side * away, excess, action: sum(excess), index: 0, time: 0 };
+  }
+  if ((start - found.reach) * side > 0) return null;
+  let [low, high] = [0, x.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((x[middle] - start) * side > 0) high = middle;
+    else low = middle;
+  }
+  const [i, j] = [low, high];
+  const force = (/** @type {number} */ n) => -gamma * p[n] - wellSlope(well, x[n]);
+  let s = (start - x[i]) / (x[j] - x[i]);
+  for (let n = 0; n < 4; n++) {
+    const at = hermite(x[i], x[j], -p[i] * step, -p[j] * step, s);
+    s -= (at.value - start) / (at.slope || Infinity);
+  }
+  const spend = (/** @type {number} */ n) => p[n] ** 2 / 2 + wellLoss(well, x[n]) - floor - gamma * cost[n];
+  const speed = hermite(p[i], p[j], force(i) * step, force(j) * step, s).value;
+  const excess = hermite(cost[i], cost[j], spend(i) * step, spend(j) * step, s).value;
+  return { speed, excess, action: sum(excess), index: i, time: (i + s) * step };
+}
+
+/**
+ * θ on a path at a time after its start.
+ * @type {(found: Orbit, path: Path, t: number) => number}
+ */
+export function placeAt(found, path, t) {
+  const { minimum, side, rate, step, x, p } = found;
+  const left = (path.time - t) / step; // samples
+  if (left <= 0) return minimum + side * NEAR * Math.exp(rate * left * step);
+  const i = Math.min(Math.floor(left), x.length - 2);
+  return hermite(x[i], x[i + 1], -p[i] * step, -p[i + 1] * step, left - i).value;
+}
+
+/** @type {(y0: number, y1: number, m0: number, m1: number, s: number) => { value: number, slope: number }} */
+function hermite(y0, y1, m0, m1, s) {
+  const d = y1 - y0;
+  const value = y0 + s * (m0 + s * (3 * d - 2 * m0 - m1 + s * (m0 + m1 - 2 * d)));
+  return { value, slope: m0 + s * (2 * (3 * d - 2 * m0 - m1) + 3 * s * (m0 + m1 - 2 * d)) };
+}
+
+/**
+ * θ against time of a path: [[t, θ], …] up to `until`, every `stride` samples.
+ * @param {Orbit} found
+ * @param {Path} path
+ * @param {number} start
+ * @param {number} until
+ */
+export function course(found, path, start, until, stride = 4) {
+  const points = [[0, start]];
+  for (let i = path.index; i >= 0; i -= stride) {
+    const t = path.time - i * found.step;
+    if (t > until) break;
+    if (t > 0) points.push([t, found.x[i]]);
+  }
+  const [last] = points[points.length - 1];
+  const left = found.side * NEAR * Math.exp(-found.rate * Math.max(0, until - path.time));
+  if (last < until) points.push([until, found.minimum + left]);
+  return points;
+}
+
+/**
+ * Both families of paths at one discount rate, from all starts in [low, high].
+ * @type {(well: Well, gamma: number, ends: number[]) => Policy}
+ */
+export function wellPolicy(well, gamma, [low, high]) {
+  const rests = wellRests(well);
+  const family = (/** @type {number} */ minimum) => ({ left: orbit(well, gamma, minimum, -1, low), right: orbit(well, gamma, minimum, 1, high) });
+  const [stay, cross] = [family(rests.left), family(rests.right)];
+  return { gamma, rests, stay, cross, indifference: indifference(rests, stay.right, cross.left) };
+}
+
+/** @type {(family: Family, start: number) => Orbit} */
+export const branch = (family, start) => (start < family.left.minimum ? family.left : family.right);
+
+/**
+ * The start from which both ends cost the same, or null where crossing wins from everywhere on the left.
+ * @type {(rests: Rests, stay: Orbit, cross: Orbit) => number | null}
+ */
+function indifference({ left, barrier }, stay, cross) {
+  if (!cross.turned || cross.reach <= left) return null;
+  let [low, high] = [cross.reach, stay.reach];
+  if (high - low < 1e-7) return barrier; // no spiral round the barrier: the two families only meet there
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    const [across, here] = [pathFrom(cross, middle), pathFrom(stay, middle)];
+    if (!across || !here) throw new Error(`both orbits pass ${middle}, between their ends`);
+    if (across.action > here.action) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/**
+ * The discount rate at which the crossing orbit comes to rest in the shallow well (a heteroclinic orbit). It is the
+ * front of a bistable cubic, known in closed form: with L′ = 4a(θ−e₁)(θ−e₂)(θ−e₃) it runs at θ̇ ∝ (θ−e₁)(θ−e₃).
+ * @type {(well: Well) => number}
+ */
+export function wellHeteroclinic(well) {
+  const { left, barrier, right } = wellRests(well);
+  return Math.sqrt(2 * well.a) * (left + right - 2 * barrier);
+}

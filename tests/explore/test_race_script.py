@@ -1,0 +1,147 @@
+"""The race's script against torch's optimizers, the library's solver, and itself in the mirror."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+from lossnav import explore
+
+STARTS = [(-1.2, 0.8), (-1.6, -1.0), (0.3, -0.4), (1.6, 0.6)]
+PLANS = [
+    (gamma, tilt, start)
+    for gamma in (0.05, 0.3, 0.9, 10.0)
+    for tilt in (-1.2, -0.5, 0.07, 0.8)
+    for start in STARTS[::2]
+]
+
+
+def trained(make, tilt: float, start) -> np.ndarray:
+    """Where a torch optimizer is after 0, 1, … 250 steps."""
+    theta = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimizer, places = make([theta]), [np.array(start)]
+    for _ in range(250):
+        optimizer.zero_grad()
+        ((theta[0] ** 2 - 1) ** 2 + theta[1] ** 2 + tilt * theta[0]).backward()
+        optimizer.step()
+        places.append(theta.detach().numpy().copy())
+    return np.array(places)
+
+
+MAKERS = {
+    "descent": lambda p: torch.optim.SGD(p, lr=0.02),
+    "heavy": lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9),
+    "adam": lambda p: torch.optim.Adam(p, lr=0.02),
+}
+
+
+@pytest.mark.parametrize("tilt", [-0.5, 1.1])
+@pytest.mark.parametrize("start", STARTS)
+def test_the_step_rules_are_those_of_torch(race, tilt, start):
+    found = race("M.stepRules(given[0], given[1])", [tilt, start])
+    twin = explore.Race(start=start, tilt=tilt).tracks()
+    for name, make in MAKERS.items():
+        places = trained(make, tilt, start)
+        np.testing.assert_allclose(found[name], places, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(twin[name], places, atol=1e-9, err_msg=name)
+
+
+def test_the_planner_follows_the_optimal_path(race):
+    expression = """given.map(([gamma, tilt, start]) => {
+        const { tracks, plan } = M.runRace(M.racePlanner(gamma, tilt), start);
+        return [tracks.planner, plan.action, M.trackAction(gamma, tilt, tracks.planner)];
+    })"""
+    t = np.arange(251) * 0.02
+    for (gamma, tilt, start), (track, action, summed) in zip(PLANS, race(expression, PLANS), strict=True):
+        best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(d=tilt), start)
+        np.testing.assert_allclose(track, best(t), atol=3e-4, err_msg=str((gamma, tilt, start)))
+        assert action == pytest.approx(best.action, abs=1e-5)
+        twin = explore.Race(start=start, gamma=gamma, tilt=tilt).tracks()["planner"]
+        np.testing.assert_allclose(twin, track, atol=3e-4, err_msg=str((gamma, tilt, start)))
+        if gamma == 0.9:  # at rest within the time of the race, whose pieces are short enough for the sum
+            assert summed == pytest.approx(action, abs=2e-3)
+
+
+def test_nobody_is_cheaper_than_the_planner(race):
+    expression = """given.map(([gamma, tilt, start]) => {
+        const { tracks, plan } = M.runRace(M.racePlanner(gamma, tilt), start);
+        return [plan.action, ...["descent", "heavy", "adam"].map((name) => M.trackAction(gamma, tilt, tracks[name]))];
+    })"""
+    for case, (best, *others) in zip(PLANS, race(expression, PLANS), strict=True):
+        assert best < min(others), case
+
+
+def test_the_cost_of_a_track_is_the_integral(race):
+    gamma, tilt, start = 0.7, -0.5, [-1.2, 0.8]
+    track = explore.Race(start, gamma, tilt).tracks()["heavy"]
+    found = race("M.trackAction(...given)", [gamma, tilt, track.tolist()])
+    t = np.linspace(0, 5, 250 * 40 + 1)
+    places = np.stack([np.interp(t, np.arange(251) * 0.02, x) for x in track.T], axis=-1)
+    middle, speed = (places[1:] + places[:-1]) / 2, np.linalg.norm(np.diff(places, axis=0), axis=1) / (t[1] - t[0])
+    loss = ln.losses.DoubleWell(d=tilt).value
+    spent = np.exp(-gamma * (t[1:] + t[:-1]) / 2) * (speed**2 / 2 + loss(middle))
+    exact = np.sum(spent) * (t[1] - t[0]) + np.exp(-gamma * 5) * loss(places[-1]) / gamma
+    assert found == pytest.approx(exact, rel=2e-3)
+
+
+@pytest.mark.parametrize("tilt", [-1.2, -0.5, -0.1, 0.0, 0.6])
+def test_how_many_starts_reach_the_deep_well(race, tilt):
+    rates = [0.05, 0.4, 0.55, 0.8, 2.0, 5.0]
+    expression = """given[1].map((gamma) => {
+        const planner = M.racePlanner(gamma, given[0]), starts = M.edgeStarts();
+        return [M.deepEnds(planner, starts), starts.filter((start) => M.planFrom(planner, start).deep).length,
+                planner.threshold];
+    })"""
+    for gamma, (rules, planned, threshold) in zip(rates, race(expression, [tilt, rates]), strict=True):
+        twin = explore.Race(gamma=gamma, tilt=tilt)
+        assert {**rules, "planner": planned} == twin.deep_ends()
+        assert threshold == pytest.approx(twin.threshold(), abs=1e-8)
+        if tilt:  # crossing is optimal from everywhere if and only if γ is below γ_het
+            assert (planned == 26) == (gamma < threshold) or abs(tilt) < 0.2
+
+
+def test_starts_are_those_of_the_twin(race):
+    np.testing.assert_allclose(race("M.edgeStarts()"), explore.race.widget.edge_starts(), atol=1e-15)
+
+
+def test_solver_and_script_divide_the_starts_alike(race):
+    cases = [(0.6, -0.5), (0.9, 0.5), (1.3, -1.2)]
+    for gamma, tilt in cases:
+        deep = race("M.edgeStarts().map((start) => M.planFrom(M.racePlanner(...given), start).deep)", [gamma, tilt])
+        starts = explore.race.widget.edge_starts()
+        for start, is_deep in list(zip(starts, deep, strict=True))[::3]:
+            best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(d=tilt), start)
+            assert (best.asymptote[0] * -tilt > 0) == is_deep, (gamma, tilt, start)
+
+
+@pytest.mark.parametrize(("gamma", "tilt"), [(0.1, -0.5), (0.3, 0.9), (3.0, -0.5)])
+def test_the_mirror_changes_nothing(race, gamma, tilt):
+    expression = """given.map(([gamma, tilt, start]) => M.runRace(M.racePlanner(gamma, tilt), start).tracks)"""
+    right, left = race(expression, [(gamma, tilt, [-1.1, 0.5]), (gamma, -tilt, [1.1, 0.5])])
+    for name, track in right.items():
+        np.testing.assert_allclose(np.array(track) * [-1, 1], left[name], atol=1e-9, err_msg=name)
+
+
+def test_equal_wells_divide_at_the_barrier(race):
+    expression = """given.map(([gamma, x]) => {
+        const { tracks, plan } = M.runRace(M.racePlanner(gamma, 0), [x, 0.5]);
+        return [tracks.planner.at(-1)[0], plan.action];
+    })"""
+    cases = [(0.3, 0.0), (0.3, -1e-3), (9.0, 0.0)]
+    wells = [1.0, -1.0, 0.0]  # an overdamped planner rests on the barrier
+    for (gamma, x), well, (end, action) in zip(cases, wells, race(expression, cases), strict=True):
+        assert end == pytest.approx(well, abs=2e-3)
+        best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(d=0.0), [x, 0.5])
+        assert action == pytest.approx(best.action, abs=1e-5)
+
+
+def test_the_rule_near_rest(race):
+    found = race("((p) => M.nearRest(p, M.planFrom(p, [1, 1])))(M.racePlanner(0.3, -0.5))")
+    minimum = ln.losses.DoubleWell().stationary_points()[-1]
+    curvatures = np.diag(ln.losses.DoubleWell().hessian(minimum))
+    rates = ln.rules.rates(ln.Objective(gamma=0.3), np.diag(curvatures))
+    np.testing.assert_allclose(sorted(found["rates"]), np.sort(rates), rtol=1e-12)
+    assert found["ballistic"] == pytest.approx(max(np.sqrt(curvatures) / found["rates"] - 1), rel=1e-12)
+    assert found["descent"] == pytest.approx(max(curvatures / 0.3 / found["rates"] - 1), rel=1e-12)
