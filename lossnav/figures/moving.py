@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 from numpy.typing import ArrayLike
 
 from lossnav.figures import _takes as of
@@ -122,7 +123,9 @@ def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffl
         at, slopes = _slopes(n, mean)
         right.semilogx(at, slopes, **look)
     right.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
-    right.text(n[0], 1.03, "Brownian", color=COLOURS["ink"], fontsize=8)
+    right.text(
+        0.99, 1.03, "Brownian", color=COLOURS["ink"], fontsize=8, ha="right", transform=right.get_yaxis_transform()
+    )
     left.set(xlabel="steps $n$", ylabel=r"$\mathrm{E}\,|\Delta_n|^2$")
     right.set(xlabel="steps $n$", ylabel="exponent", ylim=(None, 2.05))
     right.grid(axis="y")
@@ -211,7 +214,7 @@ def temperature(
         ax.set(xscale="log", xlabel=r"temperature $\eta/(S(1-\beta))$")
         ax.grid(axis="y")
     left.set(ylabel="measured / predicted speed", yscale="log")
-    left.set_yticks([0.25, 0.5, 0.75, 1.0, 1.5], ["0.25", "0.5", "0.75", "1", "1.5"])
+    left.set_yticks([0.75, 1.0, 1.25, 1.5], ["0.75", "1", "1.25", "1.5"])
     left.minorticks_off()
     right.set_ylabel(r"tr$\,\Sigma$ / at the base")
     letter((left, right), ("what fits", "why"))
@@ -252,6 +255,8 @@ def modes(
         ax.set_xlabel(r"curvature $\rho_l$")
         high = slope > 0
         ax.text(0.97 if high else 0.03, 0.03, words, transform=ax.transAxes, ha="right" if high else "left", fontsize=8)
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
     axes[0].set_ylabel(r"Var$\,(q_l\cdot\theta)$")
     axes[1].set_ylabel(r"Var$\,(q_l\cdot v)$")
