@@ -35,7 +35,8 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "beta": (0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99),
 }
 STEPS, BURN, LONG = 3000, 1000, 10000  # recorded, before them, and recorded at the base
-POINTS, MODES, CURVED = 4, 20, 2000  # where tr Σ is measured, eigenpairs, examples of the Hessian
+POINTS, MODES = 4, 20  # where tr Σ is measured, eigenpairs
+TWINS, TOGETHER = 4, 5000  # walks from one start, and their steps
 LAGS = tuple(range(0, 61, 2))  # of autocorrelations
 PLANES, PICTURED = (1, 10, 20), 250  # modes whose phase planes are kept, and for how many steps
 
@@ -76,9 +77,7 @@ def run(
     """Continue a network and measure where it has been; everything that the record keeps of a run without modes."""
     found = moving.walk(model, images, setting, seed=seed, **how)
     points = found.points[:: max(1, len(found.points) // POINTS)][:POINTS]
-    basin = moving.measure(
-        model, images, points, mean=found.mean, modes=0, draws=2 * POINTS, nodes=24, examples=CURVED, seed=seed
-    )
+    basin = moving.measure(model, images, points, mean=found.mean, modes=0, draws=POINTS, nodes=30, seed=seed)
     nodes, weights = binned(basin.nodes, basin.weights)
     half = found.velocity_squared.reshape(2, -1).mean(1)
     change = series.drift(found.loss)
@@ -94,7 +93,7 @@ def run(
 def modes(model: nn.Module, images: tuple[Tensor, Tensor], seed: int) -> dict[str, Any]:
     """Return what single modes do at the base: variances, circulation, memory, and pieces of their phase planes."""
     pilot = moving.walk(model, images, BASE, steps=LONG, burn=0, seed=100 + seed, starts=POINTS)
-    basin = moving.measure(model, images, pilot.points, mean=pilot.mean, modes=MODES, nodes=24, examples=CURVED)
+    basin = moving.measure(model, images, pilot.points, mean=pilot.mean, modes=MODES, nodes=30)
     found = moving.walk(model, images, BASE, steps=LONG, burn=0, seed=200 + seed, directions=basin.vectors)
     planes, memory = {}, series.autocorrelation(found.velocities - found.velocities.mean(0), LAGS)
     for mode in PLANES:
@@ -105,8 +104,22 @@ def modes(model: nn.Module, images: tuple[Tensor, Tensor], seed: int) -> dict[st
         "position_variances": six(found.positions.var(axis=0)), "velocity_variances": six(found.velocities.var(axis=0)),
         "circulations": six(series.circulation(found.positions, found.velocities, eta=BASE.eta)),
         "autocorrelations": six(memory[:, [mode - 1 for mode in PLANES]]),
-        "planes": planes, "accuracy": accuracy(model, images),
+        "planes": planes, "twins": twins(model, images, pilot.final, seed), "accuracy": accuracy(model, images),
     }  # fmt: skip
+
+
+def twins(model: nn.Module, images: tuple[Tensor, Tensor], start: Tensor, seed: int) -> dict[str, float]:
+    """Return how far walks from one start get, on different batches, and how much of it they have in common."""
+    vector_to_parameters(start, model.parameters())
+    ways = [
+        moving.walk(
+            model, images, BASE, steps=2, burn=TOGETHER - 2, seed=300 + 10 * seed + k, starts=1, longest=1
+        ).final - start
+        for k in range(TWINS)
+    ]  # fmt: skip
+    products = torch.stack(ways).double() @ torch.stack(ways).double().T
+    own, all_of_it = products.diagonal().sum().item(), products.sum().item()
+    return {"far": six(own / TWINS), "common": six((all_of_it - own) / (TWINS * (TWINS - 1)))}
 
 
 @torch.no_grad()
@@ -153,6 +166,7 @@ def main() -> None:
     config = {
         "examples": EXAMPLES, "model": f"196-{HIDDEN}-10, tanh; 14×14 pixels", "base": asdict(BASE),
         "training": [[asdict(setting), steps] for setting, steps in TRAINING], "sweeps": SWEEPS, "lags": LAGS,
+        "twins": [TWINS, TOGETHER],
         "processor_seconds": round(time.process_time() - worked),
     }  # fmt: skip
     record = records.new(
