@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="S draws with replacement, S different examples, or shuffled epochs")  # fmt: skip
     parser.add_argument("--steps", metavar="N", type=int, default=3000, help="of the run that is measured")
     parser.add_argument("--burn", metavar="N", type=int, default=2000, help="before it; they settle the network")
-    parser.add_argument("--examples", metavar="N", type=int, default=2000, help="for curvature and noise")
+    parser.add_argument("--examples", metavar="N", type=int, default=5000, help="for curvature and noise")
     parser.add_argument("--modes", metavar="N", type=int, default=20, help="eigenpairs of the Hessian")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of batches")
     parser.add_argument("--eval", action="store_true", help="run the model in evaluation mode: frozen normalisation")

@@ -25,6 +25,7 @@ from lossnav.lab.moving.walk import Pair, Walk, check_data, walk
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 _POINTS = 4  # where noise is measured
+_FURTHER = 2.0  # times the predicted distance: one run of a settled network scatters by half of that
 _LEAST = 64  # steps: drifts are told from the scatter of 16 blocks
 
 
@@ -79,7 +80,7 @@ def analyse(
     steps: int = 3000,
     burn: int = 2000,
     modes: int = 20,
-    examples: int | None = 2000,
+    examples: int | None = 5000,
     seed: int = 0,
     anyway: bool = False,
 ) -> Analysis:
@@ -141,7 +142,7 @@ def analyse(
         raise NotStationary(f"the network is not at rest yet: {moving}; train it longer at this setting, or raise burn")
     notes = [f"not stationary: {moving}"] if moving else []
     return Analysis(
-        _rows(basin, expected, found), basin, expected, found, (*notes, *_notes(basin, setting, found, why))
+        _rows(basin, expected, found), basin, expected, found, (*notes, *_notes(basin, setting, expected, found, why))
     )
 
 
@@ -199,12 +200,22 @@ def _rows(basin: Basin, expected: Forecast, run: Walk) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _notes(basin: Basin, setting: Setting, run: Walk, why: str) -> list[str]:
+def _notes(basin: Basin, setting: Setting, expected: Forecast, run: Walk, why: str) -> list[str]:
     notes = []
     if why:
         notes.append(f"no curvature, displacement or exponent is predicted: {why}")
     if (share := basin.uphill(setting.decay)) > 0.05:
         notes.append(f"{100 * share:.0f} % of the noise is along directions that curve downwards; they count as flat")
+    if basin.has_curvature:
+        ratio = float(run.displacement[:, -1].mean() / expected.displacement(run.lags[-1]))
+        if ratio > _FURTHER:
+            notes.append(
+                f"after {run.lags[-1]} steps |θ(k+n) − θ(k)|² is {ratio:.1f} times that of a settled network: it "
+                "drifts along flat directions, which its loss does not show"
+            )
+            if setting.decay:
+                settles = (1 - setting.beta) / (setting.eta * setting.decay)
+                notes[-1] += f"; they need some (1−β)/(ηλ) = {settles:.0f} steps"
     if setting.sampling == "epochs":
         notes.append("batches of an epoch are not independent: the forecast takes them to be")
     for name, radii in run.radii.items():

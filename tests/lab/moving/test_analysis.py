@@ -1,0 +1,70 @@
+"""Prediction beside measurement from Python: what is refused, and what a reader of the rows is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import mse_loss
+
+from lossnav import moving
+
+
+def line(slopes=(1.0, 0.05)) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    """A regression with one steep and one flat direction, at its minimum."""
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(400, 2, generator=draw).double() * torch.tensor(slopes).double()
+    y = torch.randn(400, 1, generator=draw).double()
+    model = nn.Linear(2, 1, bias=False).double()
+    model.weight.data = torch.linalg.lstsq(x, y).solution.T.contiguous()
+    return model, (x, y)
+
+
+SETTING = moving.Setting(eta=0.02, beta=0.8, batch=16)
+
+
+def test_a_regression_at_its_minimum_is_predicted_in_every_row():
+    model, data = line(slopes=(1.0, 0.5))
+    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=6000, burn=1000, modes=2, seed=3)
+    ratios = {row.name: row.ratio for row in found.rows}
+    assert ratios["speed |δ|² per step"] == pytest.approx(1.0, abs=0.08)
+    assert ratios["equipartition, median of 2 modes"] == pytest.approx(1.0, abs=0.15)
+    assert not found.notes
+
+
+def test_a_drift_along_a_flat_direction_is_told_of():
+    """The start is moved along a direction that is so flat that neither loss nor speed shows it."""
+    model, data = line(slopes=(1.0, 0.02))
+    model.weight.data[0, 1] += 25.0
+    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=3000, burn=200, modes=2, seed=3, anyway=True)
+    assert any("it drifts along flat directions" in note for note in found.notes)
+    assert found.rows[0].ratio == pytest.approx(1.0, abs=0.15)
+
+
+def test_far_from_its_minimum_it_is_refused():
+    model, data = line()
+    model.weight.data[0, 0] += 3.0
+    cold = moving.Setting(eta=2e-4, beta=0.8, batch=16)
+    with pytest.raises(moving.NotStationary, match="its loss went from"):
+        moving.analyse(model, data, cold, loss=mse_loss, steps=600, burn=64, modes=1)
+
+
+def test_an_unstable_setting_is_named_before_anything_is_run():
+    model, data = line()
+    with pytest.raises(ValueError, match=r"eta = 5, beta = 0.8 and rho \+ decay = .* are unstable"):
+        moving.analyse(model, data, moving.Setting(eta=5.0, beta=0.8, batch=16), loss=mse_loss, modes=1)
+
+
+def test_a_forecast_is_the_law_of_single_modes():
+    """One eigenpair and noise in it alone: the quadrature has nothing to approximate."""
+    model, data = line(slopes=(1.0, 0.5))
+    points = model.weight.detach().reshape(1, -1)
+    basin = moving.measure(model, data, points, loss=mse_loss, modes=2, draws=200, nodes=2)
+    expected = moving.forecast(basin, SETTING)
+    s2 = basin.noises / 16
+    speeds = 2 * s2 / (0.2 * (2 * 1.8 - 0.02 * basin.values))
+    np.testing.assert_allclose(expected.velocity_variances, speeds, rtol=1e-6)
+    assert expected.speed == pytest.approx(0.02**2 * speeds.sum(), rel=1e-3)
+    widest = np.sum(0.02 * 1.8 / basin.values * speeds)  # twice the variance, for positions far apart in time
+    assert expected.displacement([10**7])[0] == pytest.approx(widest, rel=0.1)
