@@ -5,7 +5,7 @@
 /** @import { Setting } from "./model.js" */
 
 import { handle, logDial, traitDial } from "../controls.js";
-import { clamp, compact, curve, draw, drawDot, drawLine, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { clamp, compact, couple, curve, draw, drawDot, drawLine, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { lineTable } from "../tables.js";
@@ -69,7 +69,7 @@ function buildNoisyOscillator(root, state) {
       drawAll(moving, frame, setting, start);
       const text = `θ = ${fixed(start[0], 2)}, v/ω = ${fixed(start[1], 2)}`;
       knob.place(frame.x(start[0]), frame.y(start[1]), { now: start[0].toFixed(2), low: -SHARED.hold, high: SHARED.hold, text });
-      readout.replaceChildren(...words(setting));
+      readout.replaceChildren(...words(setting, start));
     },
     python() {
       const { eta: step, beta: kept, rho: bend } = state.pick("eta", "beta", "rho");
@@ -123,18 +123,19 @@ function ellipse({ theta, v, both }) {
 
 /**
  * What the setting is, in words.
- * @param {Setting} setting
+ * @type {(setting: Setting, start: number[]) => Node[]}
  */
-function words(setting) {
+function words(setting, start) {
   const { eta, beta, rho } = setting;
   const { zeta, alpha2 } = rates(setting);
   const known = `η = ${compact(eta)}, β = ${fixed(beta, 2)}, ρ = ${fixed(rho, 2)}: ηρ = ${compact(eta * rho)}, ζ = ${compact(zeta)}`;
-  if (!settles(setting)) return verdictLines("SGD diverges.", [known, `Steps settle for ηρ < 2(1 + β) = ${fixed(2 * (1 + beta), 2)}; the oscillator knows nothing of it.`]);
+  const from = `From ${couple(start, (v) => fixed(v, 2))}.`;
+  if (!settles(setting)) return verdictLines("SGD diverges.", [known, `Steps settle for ηρ < 2(1 + β) = ${fixed(2 * (1 + beta), 2)}; the oscillator knows nothing of it.`, from]);
   const regime = Math.abs(zeta - 1) < 1e-3 ? "critical" : alpha2 > 0 ? "over" : "under";
   const swing = regime === "under" ? `, half a period is ${compact(Math.PI / Math.sqrt(-alpha2) / eta)} steps` : "";
   const { exact, smooth } = laws(setting);
   const [one, two] = [Math.sqrt(exact.theta), Math.sqrt(smooth.theta)].map(compact);
-  return verdictLines(`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`]);
+  return verdictLines(`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]);
 }
 
 export default explorable("NoisyOscillator", buildNoisyOscillator, ["start", "eta", "beta", "rho"]);

@@ -5,7 +5,7 @@
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
-import { curve, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { couple, curve, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -103,6 +103,7 @@ function words(given) {
   return verdictLines(verdict, [
     `Noise at ${degrees(given.angle)}, r = ${fixed(given.ratio, 2)}: κE[x₁j₂ − x₂j₁] = 2Q₁₂ = ${fixed(turn, 3)}`,
     `A valley at ${degrees(longAxis(VALLEY))}, ${cloud}.`,
+    `The place is ${couple(given.start, (v) => fixed(v, 2))}.`,
   ]);
 }
 

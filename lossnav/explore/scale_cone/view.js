@@ -116,7 +116,7 @@ function coneCharts(at, f, { radius, angles }) {
  * What the laws say, and what the walk did.
  * @type {(given: Setting, walk: Walk) => Node[]}
  */
-function coneWords({ noise, beta }, { angles, rest, law, memory }) {
+function coneWords({ noise, beta, start }, { angles, rest, law, memory }) {
   const late = angles.slice(angles.length / 2);
   const found = Math.sqrt(late.reduce((sum, a) => sum + a * a, 0) / late.length);
   const verdict =
@@ -124,7 +124,7 @@ function coneWords({ noise, beta }, { angles, rest, law, memory }) {
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
   return verdictLines(verdict, [
     `Law: ${compact(1000 * law)} mrad per step.`,
-    `With ν = ${fixed(noise, 2)} it rests at r∗ = ${compact(rest)},`,
+    `From ${fixed(start, 2)}·r∗ to rest at r∗ = ${compact(rest)},`,
     `where r⁴ is ${compact(factor)} times that of white noise.`,
     `r⁴ forgets within ${compact(memory)} steps.`,
   ]);
