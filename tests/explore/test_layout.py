@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 # What one moves where there is no γ, and how it is then told.
 KNOB = {
-    "ScaleCone": ("noise", 0.9, "0.90"),
+    "ScaleCone": ("start", 1.5, "From 1.50"),
     "NoisyOscillator": ("beta", 0.9, "0.90"),
     "NoisyValley": ("angle", 12.5, "12.5°"),
 }
