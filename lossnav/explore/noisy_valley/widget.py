@@ -36,7 +36,7 @@ class NoisyValley(Explorable):
         ValueError: naming the argument that does not fit.
 
     Example:
-        >>> round(NoisyValley(angle=0.0, ratio=4.0).process().skew[0, 1], 3)
+        >>> round(float(NoisyValley(angle=0.0, ratio=4.0).process().skew[0, 1]), 3)
         0.45
     """
 
