@@ -80,7 +80,7 @@ check: $(INSTALLED)
 	@$(MAKE) --no-print-directory -j 2 lint quick
 
 quick: $(INSTALLED)
-	@$(PY) -m pytest -n 2 --dist loadscope --few 3 -m "not browser and not slow" \
+	@$(PY) -m pytest -n 2 --dist loadscope --few 2 -m "not browser and not slow" \
 		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
