@@ -36,7 +36,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "models": "lab.models",
     "training": "lab.training",
     "ensemble": "lab.members",
-    "continual": "lab.continual",
+    "continual": "lab.streams",
     "moving": "lab.moving",
     "experiment": "lab.experiment",
     "records": "lab.records",
@@ -64,6 +64,7 @@ _moved.install(
     {name: room for name, room in _ROOMS.items() if name != room}
     | {
         "objective": "problem.objective",
+        "lab.continual": "lab.streams",
         **{
             f"belief.{room}": f"problem.beliefs.{room}" for room in ("hidden_weights", "memory", "model", "observation")
         },

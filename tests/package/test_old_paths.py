@@ -25,6 +25,9 @@ def test_an_old_path_gives_the_module_at_its_new_place(name):
         ("uncertainty.averages", "problem.weights.averages"),
         ("uncertainty.geodesics", "problem.metrics.geodesics"),
         ("uncertainty.plans", "trajectory.weights.plans"),
+        ("continual.online", "lab.streams.online"),
+        ("lab.continual", "lab.streams"),
+        ("lab.continual.contenders", "lab.streams.contenders"),
     ],
 )
 def test_parts_of_a_room_may_have_moved_to_different_wings(old, new):

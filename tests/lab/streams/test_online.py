@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy, mse_loss
 
 from lossnav import data, optim
-from lossnav.lab.continual import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
+from lossnav.lab.streams import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_a_checkpoint_whose_identity_has_the_paths_of_modules_is_continued(digit
     names = {
         "lossnav.accuracy": "lossnav.continual.online.accuracy",
         "torch.cross_entropy": "torch.nn.functional.cross_entropy",
-        "lossnav.Permuted": "lossnav.lab.continual.tasks.Permuted", "torch.SGD": "torch.optim.sgd.SGD",
+        "lossnav.Permuted": "lossnav.lab.streams.tasks.Permuted", "torch.SGD": "torch.optim.sgd.SGD",
         "lossnav.Ensemble": "lossnav.ensemble.Ensemble",
     }  # fmt: skip
     former = older(content["identity"], names)
