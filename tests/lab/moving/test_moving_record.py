@@ -64,6 +64,17 @@ def test_nodes_put_together_keep_their_mean(script):
     assert np.dot(fewer, kept) == pytest.approx(nodes @ weights, rel=1e-4)
 
 
+def test_a_residual_network_moves_and_turns_as_predicted():
+    script, record = recorded("moving_residual"), records.load(RESULTS / "moving-residual.json")
+    settings = [script.moving.Setting(**found["setting"]) for found in record.results]
+    assert settings == [script.replace(script.BASE, **change) for _ in record.seeds for change in script.CHANGES]
+    for found in record.results:
+        ratios = {row["name"]: row["measured"] / row["predicted"] for row in found["rows"]}
+        assert ratios["speed |δ|² per step"] == pytest.approx(1.0, abs=0.15)
+        turns = [ratio for name, ratio in ratios.items() if name.startswith("angle")]
+        assert len(turns) >= 5 and max(abs(turn - 1) for turn in turns) < 0.03
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 def test_a_run_made_now_is_as_fast_as_the_recorded_one(script, record):
