@@ -1,34 +1,44 @@
 """Does a small residual network on CIFAR-10 move as predicted? Speed, distance, and angles of its invariant layers.
 
-    python studies/moving_residual.py [--seeds 1] [--output book/results/moving-residual.json]
+    python studies/moving_residual.py [--seeds 1] [--modes 5] [--sweeps] [--output book/results/moving-residual.json]
 
 A residual network with group normalisation is trained on images of 16×16 pixels until its loss stands still, at a
-weight decay that lets the lengths of its layers settle. ``moving.analyse`` then predicts it and measures it.
-CIFAR-10 is found or downloaded as by ``lossnav.data.load``. A seed takes about five minutes of one core; the
-record is written anew after each setting.
+weight decay that lets the lengths of its layers settle. ``moving.analyse`` then predicts it and measures it. With
+``--sweeps`` it is continued at ten learning rates, batches and momenta, too, and on shuffled epochs; there, the noise
+is measured at the points of each run, its speed and angles are predicted, and curvature is left out.
+CIFAR-10 is found or downloaded as by ``lossnav.data.load``. A seed takes about five minutes of one core, and fifteen
+with the sweeps and thirty modes; the record is written anew after each setting.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import avg_pool2d
+from torch.nn.functional import avg_pool2d, cross_entropy
 from torch.nn.utils import vector_to_parameters
 
-from lossnav import data, models, moving, records
+from lossnav import curvature, data, models, moving, noether, records, sgd
+from lossnav.analysis import series
 
 RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
 EXAMPLES, BLOCKS, WIDTH = 2000, 1, 8
 BASE = moving.Setting(eta=0.02, beta=0.9, batch=64, decay=5e-3)
 TRAINING = ((replace(BASE, eta=0.1), 4000), (BASE, 4000))
-CHANGES: tuple[dict[str, float], ...] = ({},)  # of the base; each takes some three minutes
-STEPS, BURN, CURVED, MODES = 2000, 1500, 1000, 5
+SWEEPS: dict[str, tuple[float, ...]] = {
+    "eta": (0.002, 0.004, 0.006, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08),
+    "batch": (8, 16, 24, 32, 48, 64, 96, 128, 192, 256),
+    "beta": (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98),
+}
+STEPS, BURN, CURVED = 2000, 1500, 1000
+SHORT, REST, POINTS = 1000, 400, 6  # of a run of the sweeps: recorded, before them, and where noise is measured
 
 
 def pictures(dataset: data.Dataset) -> tuple[Tensor, Tensor]:
@@ -46,51 +56,113 @@ def train(images: tuple[Tensor, Tensor], seed: int) -> nn.Module:
     return model
 
 
-def save(
-    output: Path, dataset: data.Dataset, seeds: list[int], results: list[dict[str, Any]], start: float, worked: float
-) -> None:
-    """Write the record of what is finished."""
-    weights = sum(p.numel() for p in models.resnet(blocks=BLOCKS, width=WIDTH, seed=0).parameters())
-    config = {
-        "examples": EXAMPLES, "curved": CURVED, "model": f"resnet, blocks = {BLOCKS}, width = {WIDTH}",
-        "weights": weights,
-        "base": asdict(BASE), "training": [[asdict(setting), steps] for setting, steps in TRAINING], "steps": STEPS,
-        "burn": BURN, "processor_seconds": round(time.process_time() - worked),
+def settings() -> list[tuple[str, moving.Setting]]:
+    """Return (sweep, setting) of all runs but the base's own."""
+    found = [(name, replace(BASE, **{name: value})) for name, values in SWEEPS.items() for value in values]
+    return [(name, setting) for name, setting in found if setting != BASE] + [
+        ("epochs", replace(BASE, sampling="epochs"))
+    ]
+
+
+def base(model: nn.Module, images: tuple[Tensor, Tensor], seed: int, modes: int) -> dict[str, Any]:
+    """Return what the record keeps of the base: ``moving.analyse``, and distances at all lags."""
+    found = moving.analyse(
+        model, images, BASE, steps=STEPS, burn=BURN, modes=modes, examples=CURVED, seed=seed, anyway=True
+    )
+    rows = [{"name": row.name, "predicted": row.predicted, "measured": row.measured} for row in found.rows]
+    return {
+        "sweep": "base", "seed": seed, **measured(found.run), "traces": found.basin.traces.tolist(),
+        "curvatures": found.basin.values.tolist(), "rows": rows, "notes": list(found.notes),
     }  # fmt: skip
-    record = records.new(
-        command="python studies/moving_residual.py", config=config, seeds=seeds, data=dataset.provenance.record(),
-        results=results, duration=time.perf_counter() - start, device=records.processor(),
-    )  # fmt: skip
-    records.save(output, record)
+
+
+def run(
+    model: nn.Module, images: tuple[Tensor, Tensor], sweep: str, setting: moving.Setting, seed: int
+) -> dict[str, Any]:
+    """Continue a network at one setting; return its speed and angles, predicted from noise alone, and measured."""
+    probe = (images[0][:64], images[1][:64])
+    families = [family for family in noether.find_symmetries(model, cross_entropy, probe) if family.kind == "scale"]
+    steps, longest = (STEPS, STEPS // 2) if sweep == "epochs" else (SHORT, SHORT // 10)
+    found = moving.walk(
+        model, images, setting, steps=steps, burn=REST, seed=seed, starts=POINTS, longest=longest, families=families
+    )
+    traces = [noise(model, images, point) for point in found.points]
+    given = {"eta": setting.eta, "beta": setting.beta}
+    rows = [{
+        "name": "speed |δ|² per step", "measured": found.speed,
+        "predicted": float(sgd.speed(0.0, gradient_variance=np.mean(traces), batch=setting.batch, **given)),
+    }]  # fmt: skip
+    angle = setting.eta * noether.limiting_angular_speed(decay=setting.decay, **given)
+    rows += [
+        {"name": f"angle per step of {name}", "predicted": angle, "measured": float(np.sqrt(np.mean(angles**2)))}
+        for name, angles in found.angles.items()
+    ]
+    return {"sweep": sweep, "seed": seed, **measured(found), "traces": traces, "rows": rows}
+
+
+def measured(found: moving.Walk) -> dict[str, Any]:
+    """Return what the record keeps of any run: its loss and how it drifts, distances, and how lengths change."""
+    change = series.drift(found.loss)
+    return {
+        "setting": asdict(found.setting), "loss": float(found.loss.mean()), "drift": [change.change, change.error],
+        "lags": found.lags.tolist(), "displacement": found.displacement.mean(axis=0).tolist(),
+        "radii": {name: float(radii[-1] / radii[0]) for name, radii in found.radii.items()},
+    }  # fmt: skip
+
+
+def noise(model: nn.Module, images: tuple[Tensor, Tensor], point: Tensor) -> float:
+    """Return tr Σ at flat weights, over all examples; the model's own weights are what they were."""
+    kept = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+    vector_to_parameters(point, model.parameters())
+    parts = list(zip(images[0].split(256), images[1].split(256), strict=True))
+    trace = curvature.GradientCovariance(model, cross_entropy, parts).exact_trace(256)
+    vector_to_parameters(kept, model.parameters())
+    return float(trace)
+
+
+def one_seed(images: tuple[Tensor, Tensor], seed: int, modes: int, sweeps: bool) -> Iterator[dict[str, Any]]:
+    """Train a network and yield what is found of it, setting by setting."""
+    model = train(images, seed)
+    yield base(model, images, seed, modes)
+    for sweep, setting in settings() if sweeps else ():
+        yield run(model, images, sweep, setting, seed)
 
 
 def main() -> None:
     """Train, predict, measure, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--modes", type=int, default=5)
+    parser.add_argument("--sweeps", action="store_true")
     parser.add_argument("--output", type=Path, default=RESULTS / "moving-residual.json")
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)
     start, worked = time.perf_counter(), time.process_time()
-    dataset, seeds = data.load("cifar10"), list(range(arguments.seeds))
-    images, results = pictures(dataset), []
-    for seed in seeds:
-        model = train(images, seed)
-        print(f"seed {seed} trained, {time.process_time() - worked:.0f} s", flush=True)
-        for change in CHANGES:
-            setting: Any = replace(BASE, **change)
-            found = moving.analyse(
-                model, images, setting, steps=STEPS, burn=BURN, modes=MODES, examples=CURVED, seed=seed, anyway=True
-            )
-            rows = [{"name": row.name, "predicted": row.predicted, "measured": row.measured} for row in found.rows]
-            results.append({
-                "seed": seed, "setting": asdict(setting), "loss": float(found.run.loss.mean()),
-                "traces": found.basin.traces.tolist(), "curvatures": found.basin.values.tolist(), "rows": rows,
-                "notes": list(found.notes),
-            })  # fmt: skip
-            print(f"seed {seed}, {setting}, {time.process_time() - worked:.0f} s", flush=True)
-            save(arguments.output, dataset, seeds[: seed + 1], results, start, worked)
+    dataset, results = data.load("cifar10"), []
+    images = pictures(dataset)
+    weights = sum(p.numel() for p in models.resnet(blocks=BLOCKS, width=WIDTH, seed=0).parameters())
+    words = ["python studies/moving_residual.py"]
+    words += [f"--seeds {arguments.seeds}"] if arguments.seeds > 1 else []
+    words += [f"--modes {arguments.modes}"] if arguments.modes != parser.get_default("modes") else []
+    words += ["--sweeps"] if arguments.sweeps else []
+    for seed in range(arguments.seeds):
+        for found in one_seed(images, seed, arguments.modes, arguments.sweeps):
+            results.append(found)
+            config = {
+                "examples": EXAMPLES, "curved": CURVED, "model": f"resnet, blocks = {BLOCKS}, width = {WIDTH}",
+                "weights": weights, "base": asdict(BASE), "modes": arguments.modes,
+                "training": [[asdict(setting), steps] for setting, steps in TRAINING], "steps": STEPS, "burn": BURN,
+                "sweeps": SWEEPS if arguments.sweeps else {}, "short": [REST, SHORT], "points": POINTS,
+                "processor_seconds": round(time.process_time() - worked),
+            }  # fmt: skip
+            record = records.new(
+                command=" ".join(words), config=config, seeds=list(range(seed + 1)),
+                data=dataset.provenance.record(), results=results, duration=time.perf_counter() - start,
+                device=records.processor(),
+            )  # fmt: skip
+            records.save(arguments.output, record)
+            print(f"seed {seed}, {found['sweep']}: {found['setting']}, {config['processor_seconds']} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from lossnav import records, sweep
 from lossnav.lab import study
 from lossnav.lab.experiment import Experiment
 
-OTHERWISE = {"moving_network"}  # it measures where networks walk; its runs are no experiments
+OTHERWISE = {"moving_network", "moving_residual"}  # they measure where networks walk; their runs are no experiments
 SCRIPTS = sorted(path.stem for path in STUDIES.glob("*.py") if path.stem not in OTHERWISE)
 SMALL = {"data": "digits", "train_size": 100, "test_size": 50, "model_options": {"hidden": [4]}}
 
