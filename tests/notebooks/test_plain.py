@@ -151,14 +151,14 @@ def test_each_kind_of_markup_has_its_plain_form() -> None:
     assert body.startswith(
         "## A heading\n\nIt is 42, by [Vastola *et al.* (2025)](https://arxiv.org/abs/2510.26997) (["
     )
-    assert f"see [Fig. 2.1]({page}#fig-x)" in body
+    assert f"see [Fig. 3.1]({page}#fig-x)" in body
     assert f"[the exercise]({page}#ex-one) and [there]({page}#here)" in body
     assert "`[a](b)` stays" in body and "```python\n{glue:text}`answer`\n```" in body
     assert "> **A title.** Two lines\n> of *text*." in body
-    assert "**Exercise 2.1** (Easy)\n\nWhat?" in body
-    assert body.endswith("<details><summary>Solution to Exercise 2.1</summary>\n\nThink.\n\n</details>")
-    assert said[3] == "<details><summary>Solution to Exercise 2.1, figure</summary>\n\n**Fig. 2.1** Look.\n\n</details>"
-    assert said[4].startswith("<details><summary>Solution to Exercise 2.1, continued</summary>\n\nSo.")
+    assert "**Exercise 3.1** (Easy)\n\nWhat?" in body
+    assert body.endswith("<details><summary>Solution to Exercise 3.1</summary>\n\nThink.\n\n</details>")
+    assert said[3] == "<details><summary>Solution to Exercise 3.1, figure</summary>\n\n**Fig. 3.1** Look.\n\n</details>"
+    assert said[4].startswith("<details><summary>Solution to Exercise 3.1, continued</summary>\n\nSo.")
     assert said[4].endswith("</details>\n\nAfter.")
     inside = next(cell for cell in found.cells if cell.source == "plt.show()")
     assert inside.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
