@@ -1,19 +1,16 @@
 """How does a trained network move, and does the theory of a quadratic basin know it beforehand? MNIST, three seeds.
 
-    python studies/moving_network.py [--seeds 3] [--output book/results/moving-network.json]
+    python studies/moving_network.py [--seeds 3]
 
 A perceptron is trained until its loss stands still. It is then continued at one base setting, and from there over
 sweeps of η, S and β, at the same λ. Of each run the record holds how it moved, and what was measured at the points that
 it visited: tr Σ, and how the noise is spread over the spectrum of the Hessian. Predictions are made by the reader of
-the record. MNIST is found or downloaded as by ``lossnav.data.load``. It takes about 12 minutes of one core.
+the record. MNIST is found or downloaded as by ``lossnav.data.load``. A seed takes about four minutes of one core.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +21,8 @@ from torch.nn.utils import vector_to_parameters
 
 from lossnav import data, moving, records
 from lossnav.analysis import series
+from lossnav.lab.study import Measurement, Study, main
 
-RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
 EXAMPLES, HIDDEN = 6000, 24
 BASE = moving.Setting(eta=0.01, beta=0.9, batch=64, decay=2e-3)
 TRAINING = ((replace(BASE, eta=0.05), 4000), (BASE, 20000))  # setting, steps; at rest where they end
@@ -144,38 +141,43 @@ def six(values: Any) -> Any:
     return rounded.tolist()
 
 
-def main() -> None:
-    """Train, continue, measure, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--output", type=Path, default=RESULTS / "moving-network.json")
-    arguments = parser.parse_args()
+def measured(dataset: data.Dataset, seed: int) -> dict[str, Any]:
+    """Train a network, continue it at every setting, and measure."""
+    images = pictures(dataset)
+    model = train(images, seed)
+    found = {
+        "modes": modes(model, images, seed),
+        "runs": [{"sweep": "base", **run(model, images, BASE, seed, steps=LONG, burn=BURN, starts=40)}],
+    }
+    for name, setting in settings():
+        long = {"steps": LONG, "starts": 40} if name == "epochs" else {"steps": STEPS}
+        found["runs"].append({"sweep": name, **run(model, images, setting, seed, burn=BURN, **long)})
+    return found
 
-    torch.set_num_threads(1)  # a network this small is faster on one
-    start, worked = time.perf_counter(), time.process_time()
-    dataset, seeds = data.load("mnist"), list(range(arguments.seeds))
-    images, runs, resolved = pictures(dataset), [], []
-    for seed in seeds:
-        model = train(images, seed)
-        resolved.append(modes(model, images, seed))
-        runs.append({"sweep": "base", **run(model, images, BASE, seed, steps=LONG, burn=BURN, starts=40)})
-        for name, setting in settings():
-            long = {"steps": LONG, "starts": 40} if name == "epochs" else {"steps": STEPS}
-            runs.append({"sweep": name, **run(model, images, setting, seed, burn=BURN, **long)})
-            print(f"seed {seed}, {name}: {setting}, {time.process_time() - worked:.0f} s", flush=True)
-    config = {
+
+def wanted(seeds: int) -> list[Measurement]:
+    """Return a measurement for each seed."""
+    return [Measurement("mnist", seed, measured) for seed in range(seeds)]
+
+
+def results(found: list[records.Record]) -> dict[str, Any]:
+    """Return the runs of all seeds, and what single modes do in each."""
+    return {
+        "runs": [run for one in found for run in one.results["runs"]],
+        "modes": [one.results["modes"] for one in found],
+    }
+
+
+def config(**_: int) -> dict[str, Any]:
+    """Return how the record describes the study."""
+    return {
         "examples": EXAMPLES, "model": f"196-{HIDDEN}-10, tanh; 14×14 pixels", "base": asdict(BASE),
         "training": [[asdict(setting), steps] for setting, steps in TRAINING], "sweeps": SWEEPS, "lags": LAGS,
         "twins": [TWINS, TOGETHER],
-        "processor_seconds": round(time.process_time() - worked),
     }  # fmt: skip
-    record = records.new(
-        command="python studies/moving_network.py", config=config, seeds=seeds, data=dataset.provenance.record(),
-        results={"runs": runs, "modes": resolved}, duration=time.perf_counter() - start, device=records.processor(),
-    )  # fmt: skip
-    records.save(arguments.output, record)
-    print(f"{len(runs)} runs in {record.duration:.0f} s -> {arguments.output}")
 
+
+STUDIES = {"moving-network": Study(wanted, results, {"seeds": 3}, config)}
 
 if __name__ == "__main__":
-    main()
+    main(__file__, STUDIES)

@@ -1,22 +1,19 @@
 """Does a small residual network on CIFAR-10 move as predicted? Speed, distance, and angles of its invariant layers.
 
-    python studies/moving_residual.py [--seeds 1] [--modes 5] [--sweeps] [--output book/results/moving-residual.json]
+    python studies/moving_residual.py [--seeds 1] [--modes 5] [--sweeps]
 
 A residual network with group normalisation is trained on images of 16×16 pixels until its loss stands still, at a
 weight decay that lets the lengths of its layers settle. ``moving.analyse`` then predicts it and measures it. With
 ``--sweeps`` it is continued at ten learning rates, batches and momenta, too, and on shuffled epochs; there, the noise
 is measured at the points of each run, its speed and angles are predicted, and curvature is left out.
 CIFAR-10 is found or downloaded as by ``lossnav.data.load``. A seed takes about five minutes of one core, and fifteen
-with the sweeps and thirty modes; the record is written anew after each setting.
+with the sweeps and thirty modes.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +24,8 @@ from torch.nn.utils import vector_to_parameters
 
 from lossnav import curvature, data, models, moving, noether, records, sgd
 from lossnav.analysis import series
+from lossnav.lab.study import Measurement, Study, main
 
-RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
 EXAMPLES, BLOCKS, WIDTH = 2000, 1, 8
 BASE = moving.Setting(eta=0.02, beta=0.9, batch=64, decay=5e-3)
 TRAINING = ((replace(BASE, eta=0.1), 4000), (BASE, 4000))
@@ -120,50 +117,50 @@ def noise(model: nn.Module, images: tuple[Tensor, Tensor], point: Tensor) -> flo
     return float(trace)
 
 
-def one_seed(images: tuple[Tensor, Tensor], seed: int, modes: int, sweeps: bool) -> Iterator[dict[str, Any]]:
-    """Train a network and yield what is found of it, setting by setting."""
-    model = train(images, seed)
-    yield base(model, images, seed, modes)
-    for sweep, setting in settings() if sweeps else ():
-        yield run(model, images, sweep, setting, seed)
-
-
-def main() -> None:
-    """Train, predict, measure, and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--modes", type=int, default=5)
-    parser.add_argument("--sweeps", action="store_true")
-    parser.add_argument("--output", type=Path, default=RESULTS / "moving-residual.json")
-    arguments = parser.parse_args()
-
-    torch.set_num_threads(1)
-    start, worked = time.perf_counter(), time.process_time()
-    dataset, results = data.load("cifar10"), []
+@lru_cache(maxsize=1)
+def trained(dataset: data.Dataset, seed: int) -> tuple[nn.Module, tuple[Tensor, Tensor]]:
+    """Return the network of a seed, which all its measurements continue, and the images."""
     images = pictures(dataset)
-    weights = sum(p.numel() for p in models.resnet(blocks=BLOCKS, width=WIDTH, seed=0).parameters())
-    words = ["python studies/moving_residual.py"]
-    words += [f"--seeds {arguments.seeds}"] if arguments.seeds > 1 else []
-    words += [f"--modes {arguments.modes}"] if arguments.modes != parser.get_default("modes") else []
-    words += ["--sweeps"] if arguments.sweeps else []
-    for seed in range(arguments.seeds):
-        for found in one_seed(images, seed, arguments.modes, arguments.sweeps):
-            results.append(found)
-            config = {
-                "examples": EXAMPLES, "curved": CURVED, "model": f"resnet, blocks = {BLOCKS}, width = {WIDTH}",
-                "weights": weights, "base": asdict(BASE), "modes": arguments.modes,
-                "training": [[asdict(setting), steps] for setting, steps in TRAINING], "steps": STEPS, "burn": BURN,
-                "sweeps": SWEEPS if arguments.sweeps else {}, "short": [REST, SHORT], "points": POINTS,
-                "processor_seconds": round(time.process_time() - worked),
-            }  # fmt: skip
-            record = records.new(
-                command=" ".join(words), config=config, seeds=list(range(seed + 1)),
-                data=dataset.provenance.record(), results=results, duration=time.perf_counter() - start,
-                device=records.processor(),
-            )  # fmt: skip
-            records.save(arguments.output, record)
-            print(f"seed {seed}, {found['sweep']}: {found['setting']}, {config['processor_seconds']} s", flush=True)
+    return train(images, seed), images
 
+
+def at_base(dataset: data.Dataset, seed: int, modes: int) -> dict[str, Any]:
+    """Predict and measure at the base."""
+    return base(*trained(dataset, seed), seed, modes)
+
+
+def along(dataset: data.Dataset, seed: int, sweep: str, setting: dict[str, Any]) -> dict[str, Any]:
+    """Predict and measure at one setting of a sweep."""
+    return run(*trained(dataset, seed), sweep, moving.Setting(**setting), seed)
+
+
+def wanted(seeds: int, modes: int, sweeps: bool) -> list[Measurement]:
+    """Return the measurements, seed by seed."""
+    found = []
+    for seed in range(seeds):
+        found.append(Measurement("cifar10", seed, at_base, {"modes": modes}))
+        for sweep, setting in settings() if sweeps else ():
+            found.append(Measurement("cifar10", seed, along, {"sweep": sweep, "setting": asdict(setting)}))
+    return found
+
+
+def results(found: list[records.Record]) -> list[dict[str, Any]]:
+    """Return what was measured, in its order."""
+    return [one.results for one in found]
+
+
+def config(sweeps: bool, **_: int) -> dict[str, Any]:
+    """Return how the record describes the study."""
+    weights = sum(p.numel() for p in models.resnet(blocks=BLOCKS, width=WIDTH, seed=0).parameters())
+    return {
+        "examples": EXAMPLES, "curved": CURVED, "model": f"resnet, blocks = {BLOCKS}, width = {WIDTH}",
+        "weights": weights, "base": asdict(BASE), "training": [[asdict(setting), steps] for setting, steps in TRAINING],
+        "steps": STEPS, "burn": BURN, "sweeps": SWEEPS if sweeps else {}, "short": [REST, SHORT], "points": POINTS,
+    }  # fmt: skip
+
+
+OPTIONS = {"seeds": 1, "modes": 5, "sweeps": False}
+STUDIES = {"moving-residual": Study(wanted, results, OPTIONS, config)}
 
 if __name__ == "__main__":
-    main()
+    main(__file__, STUDIES)

@@ -3,18 +3,62 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lossnav._checks import function, instance
 from lossnav.lab import records, sweep
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.experiment.settings import digest
 from lossnav.lab.sweep import Comparison
+
+if TYPE_CHECKING:
+    from lossnav.lab.data import Dataset
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A run that is no experiment: what a script measures by a function of its own.
+
+    Attributes:
+        data: name of the data, as in ``data.load``.
+        seed: of the run.
+        measure: from the data, the seed and ``settings``, as arguments of their names, to what JSON can hold.
+        settings: values that JSON can hold.
+    """
+
+    data: str
+    seed: int
+    measure: Callable[..., Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def key(self, about: Mapping[str, Any]) -> str:
+        """Return 16 digits that tell this run of a study, of which the record says ``about``, from all others."""
+        own = {"data": self.data, "seed": self.seed, "measure": self.measure.__name__, "settings": dict(self.settings)}
+        return digest({**own, **about})
+
+    def run(self, command: str, about: Mapping[str, Any], dataset: Dataset) -> records.Record:
+        """Measure on one core, and return the record."""
+        import torch
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        start = time.perf_counter()
+        try:
+            found = self.measure(dataset, self.seed, **self.settings)
+        finally:
+            torch.set_num_threads(threads)
+        return records.new(
+            command=command, config={**about, **self.settings}, seeds=[self.seed], data=dataset.provenance.record(),
+            results=found, duration=time.perf_counter() - start, device=records.processor(),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,15 +66,16 @@ class Study:
     """One recorded study.
 
     Attributes:
-        wanted: from the options to the experiments of a sweep, or to a ``sweep.Comparison``.
-        results: from what became of them to what the record keeps: of experiments the list of their records, in their
-            order; of a comparison what ``sweep.compare`` returns.
-        options: whole numbers that the command line may change, and their defaults; ``wanted`` takes them by name.
+        wanted: from the options to the experiments of a sweep, to a ``sweep.Comparison``, or to measurements.
+        results: from what became of them to what the record keeps: of experiments and measurements the list of their
+            records, in their order; of a comparison what ``sweep.compare`` returns.
+        options: whole numbers that the command line may change, and their defaults, or False for what it may switch on;
+            ``wanted`` takes them by name.
         config: from the same options to what the record says about the study beside the settings that all runs share.
         workers: processes, where the study is about time.
     """
 
-    wanted: Callable[..., list[Experiment] | Comparison]
+    wanted: Callable[..., list[Experiment] | list[Measurement] | Comparison]
     results: Callable[[Any], Any]
     options: Mapping[str, int] = field(default_factory=dict)
     config: Callable[..., Mapping[str, Any]] = lambda **_: {}
@@ -56,7 +101,7 @@ class Study:
             command: what makes the record again.
             folder: of the single runs, and of their checkpoints.
             given: options that differ from their defaults.
-            how: further arguments of ``sweep.run``.
+            how: further arguments of ``sweep.run``. Measurements, of which only ``root`` counts, are made one by one.
 
         Raises:
             RuntimeError: a run could not be made; or the runs differ in data, device or versions.
@@ -68,9 +113,14 @@ class Study:
             found: Any = sweep.compare(wanted, folder, **how)
             tuning = [one for rule in found.values() for seeds in rule.trials for one in seeds]
             judged = [one for rule in found.values() for one in rule.judged]
+        elif measured := [one for one in wanted if isinstance(one, Measurement)]:
+            about = {"study": name, **self.config(**options)}
+            found = judged = _measured(measured, command, about, Path(folder), how.get("root"))
+            tuning = []
         else:
-            table = sweep.every(wanted, folder, **how)
-            found = judged = [table[experiment.key()] for experiment in wanted]
+            experiments = [one for one in wanted if isinstance(one, Experiment)]
+            table = sweep.every(experiments, folder, **how)
+            found = judged = [table[experiment.key()] for experiment in experiments]
             tuning = []
         return self._merged(name, command, options, found, tuning, judged)
 
@@ -84,12 +134,31 @@ class Study:
         for what in ("data", "device", "versions"):
             if any(getattr(one, what) != getattr(first, what) for one in everyone):
                 raise RuntimeError(f"the runs of {name} differ in their {what}: use another folder (--runs)")
-        shared = {key: value for key, value in first.config.items() if all(r.config[key] == value for r in everyone)}
+        shared = {
+            key: value for key, value in first.config.items() if all(r.config.get(key) == value for r in everyone)
+        }
         return records.Record(
             command, {"study": name, **shared, **self.config(**options)}, sorted({s for r in judged for s in r.seeds}),
             first.data, self.results(found), round(math.fsum(one.duration for one in everyone), 1), first.device,
             judged[-1].revision, first.versions, name,
         )  # fmt: skip
+
+
+def _measured(
+    wanted: Sequence[Measurement], command: str, about: Mapping[str, Any], folder: Path, root: Any
+) -> list[records.Record]:
+    """Return the records of measurements, and keep each in the folder as it is made; those that are there stay."""
+    from lossnav.lab import data
+
+    folder.mkdir(parents=True, exist_ok=True)
+    dataset, found = functools.cache(lambda name: data.load(name, root)), []
+    for one in wanted:
+        path = folder / f"{one.key(about)}.json"
+        if not path.exists():
+            records.save(path, one.run(command, about, dataset(one.data)))
+        found.append(records.load(path))
+        print(f"seed {one.seed}, {dict(one.settings)}: {found[-1].duration:.0f} s", flush=True)
+    return found
 
 
 def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None = None) -> None:
@@ -117,7 +186,9 @@ def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None 
         defaults = ", ".join(
             f"{study.options[option]} for {n}" for n, study in studies.items() if option in study.options
         )
-        parser.add_argument(f"--{option.replace('_', '-')}", type=int, metavar="N", help=f"default: {defaults}")
+        flag = any(study.options.get(option) is False for study in studies.values())
+        kind: dict[str, Any] = {"action": "store_const", "const": True} if flag else {"type": int, "metavar": "N"}
+        parser.add_argument(f"--{option.replace('_', '-')}", **kind, help=f"default: {defaults}")
     parser.add_argument("--workers", type=int, metavar="N", help="processes of one core each; default: all cores")
     parser.add_argument("--cluster", metavar="ADDRESS", help="of a Dask scheduler, tcp://host:port")
     parser.add_argument("--root", metavar="FOLDER", help="of the data, as in data.load")
@@ -132,7 +203,7 @@ def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None 
     changed = {option: value for option, value in given.items() if value != study.options[option]}
     command = " ".join([
         f"python studies/{path.name}", *([parsed.study] if len(studies) > 1 else []),
-        *(f"--{option.replace('_', '-')} {value}" for option, value in changed.items()),
+        *(f"--{option.replace('_', '-')}" + ("" if value is True else f" {value}") for option, value in changed.items()),
     ])  # fmt: skip
     how = {"cluster": parsed.cluster, "root": parsed.root} | ({"workers": parsed.workers} if parsed.workers else {})
     try:

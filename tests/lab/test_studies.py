@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from resources import RESULTS, STUDIES, recorded
 
-from lossnav import records, sweep
+from lossnav import data, records, sweep
 from lossnav.lab import study
 from lossnav.lab.experiment import Experiment
 
-OTHERWISE = {"moving_network", "moving_residual"}  # they measure where networks walk; their runs are no experiments
-SCRIPTS = sorted(path.stem for path in STUDIES.glob("*.py") if path.stem not in OTHERWISE)
+SCRIPTS = sorted(path.stem for path in STUDIES.glob("*.py"))
 SMALL = {"data": "digits", "train_size": 100, "test_size": 50, "model_options": {"hidden": [4]}}
 
 
@@ -54,6 +55,33 @@ def test_a_study_is_a_sweep_and_a_record_of_it(tmp_path):
     records.save(path, records.Record(**{**vars(records.load(path)), "device": "another"}))
     with pytest.raises(SystemExit, match="mine: the runs of mine-fast differ in their device"):
         study.main(str(script), studies, words)
+
+
+def test_a_study_may_measure_by_a_function_of_its_own_and_goes_on_where_it_was_cut_off(tmp_path):
+    made = []
+
+    def sums(dataset, seed):
+        made.append(seed)
+        if made == [0, 1]:
+            raise KeyboardInterrupt
+        return float(dataset.train.y[:: seed + 1].sum())
+
+    def wanted(seeds):
+        return [study.Measurement("digits", seed, sums) for seed in range(seeds)]
+
+    mine = study.Study(
+        wanted, lambda found: [one.results for one in found], {"seeds": 2}, lambda **_: {"what": "labels"}
+    )
+    with pytest.raises(KeyboardInterrupt):
+        mine.run("mine", "python studies/mine.py", tmp_path)
+    record = mine.run("mine", "python studies/mine.py", tmp_path)
+    y = data.load("digits").train.y
+    assert made == [0, 1, 1] and record.results == [float(y.sum()), float(y[::2].sum())]
+    assert record.seeds == [0, 1] and record.config == {"study": "mine", "what": "labels"} and record.study == "mine"
+    mine.run("mine", "python studies/mine.py --seeds 3", tmp_path, {"seeds": 3})
+    assert made == [0, 1, 1, 2]
+    replace(mine, config=lambda **_: {"what": "names"}).run("mine", "python studies/mine.py", tmp_path)
+    assert made == [0, 1, 1, 2, 0, 1]  # what the record says of them belongs to a run's identity
 
 
 def test_a_run_that_cannot_be_made_ends_a_study(tmp_path):

@@ -222,11 +222,11 @@ class Experiment:
 
     def key(self) -> str:
         """Return 16 digits that tell this experiment from all others: of the SHA-256 of its identity."""
-        return _digest(self.identity())
+        return digest(self.identity())
 
     def former_key(self) -> str:
         """Return the key that versions before 0.2 gave: of the settings as asked, the device's name among them."""
-        return _digest({**RETIRED, **{k: v for k, v in self.config().items() if k not in _LATER}})
+        return digest({**RETIRED, **{k: v for k, v in self.config().items() if k not in _LATER}})
 
     def command(self) -> str:
         """Return what to type in a shell to run it."""
@@ -244,7 +244,8 @@ class Experiment:
         return shlex.join(words)
 
 
-def _digest(settings: Mapping[str, Any]) -> str:
+def digest(settings: Mapping[str, Any]) -> str:
+    """Return 16 digits of the SHA-256 of settings that JSON can hold."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from lossnav._tensors import modules
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav.lab.data import Augmentation, Dataset, Split
 from lossnav.lab.data.augment import check_augmentation
+from lossnav.lab.members.loop import Apart, Stepper, learn
 from lossnav.lab.members.stacked import Ensemble, Loss, member_losses
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
@@ -112,10 +114,9 @@ def train(
         })
         for seed in seeds
     ]  # fmt: skip
-    run = _Run(
-        ensemble, dataset, optimizers, views, [torch.Generator(place).manual_seed(seed) for seed in seeds], batch_size,
-        clip, loss, augment,
-    )  # fmt: skip
+    generators = [torch.Generator(place).manual_seed(seed) for seed in seeds]
+    stepper: Stepper = Apart(ensemble, views, optimizers) if views else optimizers[0]
+    run = _Run(ensemble, dataset, stepper, generators, batch_size, clip, loss, augment)
     with tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
         for _ in range(epochs):
             run.epoch(histories)
@@ -126,12 +127,11 @@ def train(
 
 @dataclass
 class _Run:
-    """Everything that the loop reads or changes between two steps; ``views`` if each member has its own optimizer."""
+    """Everything that a pass over the data reads or changes."""
 
     ensemble: Ensemble
     dataset: Dataset
-    optimizers: Sequence[torch.optim.Optimizer]
-    views: Sequence[Sequence[nn.Parameter]]
+    rule: Stepper
     generators: Sequence[torch.Generator]
     batch_size: int
     clip: float | None
@@ -163,44 +163,37 @@ class _Run:
             The losses (S, steps), and the steps (S,) after which weights were first seen not to be finite (steps + 1
             for never); one looks as often as ``training.train`` does, so that both say the same.
         """
-        orders, choices = zip(*map(self._drawn, self.generators), strict=True)
-        batches = torch.stack(orders).split(self.batch_size, dim=1)
-        rows = None if self.augment is None else torch.stack(choices).split(self.batch_size, dim=1)
-        losses = torch.zeros(self.ensemble.size, len(batches), device=self.dataset.device)
-        never = len(batches) + 1
+        losses = torch.zeros(self.ensemble.size, self.steps, device=self.dataset.device)
+        never = self.steps + 1
         broken = torch.full((self.ensemble.size,), never, device=self.dataset.device)
         self.ensemble.train()
-        for n, index in enumerate(batches, start=1):
-            losses[:, n - 1] = self._step(index, None if rows is None else rows[n - 1])
-            if n % _CHECK_EVERY == 0 or n == len(batches):
+        said = learn(self.ensemble, self.rule, self._batches(), self.loss, self.clip)
+        for n, (_, values) in enumerate(said, start=1):
+            losses[:, n - 1] = values
+            if n % _CHECK_EVERY == 0 or n == self.steps:
                 now = torch.where(self.ensemble.finite_members(), never, n)
                 broken = torch.minimum(broken, now)
             self.bar.update()
         return losses, broken
+
+    def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the images (S, B, …) and labels (S, B) of an epoch, each member's in its own order."""
+        orders, choices = zip(*map(self._drawn, self.generators), strict=True)
+        rows = None if self.augment is None else torch.stack(choices).split(self.batch_size, dim=1)
+        for n, index in enumerate(torch.stack(orders).split(self.batch_size, dim=1)):
+            change = None if rows is None else partial(self._changed, chosen=rows[n].flatten(0, 1))
+            x, y = self.dataset.train.batch(index.flatten(), change)
+            yield x.unflatten(0, index.shape), y.view(index.shape)
+
+    def _changed(self, pixels: Tensor, *, chosen: Tensor) -> Tensor:
+        assert self.augment is not None
+        return self.augment(pixels, chosen)
 
     def _drawn(self, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
         """Return a member's order of the examples and its choices for them, drawn as ``training.train`` draws them."""
         count = len(self.dataset.train)
         order = torch.randperm(count, generator=generator, device=self.dataset.device)
         return order, None if self.augment is None else self.augment.draw(count, generator)
-
-    def _step(self, index: Tensor, rows: Tensor | None) -> Tensor:
-        """Take a step on a batch (S, B) of examples and the choices (S, B, …) for them; return the losses (S,)."""
-        if self.augment is None or rows is None:
-            x, y = self.dataset.train.batch(index.flatten())
-        else:
-            augment, chosen = self.augment, rows.flatten(0, 1)
-            x, y = self.dataset.train.batch(index.flatten(), lambda pixels: augment(pixels, chosen))
-        values = self.ensemble.losses(x.unflatten(0, index.shape), y.view(index.shape), self.loss)
-        self.ensemble.zero_grad(set_to_none=True)
-        values.sum().backward()
-        if self.clip is not None:
-            self.ensemble.clip_grad_norm(self.clip)
-        if self.views:
-            self.ensemble.lend_gradients(self.views)
-        for optimizer in self.optimizers:
-            optimizer.step()
-        return values.detach()
 
 
 def _evaluate(ensemble: Ensemble, split: Split, loss: Loss) -> list[tuple[float, float]]:

@@ -19,7 +19,7 @@ from lossnav._checks import path as check_path
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._tensors import tensor
 from lossnav._writing import check_place
-from lossnav.lab.members import Ensemble, Loss, member_losses
+from lossnav.lab.members import Ensemble, Loss, loop
 from lossnav.lab.streams.tasks import Stream
 from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training.identity import describe, differences
@@ -27,14 +27,8 @@ from lossnav.lab.training.identity import describe, differences
 Score = Callable[[Tensor, Tensor], Tensor]
 
 
-class Stepper(Protocol):
-    """What an online run asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
-
-    def step(self) -> Any:
-        """Move the parameters."""
+class Stepper(loop.Stepper, Protocol):
+    """What an online run asks of a rule, which it can go on with another day."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that the rule remembers."""
@@ -159,7 +153,8 @@ def run(
     with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
         for number in range(begun, tasks):
             inputs, targets = (tensor.to(device) for tensor in stream.task(number))
-            outputs = _learn(ensemble, rule, inputs, targets, loss, clip)
+            batches = zip(inputs.unbind(), targets.unbind(), strict=True)
+            outputs = torch.stack([said for said, _ in loop.learn(ensemble, rule, batches, loss, clip)])
             scores[:, number] = score(outputs, targets).mean(0)
             bar.set_postfix(score=f"{scores[:, number].mean():.3f}", refresh=False)
             bar.update()
@@ -176,23 +171,9 @@ def _check_rule(rule: Any, ensemble: Ensemble) -> None:
     """Raise unless the rule can step, and steps parameters of the ensemble, as far as it shows them."""
     if isinstance(rule, torch.optim.Optimizer):
         check_optimizer("rule", rule, ensemble.parameters(), "ensemble")
-    for name in ("zero_grad", "step", "state_dict", "load_state_dict"):
+    for name in ("step", "state_dict", "load_state_dict"):
         if isinstance(rule, type) or not callable(getattr(rule, name, None)):
             raise ValueError(f"rule = {shown(rule)} has no {name}(), but it must be an optimizer or step like one")
-
-
-def _learn(ensemble: Ensemble, rule: Stepper, x: Tensor, y: Tensor, loss: Loss, clip: float | None) -> Tensor:
-    """Take one pass over a task and return the outputs before each step; the host never waits for the device."""
-    outputs = []
-    for inputs, targets in zip(x.unbind(), y.unbind(), strict=True):
-        found = ensemble(inputs)
-        rule.zero_grad(set_to_none=True)
-        member_losses(found, targets, loss).sum().backward()
-        if clip is not None:
-            ensemble.clip_grad_norm(clip)
-        rule.step()
-        outputs.append(found.detach())
-    return torch.stack(outputs)
 
 
 def _restore(
