@@ -13,7 +13,6 @@ with the sweeps and thirty modes.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "beta": (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98),
 }
 STEPS, BURN, CURVED = 2000, 1500, 1000
+_TRAINED: dict[int, nn.Module] = {}
 SHORT, REST, POINTS = 1000, 400, 6  # of a run of the sweeps: recorded, before them, and where noise is measured
 
 
@@ -117,11 +117,12 @@ def noise(model: nn.Module, images: tuple[Tensor, Tensor], point: Tensor) -> flo
     return float(trace)
 
 
-@lru_cache(maxsize=1)
 def trained(dataset: data.Dataset, seed: int) -> tuple[nn.Module, tuple[Tensor, Tensor]]:
-    """Return the network of a seed, which all its measurements continue, and the images."""
-    images = pictures(dataset)
-    return train(images, seed), images
+    """Return the network of a seed, trained once for all measurements that continue it, and the images."""
+    if seed not in _TRAINED:
+        _TRAINED.clear()
+        _TRAINED[seed] = train(pictures(dataset), seed)
+    return _TRAINED[seed], pictures(dataset)
 
 
 def at_base(dataset: data.Dataset, seed: int, modes: int) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def main(script: str, studies: Mapping[str, Study], words: Sequence[str] | None 
     changed = {option: value for option, value in given.items() if value != study.options[option]}
     command = " ".join([
         f"python studies/{path.name}", *([parsed.study] if len(studies) > 1 else []),
-        *(f"--{option.replace('_', '-')}" + ("" if value is True else f" {value}") for option, value in changed.items()),
+        *(f"--{option.replace('_', '-')}{'' if value is True else f' {value}'}" for option, value in changed.items()),
     ])  # fmt: skip
     how = {"cluster": parsed.cluster, "root": parsed.root} | ({"workers": parsed.workers} if parsed.workers else {})
     try:
