@@ -28,6 +28,7 @@ _ROOMS = {  # public name: where it lives, along the arrow
     "rules": "rules",
     "assume": "rules.assume",
     "curvature": "analysis.curvature",
+    "acceleration": "analysis.acceleration",
     "helmholtz": "analysis.helmholtz",
     "noether": "analysis.noether",
     "sgd": "analysis.sgd",

@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 _NAMES = {
+    "Acceleration": "lossnav.explore.acceleration",
     "BeliefFilter": "lossnav.explore.belief_filter",
     "Explorable": "lossnav.explore.base",
     "DoubleWell": "lossnav.explore.double_well",

@@ -1,9 +1,9 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
-``style`` holds the look that all pages share (its names are re-exported here); ``adaptive``, ``beliefs``,
-``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``, ``quadratic``,
-``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters, ``tables`` reads stored benchmark
-tables; they are loaded on first use. Nothing else in the package imports matplotlib.
+``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
+``beliefs``, ``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``,
+``quadratic``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters, ``tables`` reads
+stored benchmark tables; they are loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import ModuleType
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, label_end, letter, line, mark, use_style
 
 _CHAPTERS = (
+    "acceleration",
     "adaptive",
     "beliefs",
     "cifar",

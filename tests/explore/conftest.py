@@ -17,6 +17,11 @@ def script(tmp_path_factory: pytest.TempPathFactory, widget: type[Explorable]) -
 
 
 @pytest.fixture(scope="session")
+def acceleration(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.Acceleration)
+
+
+@pytest.fixture(scope="session")
 def belief_filter(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.BeliefFilter)
 

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 # What one moves where there is no γ, and how it is then told.
 KNOB = {
+    "Acceleration": ("guess", 2.5, "2.50"),
     "ScaleCone": ("start", 1.5, "From 1.50"),
     "NoisyOscillator": ("beta", 0.9, "0.90"),
     "NoisyValley": ("angle", 12.5, "12.5°"),
@@ -49,7 +50,9 @@ FUZZ = """(async () => {
   let seed = 7 + innerWidth;  // other states at each width
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
   const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
-  const draw = { BeliefFilter: () => ({ gamma: 2 * between(0, 1) ** 2, decay: 0.5 * between(0, 1) ** 2,
+  const draw = { Acceleration: () => ({ kappa: 1000 ** between(0, 1), guess: 0.5 * 8 ** between(0, 1),
+                                        curvature: 0.001 ** between(0, 1) }),
+                 BeliefFilter: () => ({ gamma: 2 * between(0, 1) ** 2, decay: 0.5 * between(0, 1) ** 2,
                                         diffusion: 0.02 * 50 ** between(0, 1), noise: 0.1 * 50 ** between(0, 1),
                                         now: Math.round(1 + 19999 * between(0, 1) ** 4) }),
                  DoubleWell: () => ({ start: between(-1.5, 1.5), gamma: 0.05 * 100 ** between(0, 1) }),

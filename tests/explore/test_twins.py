@@ -17,6 +17,9 @@ from lossnav.explore._picture import signed
 pytestmark = pytest.mark.browser
 
 WIDGETS = {
+    "acceleration": lambda: explore.Acceleration(),
+    "acceleration that overestimates": lambda: explore.Acceleration(30.0, 1.7, 0.4),
+    "acceleration that underestimates": lambda: explore.Acceleration(8.0, 0.6, 0.02),
     "belief": lambda: explore.BeliefFilter(),
     "belief after a jump": lambda: explore.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
     "well": lambda: explore.DoubleWell(),
@@ -40,7 +43,14 @@ WIDGETS = {
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
 ARROWS = {"newton", "descent", "ballistic", "natural", "drift", "down", "round"}
-PLANES = (explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyOscillator, explore.NoisyValley)
+PLANES = (
+    explore.Acceleration,  # a line of its may be level, and has no height of its own
+    explore.DriftField,
+    explore.Horizon,
+    explore.MetricEllipse,
+    explore.NoisyOscillator,
+    explore.NoisyValley,
+)
 
 # Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
 CURVES = """[...document.querySelectorAll("#one [data-curve]")].map((path) => {
@@ -91,6 +101,10 @@ def compact(value: float) -> str:
 def said(widget: explore.Explorable) -> list[str]:
     """Numbers that the script must tell, from the Python side."""
     match widget:
+        case explore.Acceleration():
+            rules = ("descent", "nesterov", "heavy", "ballistic", "newton")
+            kept = [fixed(float(widget.kept(rule, widget.curvature)), 3) for rule in rules]
+            return [f"√κ = {compact(math.sqrt(widget.kappa))}", *kept]
         case explore.BeliefFilter():
             memory, errors = widget.memory(), widget.errors()
             return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]

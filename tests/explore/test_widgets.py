@@ -22,6 +22,7 @@ from lossnav.explore.double_well.widget import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 MOVED = {
+    "Acceleration": {"guess": 2.0},
     "ScaleCone": {"beta": 0.5},
     "NoisyOscillator": {"beta": 0.5},
     "NoisyValley": {"angle": 20.0},
@@ -134,6 +135,8 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.MetricEllipse(gamma=-1), "gamma = -1"),
         (lambda: explore.NoisyOscillator(beta=1), "beta = 1"),
         (lambda: explore.ScaleCone(beta=1), "beta = 1"),
+        (lambda: explore.Acceleration(kappa=0.5), r"kappa = 0\.5"),
+        (lambda: explore.Acceleration().kept("adam", 1.0), "rule = "),
         (lambda: explore.ScaleCone(start=3), "start = 3"),
         (lambda: explore.NoisyOscillator(eta=0), "eta = 0"),
         (lambda: explore.NoisyValley(ratio=0.5), r"ratio = 0\.5"),

@@ -120,7 +120,8 @@ def histories(*rules: str, **kept: list[float]) -> Argument:
 def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
-        "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar, "continual": _continual, "drift": _drift,
+        "acceleration": _acceleration, "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar,
+        "continual": _continual, "drift": _drift,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
         "phase": _phase, "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables,
@@ -222,6 +223,19 @@ def _continual() -> dict[str, dict[str, Argument]]:
             "record": Argument(compared.good, [*compared.bad, unknown], ("rule",)), "rule": word("uncertain"),
         },
         "tuning": {"record": tuned},
+    }  # fmt: skip
+
+
+def _acceleration() -> dict[str, dict[str, Argument]]:
+    curve = nest({"x": nest((RULE, VALUES))})
+    return {
+        "effort": {"kappa": positives(), "counts": nest({"x": nest((RULE, positives()))}), "name": TEXT},
+        "haste": {"families": nest({"x": nest((RULE, array(np.ones((3, 2)), below=0.0, at=True), flag(True)))})},
+        "variation": {
+            "horizon": positives(), "smallest": nest({"x": nest((RULE, VALUES, POSITIVE))}), "times": from_zero(),
+            "paths": curve,
+        },
+        "coincidence": {"times": from_zero(), "alone": curve, "plane": nest({"x": nest((RULE, POINTS))})},
     }  # fmt: skip
 
 

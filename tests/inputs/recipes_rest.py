@@ -194,6 +194,14 @@ def _explorables() -> dict[str, Recipe]:
         "explore.NoisyValley": Recipe(explore.NoisyValley, {
             "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
         }),
+        "explore.Acceleration": Recipe(explore.Acceleration, {
+            "kappa": number(100.0, low=1.0, high=1000.0), "guess": number(1.0, low=0.5, high=4.0),
+            "curvature": number(0.1, low=0.001, high=1.0),
+        }),
+        "explore.Acceleration.kept": Recipe(explore.Acceleration().kept, {
+            "rule": word("heavy"), "curvature": array([0.1, 1.0], any_shape=True, below=0.0),
+        }),
+        "explore.Acceleration.losses": Recipe(explore.Acceleration().losses, {"rule": word("heavy")}),
         "explore.ScaleCone": Recipe(explore.ScaleCone, {
             "eta": number(0.1, low=0.01, high=1.0), "beta": number(0.9, low=0.0, high=0.99),
             "decay": number(0.01, low=0.001, high=0.1), "noise": number(1.0, low=0.0, high=1.0),

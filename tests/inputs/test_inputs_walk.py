@@ -10,6 +10,7 @@ import inspect
 
 import matplotlib.pyplot as plt
 import pytest
+import recipes_acceleration
 import recipes_beliefs
 import recipes_figures
 import recipes_noether
@@ -21,7 +22,8 @@ from matplotlib.axes import Axes
 from walk import Recipe, callables, walk
 
 BOOKS = (
-    recipes_theory, recipes_beliefs, recipes_torch, recipes_noether, recipes_figures, recipes_rest, recipes_sgd
+    recipes_theory, recipes_beliefs, recipes_torch, recipes_noether, recipes_figures, recipes_rest, recipes_sgd,
+    recipes_acceleration,
 )  # fmt: skip
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
 EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}

@@ -1,0 +1,129 @@
+// The view of the methods: their losses over the steps, and what a step leaves of a mode, against its curvature.
+
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { State } from "../life.js" */
+/** @import { Recursion, Rule, Setting } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { handle, logDial } from "../controls.js";
+import { clamp, compact, curve, drawLine, entries, figure, fixed, ink, layer, mapped, nameAcross, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { kept, race } from "./model.js";
+
+const TINT = { descent: "descent", nesterov: "belief", heavy: "heavy", ballistic: "ballistic", newton: "newton" };
+const FLOOR = Math.log10(SHARED.edge);
+
+/** How a rule's line is drawn. */
+const style = (/** @type {Rule} */ rule) => ({ stroke: ink(TINT[rule]), "stroke-width": 2.2, "stroke-dasharray": SHARED.lines[rule].dash });
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildAcceleration(root, state) {
+  const { marks } = SHARED;
+  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
+  const guess = logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: marks.guess });
+  const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], (_, key) => style(key));
+  const [stage, chart, readout] = [figure(), figure(), readoutNode()];
+  scaffold(root, {
+    label: "accelerated methods and rules that know the curvature",
+    title: SHARED.title,
+    hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
+    areas: { control: [kappa.node, guess.node, table.node], stage: [stage], rows: [chart], words: [readout] },
+  });
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
+  /** @type {ChartFrame<"loss">} */
+  let top;
+  /** @type {ChartFrame<"kept">} */
+  let bottom;
+  const across = () => scale([FLOOR, 0], [bottom.left, bottom.right]);
+  const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
+  const knob = handle(chart, {
+    label: "curvature h; arrow keys move it",
+    color: ink("ink"),
+    onDrag: (px) => move(across().invert(px)),
+    onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 0.25 : 0.03)),
+    onEnd: (side) => move(side < 0 ? FLOOR : 0),
+  });
+  return {
+    /** @param {number} width */
+    layout(width) {
+      bottom = chartFrame(chart, root, width, { kept: ["what a step leaves of a mode", 150, 130] }, 24);
+      top = chartFrame(stage, root, width, { loss: ["loss, as a power of ten", 330, 190] });
+      ground.replaceChildren();
+      under.replaceChildren();
+      chartGround(ground, top);
+      chartGround(under, bottom);
+      /** @type {[number, string][]} */
+      const ticks = marks.curvature.map((h) => [Math.log10(h), String(h)]);
+      ticksAcross(under, bottom.rows.kept, across(), ticks);
+      nameAcross(under, bottom.rows.kept, "curvature h, the largest being 1", 33);
+    },
+    update() {
+      const setting = state.pick("kappa", "guess", "curvature");
+      const found = race(setting);
+      kappa.show(setting.kappa);
+      guess.show(setting.guess);
+      moving.replaceChildren();
+      over.replaceChildren();
+      drawLosses(moving, top, mapped(found.runs, ({ losses }) => losses));
+      drawKept(over, bottom, found.rules, setting, across());
+      for (const [rule, { cells }] of entries(table.rows)) {
+        const { needed } = found.runs[rule];
+        cells[0].textContent = Number.isFinite(needed) ? String(needed) : "never";
+        cells[1].textContent = fixed(found.here[rule], 3);
+      }
+      const h = setting.curvature;
+      const place = { now: h.toFixed(4), low: SHARED.edge, high: 1, text: `h = ${compact(h)}` };
+      knob.place(across()(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
+      readout.replaceChildren(...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)));
+    },
+    python() {
+      const { kappa: ratio, guess: belief, curvature } = state.pick("kappa", "guess", "curvature");
+      const range = `${inPython(belief / ratio)}, ${inPython(belief)}`;
+      return [`ball = ln.acceleration.tuned("heavy ball", ${range})`, `ball.kept([${inPython(curvature)}])`];
+    },
+  };
+}
+
+/** @type {(at: Element, f: ChartFrame<"loss">, losses: Record<Rule, number[]>) => void} */
+function drawLosses(at, f, losses) {
+  const x = timeAxis(at, f, 0, SHARED.steps, 20, "steps");
+  const y = valueAxis(at, f.rows.loss, [SHARED.least, 1], plainTicks([-8, -6, -4, -2, 0]));
+  const inner = panelWindow(at, f.rows.loss);
+  for (const [rule, line] of entries(losses)) {
+    const points = line.map((loss, n) => [x(n), y(Math.log10(Math.max(loss, 10 ** SHARED.least)))]);
+    drawLine(inner, points, { ...style(rule), ...curve(`loss ${rule}`, x, y) });
+  }
+}
+
+/** @type {(at: Element, f: ChartFrame<"kept">, rules: Record<Rule, Recursion>, setting: Setting, x: import("../kit.js").Scale) => void} */
+function drawKept(at, f, rules, { kappa, curvature }, x) {
+  const row = f.rows.kept;
+  const y = valueAxis(at, row, [0, SHARED.top], plainTicks([0, 0.5, 1], 1));
+  const inner = panelWindow(at, row);
+  for (const [rule, recursion] of entries(rules)) {
+    const points = samples(-Math.log10(kappa), 0, 150).map((u) => [x(u), y(kept(recursion(10 ** u)))]);
+    drawLine(inner, points, { ...style(rule), ...curve(`kept ${rule}`, x, y) });
+  }
+  upright(at, x(-Math.log10(kappa)), row, "ln-axis");
+  upright(at, x(Math.log10(curvature)), row, "ln-axis");
+}
+
+/** @type {(setting: Setting, needed: Record<Rule, number>) => Node[]} */
+function accelerationWords({ kappa, guess, curvature }, needed) {
+  const lost = entries(needed).filter(([, count]) => !Number.isFinite(count)).length;
+  const ratio = needed.descent / needed.heavy;
+  const verdict = lost ? `${lost} of ${entries(needed).length} do not arrive.` : `Memory saves a factor of ${compact(ratio)}.`;
+  const inside = curvature >= (1 - 1e-9) / kappa ? "" : ", flatter than the loss";
+  return verdictLines(verdict, [
+    `κ = ${compact(kappa)}, √κ = ${compact(Math.sqrt(kappa))}.`,
+    `Believed curvature: ${fixed(guess, 2)} times the true.`,
+    `Mark at h = ${compact(curvature)}${inside}.`,
+  ]);
+}
+
+export default explorable("Acceleration", buildAcceleration, ["kappa", "guess", "curvature"]);
