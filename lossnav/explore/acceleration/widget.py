@@ -37,8 +37,8 @@ class Acceleration(Explorable):
         ValueError: naming the argument that does not fit.
 
     Example:
-        >>> Acceleration(kappa=100.0).kept("heavy", 0.5).round(4)
-        array(0.8182)
+        >>> round(float(Acceleration(kappa=100.0).kept("heavy", 0.5)), 4)
+        0.8182
     """
 
     _esm = bundle(_HERE)
