@@ -18,7 +18,7 @@ from torch import Tensor
 from benchmarks import machine
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
-from lossnav import optim
+from lossnav import Objective, assume, derive, optim
 
 Shape = tuple[int, ...]
 LARGE: list[Shape] = [(1000, 1000)] * 20
@@ -27,6 +27,7 @@ ROUNDS, LIMIT = 25, 60.0  # seconds
 RATE = 1e-7  # so small that the parameters stay where they are for all
 YARDSTICK, OURS = "torch Adam, fused", "Ballistic, fused"
 ADD = "add: two streams in, one out"
+DERIVED = "Adam, derived and generated"
 THIRD = "pytorch_optimizer"
 
 
@@ -47,6 +48,9 @@ def contenders() -> Iterator[tuple[str, Callable[[Any], torch.optim.Optimizer]]]
     for name, (rule, options) in (ours | theirs).items():
         for form in ("fused", "foreach"):
             yield f"{name}, {form}", _maker(rule, lr=RATE, **{form: True}, **options)
+    derived = derive(Objective(), belief=assume.Filter(0.9, fading=1e-8), curvature=assume.SecondMoment(0.999), dt=RATE)
+    yield f"{DERIVED}, fused", _maker(derived.optimizer, fused=True)
+    yield f"{DERIVED}, foreach", _maker(derived.optimizer, foreach=True)
     yield "torch RMSprop, foreach", _maker(torch.optim.RMSprop, lr=RATE, foreach=True)
     try:
         collection = importlib.import_module(THIRD)
@@ -131,6 +135,15 @@ def judge(large: dict[str, list[float]], states: dict[str, int], share: float) -
     return {
         f"Ballistic takes at most 0.9 of torch's fused Adam: {fused}": fused.median <= 0.9,
         f"and at most 0.3 of its foreach Adam: {foreach}": foreach.median <= 0.3,
+        **{
+            f"{name} takes at most {most:g} of torch's {rival}: {against}": against.median <= most
+            for name, rival, most in (
+                (f"{DERIVED}, foreach", "torch Adam, foreach", 1.15),
+                ("Belief, foreach", "torch Adam, foreach", 1.15),
+                (f"{DERIVED}, fused", YARDSTICK, 0.9),
+            )
+            for against in [ratio(large[name], large[rival])]
+        },
         f"at least 75 % of the bandwidth of an addition: {100 * share:.0f} %": share >= 0.75,
         f"one state tensor: {states[OURS]}": states[OURS] == 1,
     }

@@ -2,8 +2,9 @@ r"""One coordinate of a plan on beliefs: its Euler–Lagrange equation, and the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy
 
@@ -18,7 +19,18 @@ class Planned:
     velocity: Any
 
 
-def coordinate(*, metric: bool, decay: bool, curvature: str, fading: bool, trend: bool) -> Planned:
+class Case(NamedTuple):
+    """What the gains of a coordinate are functions of, in symbols."""
+
+    metric: Any
+    curvature: Any
+    decay: Any
+    fading: Any
+
+
+def coordinate(
+    *, metric: bool, decay: bool, curvature: str, fading: bool, trend: bool, gains: Callable[..., Any]
+) -> Planned:
     r"""Return the formulas under the assumptions that are made.
 
     The loss is that of the belief, (m + ṁt)e^{−αt}θ + ½h(θ − θ₀)², the drift −jθ, the metric a number G.
@@ -29,6 +41,7 @@ def coordinate(*, metric: bool, decay: bool, curvature: str, fading: bool, trend
         curvature: "none", "known" (h) or "averaged" (h = cV).
         fading: whether the belief fades at a rate α.
         trend: whether it has a slope ṁ.
+        gains: the formula (ηk, γ, case, root) → (gain of the drift, of m, of ṁ, …), evaluated on symbols.
     """
     positive = {"positive": True}
     G = sympy.Symbol("G", **positive) if metric else sympy.Integer(1)
@@ -47,6 +60,9 @@ def coordinate(*, metric: bool, decay: bool, curvature: str, fading: bool, trend
         loss=(m + slope * t) * sympy.exp(-alpha * t) * theta + h * (theta - start) ** 2 / 2,
     )  # fmt: skip
     eta, k, gamma = derived.eta, derived.k, derived.gamma
-    fast = gamma + j if h == 0 else sympy.sqrt((gamma / 2 + j) ** 2 + eta * k * h / G) + gamma / 2
-    held = m / (fast + alpha) + slope / (fast + alpha) ** 2
-    return Planned(derived.equations, -j * (gamma + j) / fast * start - eta * k / G * held)
+    found = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
+    return Planned(derived.equations, -j * found[0] * start - found[1] * m - found[2] * slope)
+
+
+def _root(half: Any, pull: Any) -> Any:
+    return half if pull == 0 else sympy.sqrt(half**2 + pull)

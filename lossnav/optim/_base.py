@@ -22,6 +22,7 @@ State = dict[str, Any]
 _HALF = (torch.bfloat16, torch.float16)
 # Larger numbers would leave the arithmetic of a step: beside gradients in float32, and squared (ε²) in float64.
 _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
+_CACHED = 65_536  # numbers of a tensor; a step holds about five tensors, a megabyte or two
 _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
 
 
@@ -69,6 +70,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _call(self, group: Group, states: list[State]) -> _fused.Call:
         """Count the step and describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
+
+    def _native(self) -> str:
+        """Return C of the rule's own, which is built behind ``kernels.c``."""
+        return ""
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         """State the rule for the options of ``group``, and for one parameter if it depends on which."""
@@ -240,7 +245,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
         if not (group["fused"] and _fused.step(self, group, work, grads, states)):
-            self._update(group, work, grads, states)
+            for part in _portions(work):
+                self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:
             torch._foreach_copy_(homes, work)
         elif half:  # a tensor subclass, which comes alone, may not implement the foreach kernels
@@ -329,6 +335,23 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _parameters(self) -> Iterator[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
+
+
+def _portions(tensors: list[Tensor]) -> Iterator[slice]:
+    """Cut a list so that a portion stays in a processor's cache through all operations of a step.
+
+    On the CPU a foreach operation is a loop over tensors: over the whole list each of them would wait for the memory.
+    """
+    if torch.compiler.is_compiling() or tensors[0].device.type != "cpu":
+        yield slice(None)
+        return
+    first = size = 0
+    for i, tensor in enumerate(tensors):
+        if size and size + tensor.numel() > _CACHED:
+            yield slice(first, i)
+            first, size = i, 0
+        size += tensor.numel()
+    yield slice(first, None)
 
 
 def zeros(parameter: Tensor) -> Tensor:

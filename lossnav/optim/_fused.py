@@ -31,8 +31,8 @@ class Call:
     """What a kernel needs besides parameters and gradients.
 
     Attributes:
-        kernel: its name in ``kernels.c``.
-        memory: keys of the one or two state tensors that it reads and writes.
+        kernel: its name in ``kernels.c``, or in the rule's own text.
+        memory: keys of the state tensors that it reads and writes.
         option: numbers that hold for all parameters of the call.
         each: for every parameter the numbers that are its own, as many for each.
     """
@@ -60,7 +60,7 @@ def step(
         if params[0].is_meta:
             raise NoKernel("its parameters are on the meta device, where there is no memory to pass over")
         if params[0].device.type == "cpu":
-            library = _native.load(params[0].dtype)
+            library = _native.load(params[0].dtype, rule._native())
             _launch(library, rule._call(group, states), params, grads, states)
         else:
             _compiled(type(rule)._update, params[0].device.type)(rule, group, params, grads, states)
@@ -87,10 +87,11 @@ def _launch(
         streams.append([state[key] for state in states])
     sizes = [p.numel() for p in homes]
     count, width = len(homes), len(call.each[0])
-    pointers = [t.data_ptr() for t in chain.from_iterable(streams)] + [0] * count * (4 - len(streams))
+    pointers = [t.data_ptr() for t in chain.from_iterable(streams)]
     getattr(library, call.kernel)(
         ctypes.c_int64(count),
         (ctypes.c_int64 * count)(*sizes),
+        ctypes.c_int64(len(streams)),
         (ctypes.c_void_p * len(pointers))(*pointers),
         (ctypes.c_double * len(call.option))(*call.option),
         (ctypes.c_double * (count * width))(*chain.from_iterable(call.each)),
@@ -100,8 +101,7 @@ def _launch(
     for p, home in zip(params, homes, strict=True):
         if home is not p:
             p.copy_(home)
-    for p in params:  # autograd must know that the values it may have saved are gone
-        torch.autograd.graph.increment_version(p)
+    torch.autograd.graph.increment_version(params)  # autograd must know that the values it may have saved are gone
 
 
 def _threads(elements: int) -> int:
@@ -119,11 +119,9 @@ def _is_dense(tensor: Tensor) -> bool:
 
 def _laid_out_like(home: Tensor, tensor: Tensor) -> Tensor:
     """Return ``tensor``, or a copy of it, with the elements in memory in the same order as those of ``home``."""
-    if tensor.dtype == home.dtype and tensor.device == home.device and not tensor.is_neg():
-        if tensor.is_contiguous() and home.is_contiguous():
-            return tensor
-        if tensor.stride() == home.stride():
-            return tensor
+    alike = tensor.dtype == home.dtype and tensor.device == home.device and not tensor.is_neg()
+    if alike and (tensor.stride() == home.stride() or (tensor.is_contiguous() and home.is_contiguous())):
+        return tensor
     return torch.empty_like(home, memory_format=torch.preserve_format).copy_(tensor)
 
 

@@ -32,8 +32,10 @@ class NoKernel(RuntimeError):
     """There is no fused kernel for this step; the message is the reason, worded to follow "because"."""
 
 
-def load(dtype: torch.dtype) -> ctypes.CDLL:
+def load(dtype: torch.dtype, text: str = "") -> ctypes.CDLL:
     """Return the library of kernels for float32 or float64; it is built at the first call on a machine.
+
+    A ``text`` of more C is built behind the kernels, into a library of its own.
 
     The builds are kept in the folder named by the environment variable LOSSNAV_KERNELS, by default in the user's
     cache. The name of a build has a digest of all that it depends on — source, flags, compiler, processor, OpenMP
@@ -46,18 +48,18 @@ def load(dtype: torch.dtype) -> ctypes.CDLL:
         NoKernel: there is no compiler, or it fails. The answer is remembered: one process asks once.
     """
     with _LOCK:
-        found = _load(_REALS[dtype])
+        found = _load(_REALS[dtype], text)
     if isinstance(found, str):
         raise NoKernel(found)
     return found
 
 
 @cache
-def _load(real: str) -> ctypes.CDLL | str:
+def _load(real: str, text: str) -> ctypes.CDLL | str:
     try:
         compiler = _compiler()
         runtime = _openmp()
-        source = (resources.files(__package__) / "kernels.c").read_bytes()
+        source = (resources.files(__package__) / "kernels.c").read_bytes() + text.encode()
         name = f"{real}-{_digest(source, real, compiler, runtime)}"
         folder = _folder()
         if folder is not None and (kept := _kept(folder, name)) is not None:

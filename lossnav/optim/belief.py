@@ -146,14 +146,16 @@ class Belief(Rule):
         if group["weight_decay"] != 0:
             torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
         _believe(m, v, grads, counts, group)
-        mean, variance = m, v
-        if group["bias_correction"]:
+        if not group["bias_correction"]:
+            _move(params, m, v, group)
+        elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
             beta1, beta2 = group["betas"]
             mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
-            variance = list(torch._foreach_div(v, [1 - beta2**n for n in counts]))
-        if group["eps_inside"] != 0:
-            variance = list(torch._foreach_add(variance, group["eps_inside"]))
-        _move(params, mean, variance, group)
+            _move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
+        else:
+            for n in set(counts):  # of one count, nearly always
+                same = [i for i, k in enumerate(counts) if k == n]
+                _move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
 
     def _call(self, group: Group, states: list[State]) -> Call:
         beta1, beta2 = group["betas"]
@@ -201,8 +203,7 @@ def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list
         torch._foreach_mul_(surprise, surprise)
         torch._foreach_mul_(surprise, [weight * (1 - beta2) for weight in weights])
         torch._foreach_add_(v, surprise)
-    torch._foreach_mul_(m, beta1)
-    torch._foreach_add_(m, grads, alpha=1 - beta1)
+    torch._foreach_lerp_(m, grads, 1 - beta1)
     if kind == "uncentred":
         torch._foreach_addcmul_(v, grads, grads, 1 - beta2)
     elif kind == "centred":
@@ -210,30 +211,41 @@ def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list
         torch._foreach_addcmul_(v, residual, residual, 1 - beta2)
 
 
-def _move(params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group) -> None:
-    """Take the step −S(V) m̂, or its finite-Δt form, in place."""
+def _move(
+    params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group, n: float | None = None
+) -> None:
+    """Take the step −S(V) m̂, or its finite-Δt form, in place.
+
+    With n, ``mean`` and ``variance`` are averages not yet corrected for their beginning in step 1. Their corrections
+    c₁ and c₂ then move into numbers, √(v/c₂ + ε²) + ε = (√(v + c₂ε²) + √c₂ε)/√c₂: two passes over the memory less.
+    """
     lr, epsilon, scale = step_rate(group), damping(group), group["curvature_scale"]
     sign = 1.0 if group["maximize"] else -1.0
+    c1, c2 = (1.0, 1.0) if n is None else (1 - beta**n for beta in group["betas"])
+    root = math.sqrt(c2)
+    if group["eps_inside"] != 0:
+        variance = list(torch._foreach_add(variance, c2 * group["eps_inside"]))
     plain = scale == 0 and not torch.is_tensor(lr)  # a tensor is never read here: a schedule may live on the device
     if is_overdamped(group):
         if plain:
-            torch._foreach_add_(params, mean, alpha=sign * lr)
+            torch._foreach_add_(params, mean, alpha=sign * lr / c1)
             return
         gain = [torch.ones_like(x) for x in variance]
+        root = 1.0
     else:
         if epsilon is None:
             gain = list(torch._foreach_sqrt(variance))
-            torch._foreach_add_(gain, group["eps"] + TINY)
+            torch._foreach_add_(gain, root * group["eps"] + TINY)
         else:
-            gain = damped_root(variance, epsilon)
+            gain = damped_root(variance, epsilon * root)
         if plain:
-            torch._foreach_addcdiv_(params, mean, gain, sign * lr)
+            torch._foreach_addcdiv_(params, mean, gain, sign * lr * (root / c1))
             return
         torch._foreach_reciprocal_(gain)
-    torch._foreach_mul_(gain, lr)
+    torch._foreach_mul_(gain, lr * root)
     if scale != 0:
-        finite_step_(gain, list(torch._foreach_mul(variance, scale)))
-    torch._foreach_addcmul_(params, mean, gain, sign)
+        finite_step_(gain, list(torch._foreach_mul(variance, scale / c2)))
+    torch._foreach_addcmul_(params, mean, gain, sign / c1)
 
 
 def innovation(n: Any, beta1: float) -> tuple[Any, Any]:

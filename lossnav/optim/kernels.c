@@ -4,8 +4,8 @@
    does: the compiler may vectorise, but neither reorder nor contract (-ffp-contract=off, no -ffast-math). So the result
    depends neither on the processor, nor on the number of threads, nor on where a tensor begins.
 
-   A rule moves theta along g and remembers a and (if it needs a second moment) b; b is NULL for rules with one. The
-   numbers in `option` hold for all tensors, those in `each` for one. */
+   A rule moves theta along g and remembers a and (if it needs a second moment) b; a rule with one gets no b, or NULL.
+   The numbers in `option` hold for all tensors, those in `each` for one. A derived rule's own text follows the end. */
 
 #include <math.h>
 #include <stddef.h>
@@ -14,14 +14,13 @@
 #include <tgmath.h>
 
 typedef REAL real;
-typedef void rule(int64_t n, real *restrict theta, const real *restrict g, real *restrict a, real *restrict b,
-                  const double *option, const double *each);
+typedef void rule(int64_t n, real *const *at, const double *option, const double *each);
 
-enum { THETA, G, A, B, STREAMS, ALIGNED = 64 };
+enum { THETA, G, A, B, MOST = 8, ALIGNED = 64 };
 
 /* Cut the tensors, laid end to end, into equal shares, one a thread. */
-static void share_out(rule *move, int64_t tensors, const int64_t *size, real *const *stream, const double *option,
-                      const double *each, int64_t each_count, int64_t shares) {
+static void share_out(rule *move, int64_t tensors, const int64_t *size, int64_t streams, real *const *stream,
+                      const double *option, const double *each, int64_t each_count, int64_t shares) {
     int64_t total = 0;
     for (int64_t i = 0; i < tensors; i++) total += size[i];
     int64_t blocks = (total + ALIGNED - 1) / ALIGNED;
@@ -31,19 +30,20 @@ static void share_out(rule *move, int64_t tensors, const int64_t *size, real *co
         for (int64_t i = 0; i < tensors; start += size[i++]) {
             int64_t from = low > start ? low - start : 0, to = high - start < size[i] ? high - start : size[i];
             if (from >= to) continue;
-            real *at[STREAMS];
-            for (int s = 0; s < STREAMS; s++) {
+            real *at[MOST] = {0};
+            for (int64_t s = 0; s < streams; s++) {
                 real *begin = stream[s * tensors + i];
                 at[s] = begin ? begin + from : NULL;
             }
-            move(to - from, at[THETA], at[G], at[A], at[B], option, each + i * each_count);
+            move(to - from, at, option, each + i * each_count);
         }
     }
 }
 
 /* The ballistic rule, Eq. 33; a = v, b = m. Without correction each = {1, 1}, and x / 1 is x. */
-static void ballistic_move(int64_t n, real *restrict theta, const real *restrict g, real *restrict v, real *restrict m,
-                           const double *option, const double *each) {
+static void ballistic_move(int64_t n, real *const *at, const double *option, const double *each) {
+    real *restrict theta = at[THETA], *restrict v = at[A], *restrict m = at[B];
+    const real *restrict g = at[G];
     const real keep = option[0], beta = option[1], fresh = option[2], eps = option[3], step = option[4];
     const real momentum = option[5], fresh_m = option[6], correct_v = each[0], correct_m = each[1];
     if (m) {
@@ -165,12 +165,11 @@ INLINE void navigator_loop(int64_t n, real *restrict theta, const real *restrict
     }
 }
 
-static void belief_move(int64_t n, real *restrict theta, const real *restrict g, real *restrict v, real *restrict m,
-                        const double *option, const double *each) {
+static void belief_move(int64_t n, real *const *at, const double *option, const double *each) {
     const int kind = (int)option[13], finite = option[6] != 0;
 #define BELIEF(datum, damped, finite)                                                                                 \
     case (datum) * 4 + (damped) * 2 + (finite):                                                                       \
-        belief_loop(n, theta, g, v, m, option, each, datum, damped, finite);                                          \
+        belief_loop(n, at[THETA], at[G], at[A], at[B], option, each, datum, damped, finite);                          \
         break
     switch (kind * 2 + finite) {
         BELIEF(UNCENTRED, 0, 0); BELIEF(UNCENTRED, 0, 1); BELIEF(UNCENTRED, 1, 0); BELIEF(UNCENTRED, 1, 1);
@@ -179,12 +178,10 @@ static void belief_move(int64_t n, real *restrict theta, const real *restrict g,
     }
 }
 
-static void navigator_move(int64_t n, real *restrict theta, const real *restrict g, real *restrict h,
-                           real *restrict unused, const double *option, const double *each) {
-    (void)unused;
+static void navigator_move(int64_t n, real *const *at, const double *option, const double *each) {
 #define NAVIGATOR(kind, damped)                                                                                       \
     case (kind) * 2 + (damped):                                                                                       \
-        navigator_loop(n, theta, g, h, option, each, kind, damped);                                                   \
+        navigator_loop(n, at[THETA], at[G], at[A], option, each, kind, damped);                                       \
         break
     switch ((int)option[12]) {
         NAVIGATOR(SECOND_MOMENT, 0); NAVIGATOR(SECOND_MOMENT, 1); NAVIGATOR(ABSOLUTE, 0);
@@ -193,9 +190,9 @@ static void navigator_move(int64_t n, real *restrict theta, const real *restrict
 }
 
 #define EXPORT(name)                                                                                                  \
-    void name(int64_t tensors, const int64_t *size, real *const *stream, const double *option, const double *each,    \
-              int64_t each_count, int64_t shares) {                                                                   \
-        share_out(name##_move, tensors, size, stream, option, each, each_count, shares);                              \
+    void name(int64_t tensors, const int64_t *size, int64_t streams, real *const *stream, const double *option,       \
+              const double *each, int64_t each_count, int64_t shares) {                                               \
+        share_out(name##_move, tensors, size, streams, stream, option, each, each_count, shares);                     \
     }
 
 EXPORT(ballistic)

@@ -92,14 +92,12 @@ def test_assumptions_give_the_optimizer(name):
     np.testing.assert_allclose(theta, weights.detach().numpy(), rtol=0, atol=1e-12 * max(1.0, moved))
 
 
-GENERATED = [name for name in PAIRS if "finite" not in name]
-
-
-@pytest.mark.parametrize("name", GENERATED)
-def test_the_generated_optimizer_is_the_optimizer(name):
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_generated_optimizer_is_the_optimizer(name, fused):
     rule, made = PAIRS[name]
     ours, theirs = (torch.nn.Parameter(torch.tensor(START)) for _ in range(2))
-    generated, optimizer = rule.optimizer([ours]), made([theirs])
+    generated, optimizer = rule.optimizer([ours], fused=fused), made([theirs])
     for g in gradients():
         ours.grad = theirs.grad = torch.tensor(g)
         generated.step()
@@ -109,7 +107,7 @@ def test_the_generated_optimizer_is_the_optimizer(name):
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12 * max(1.0, moved))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(24))
 def test_random_assumptions_generate_the_step_on_arrays(seed):
     rng = np.random.default_rng(seed)
 
@@ -120,21 +118,31 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
     objective = ln.Objective(
         *rng.uniform(0.5, 2, 2), gamma=sometimes(rng.uniform(0.1, 1)), drift=ln.drifts.Linear(-decay) if decay else None
     )
-    belief = assume.Filter(0.8, fading=rng.uniform(0.1, 1), corrected=bool(seed % 2))
+    trend = 0.7 if seed % 4 == 1 else None
+    belief = assume.Filter(0.8, fading=rng.uniform(0.1, 1), corrected=bool(seed % 2), trend=trend)
     curvature = assume.SecondMoment(
-        0.9, centred=rng.random() < 0.5, scale=rng.uniform(0.5, 2), floor=sometimes(0.3), corrected=rng.random() < 0.5
-    )
+        0.9, centred=trend is None and rng.random() < 0.5, scale=rng.uniform(0.5, 2), floor=sometimes(0.3),
+        corrected=rng.random() < 0.5,
+    )  # fmt: skip
     if rng.random() < 0.5:
         metric = assume.RootMeanSquare(0.7, eps=0.1, corrected=rng.random() < 0.5)
-    rule = ln.derive(objective, belief=belief, curvature=curvature if seed % 3 else None, metric=metric, dt=0.02)
-    ours, theta, state = torch.nn.Parameter(torch.tensor(START)), START, rule.init(START)
-    optimizer = rule.optimizer([ours])
+    rule = ln.derive(
+        objective, belief=belief, curvature=curvature if seed % 3 else None, metric=metric, dt=0.02,
+        exact=trend is None and rng.random() < 0.5,
+    )  # fmt: skip
+    ways = [torch.nn.Parameter(torch.tensor(START)) for _ in range(3)]
+    theta, state = START, rule.init(START)
+    optimizers = [
+        rule.optimizer([ways[0]]), rule.optimizer([ways[1]], fused=True), rule.optimizer([ways[2]], maximize=True)
+    ]  # fmt: skip
     for g in gradients(60):
-        ours.grad = torch.tensor(g)
-        optimizer.step()
+        for sign, weights, optimizer in zip((1, 1, -1), ways, optimizers, strict=True):
+            weights.grad = sign * torch.tensor(g)
+            optimizer.step()
         step, state = rule(g, state, theta)
         theta = theta + step
-    np.testing.assert_allclose(ours.detach().numpy(), theta, rtol=0, atol=1e-12)
+    for weights in ways:
+        np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=0, atol=1e-12)
     assert np.abs(theta - START).max() > 1e-2
 
 
@@ -200,13 +208,13 @@ def test_a_traceback_shows_the_generated_line():
     ("words", "objective", "parts"),
     [
         ("dt = None", PLAIN, {"dt": None}),
-        ("exact = True", PLAIN, {"exact": True}),
         (r"objective\.metric", ln.Objective(metric=np.eye(2)), {}),
         (r"objective\.drift is no", ln.Objective(gamma=1.0, drift=ln.drifts.rotation(1.0)), {}),
         (r"objective\.drift grows", ln.Objective(gamma=1.0, drift=ln.drifts.Linear(0.1)), {}),
         (r"belief\.fading", PLAIN, {"belief": assume.Filter(0.9, fading=[0.1, 0.2])}),
-        (r"belief\.trend", PLAIN, {"belief": assume.Filter(0.9, trend=0.5)}),
-        ("curvature is neither", PLAIN, {"curvature": assume.Hutchinson(0.9)}),
+        (r"belief\.trend is set and exact", PLAIN, {"belief": assume.Filter(0.9, trend=0.5), "exact": True}),
+        ("Hutchinson.*Navigator takes it", PLAIN, {"curvature": assume.Hutchinson(0.9)}),
+        ("curvature is a Known", PLAIN, {"curvature": assume.Known(np.eye(2))}),
     ],
 )
 def test_what_has_no_generated_step_is_refused_by_name(words, objective, parts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lossnav import _checks
 from lossnav.optim._base import Group, Rule, State, check_rate, zeros
-from lossnav.optim.derive.source import source
+from lossnav.optim._fused import Call
 from lossnav.rules.derive import LearningRule
+from lossnav.rules.derive.source import written
 
 
 class Derived(Rule):
@@ -21,11 +24,14 @@ class Derived(Rule):
 
     Args:
         params: parameters, or dictionaries of parameter groups.
-        rule: from ``lossnav.derive``, of one coordinate with numbers (``optim.derive.source`` says what else is
+        rule: from ``lossnav.derive``, of one coordinate with numbers on gradients (``rule.source`` says what else is
             refused). It belongs to the whole optimizer, and is no part of its ``state_dict``.
         lr: Δt of a step, what schedulers move; None is the rule's own. May differ between groups.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+
+        fused: one pass over the memory by a kernel in C, made from the same operations as ``source``; as in
+            ``Ballistic``.
 
     Raises:
         ValueError: an option is out of range, or the rule has no generated step.
@@ -42,14 +48,23 @@ class Derived(Rule):
 
     def __init__(
         self, params: Any, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
-        foreach: bool | None = None,
+        foreach: bool | None = None, fused: bool = False,
     ) -> None:  # fmt: skip
-        self.source = source(rule)
-        self.rule = rule
-        super().__init__(params, {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach})
+        self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
+        self._written = written(rule)
+        options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
+        super().__init__(params, options)
+
+    @property
+    def source(self) -> str:
+        """The text that a step runs, unless it is fused."""
+        return self._written.python
 
     def __getstate__(self) -> State:
-        return {**super().__getstate__(), "rule": self.rule, "source": self.source}
+        return {**super().__getstate__(), "rule": self.rule, "_written": self._written}
+
+    def _native(self) -> str:
+        return self._written.kernel
 
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
@@ -57,19 +72,29 @@ class Derived(Rule):
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "step" not in state:
             state["step"] = torch.zeros((), dtype=torch.float32)
-        names = {
-            "m": self.rule.belief.beta > 0, "v": self.rule.curvature is not None, "u": self.rule.metric is not None
-        }  # fmt: skip
-        for name in (name for name, used in names.items() if used and name not in state):
-            state[name] = zeros(parameter)
+        for name in self._written.memory:
+            if name not in state:
+                state[name] = zeros(parameter)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         steps = [s["step"] for s in states]
         torch._foreach_add_(steps, 1.0)
         if group["maximize"]:
             grads = list(torch._foreach_neg(grads))
-        m, v, u = ([s[name] for s in states if name in s] for name in "mvu")
-        compiled(self.source)(params, grads, m, v, u, [n.item() for n in steps], float(group["lr"]))
+        lists = [params, grads, *([s[name] for s in states] for name in self._written.memory)]
+        run, counts = compiled(self.source), [n.item() for n in steps]
+        if len(kinds := set(counts)) == 1:
+            run(*lists, counts[0], float(group["lr"]))
+            return
+        for n in kinds:
+            same = [i for i, count in enumerate(counts) if count == n]
+            run(*([some[i] for i in same] for some in lists), n, float(group["lr"]))
+
+    def _call(self, group: Group, states: list[State]) -> Call:
+        steps = [s["step"] for s in states]
+        torch._foreach_add_(steps, 1.0)
+        option = (float(group["lr"]), -1.0 if group["maximize"] else 1.0)
+        return Call("derived", self._written.memory, option, [(n.item(),) for n in steps])
 
 
 @lru_cache(maxsize=64)
@@ -77,7 +102,7 @@ def compiled(text: str) -> Callable[..., None]:
     """Return the function of a generated text, whose lines tracebacks and ``inspect.getsource`` show."""
     name = f"<derived step {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space: dict[str, Any] = {"torch": torch}
+    space: dict[str, Any] = {"torch": torch, "math": math}
     exec(compile(text, name, "exec"), space)
     step: Callable[..., None] = space["step"]
     return step

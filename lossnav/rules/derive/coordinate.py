@@ -9,7 +9,8 @@ and over a time Δt, beliefs running on as forecast, the exact displacement is a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,38 +20,53 @@ from lossnav.trajectory import modes
 
 
 class Case(NamedTuple):
-    """One coordinate's numbers, arrays that broadcast against θ."""
+    """One coordinate's numbers: arrays that broadcast against θ, or whatever else a formula is evaluated on."""
 
-    metric: Array
-    curvature: Array
-    decay: Array
-    fading: Array
+    metric: Any
+    curvature: Any
+    decay: Any
+    fading: Any
 
 
 class Gains(NamedTuple):
-    """What multiplies f, m and ṁ in the velocity (m and ṁ with a minus), and the rates s₊ and r."""
+    """What multiplies f, m and ṁ in the velocity (m and ṁ with a minus), and the rate s₊."""
 
-    drift: Array
-    belief: Array
-    trend: Array
-    fast: Array
-    slow: Array
+    drift: Any
+    belief: Any
+    trend: Any
+    fast: Any
 
 
-def gains(objective: Objective, case: Case) -> Gains:
-    """Return the gains; inf where a belief has none (no curvature, no discount, no fading)."""
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
-    half = gamma / 2 + case.decay
-    pull = stiffness * case.curvature / case.metric
-    damped = modes.fast_rate(case.curvature / case.metric, stiffness, 2 * np.abs(half))  # S + |γ/2 + j|
-    fast = np.where(case.curvature == 0, gamma + case.decay, damped - np.abs(half) + gamma / 2)
+def gains(stiffness: Any, gamma: Any, case: Case, root: Callable[[Any, Any], Any]) -> Gains:
+    """Return the gains: the one place of the formula, for arrays, sympy's symbols and the lines of a program.
+
+    Args:
+        stiffness: ηk.
+        gamma: γ.
+        case: the numbers of the coordinate.
+        root: (half, pull) → √(half² + pull); ``half`` itself where the curvature, and so pull, is 0.
+    """
+    fast = root(gamma / 2 + case.decay, stiffness * case.curvature / case.metric) + gamma / 2
     reach = fast + case.fading
+    belief = stiffness / case.metric / reach
+    return Gains((gamma + case.decay) / fast, belief, belief / reach, fast)
+
+
+def slow(stiffness: Any, gamma: Any, case: Case, fast: Any) -> Any:
+    """Return r, the rate of the closed loop; of anything, as ``gains``."""
+    return (stiffness * case.curvature / case.metric + case.decay * (case.decay + gamma)) / fast
+
+
+def numbers(objective: Objective, case: Case) -> Gains:
+    """Return the gains of arrays; inf where a belief has none (no curvature, no discount, no fading)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        slow = np.where(case.curvature == 0, case.decay, (pull + case.decay * (case.decay + gamma)) / fast)
-        drift = np.where(case.curvature == 0, 1.0, (gamma + case.decay) / fast)
-        belief = stiffness / case.metric / reach
-        trend = belief / reach
-    return Gains(drift, belief, trend, fast, slow)
+        found = gains(objective.eta * objective.k, objective.gamma, case, _root)
+    return found._replace(drift=np.where(case.curvature == 0, 1.0, found.drift))
+
+
+def _root(half: Array, pull: Array) -> Array:
+    damped = modes.fast_rate(pull, 1.0, 2 * np.abs(half)) - np.abs(half)
+    return np.where(pull == 0, half, damped)
 
 
 def require(objective: Objective, case: Case, moved: Array) -> None:
@@ -73,9 +89,9 @@ def require(objective: Objective, case: Case, moved: Array) -> None:
         )
 
 
-def step(found: Gains, case: Case, dt: float, drift: Array, mean: Array, slope: Array) -> Array:
+def step(objective: Objective, found: Gains, case: Case, dt: float, drift: Array, mean: Array, slope: Array) -> Array:
     """Return the exact displacement over Δt, beliefs running on as forecast."""
-    r, a = found.slow, case.fading
+    r, a = _slow(objective, case, found), case.fading
     y = np.abs(r - a) * dt
     mixed = np.exp(-np.minimum(r, a) * dt) * modes.exp_mean(y)  # the mean of e^{−r(Δt−t)−αt} over the step
     free = dt * modes.exp_mean(r * dt) * found.drift * drift
@@ -83,6 +99,12 @@ def step(found: Gains, case: Case, dt: float, drift: Array, mean: Array, slope: 
     if not np.any(slope):
         return free - held
     return free - held - dt * dt * _ramp(r * dt, a * dt) * found.belief * slope
+
+
+def _slow(objective: Objective, case: Case, found: Gains) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = slow(objective.eta * objective.k, objective.gamma, case, found.fast)
+    return np.where(case.curvature == 0, case.decay, rate)
 
 
 def _ramp(x: Array, y: Array) -> Array:
@@ -99,7 +121,7 @@ def _ramp(x: Array, y: Array) -> Array:
 
 def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tuple[str, Array, Array]]:
     """Return (assumption, gain of the limit, neglected term) by name; limit/exact − 1 is the neglected term."""
-    found = gains(objective, case)
+    found = numbers(objective, case)
     stiffness, gamma = objective.eta * objective.k, objective.gamma
     root = np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))
     reach = found.fast + case.fading
@@ -115,7 +137,7 @@ def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tupl
     result: dict[str, tuple[str, Array, Array]] = {}
     result |= {name: (words, gain, gain * reach * case.metric / stiffness - 1) for name, (words, gain) in made.items()}
     if dt is not None and np.all(case.curvature > 0) and not np.any(case.decay) and not np.any(case.fading):
-        left = np.exp(-found.slow * dt)
+        left = np.exp(-_slow(objective, case, found) * dt)
         with np.errstate(divide="ignore"):
             result["Newton"] = ("r·dt ≫ 1", 1 / case.curvature, left / (1 - left))
     return result

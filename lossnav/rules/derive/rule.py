@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules import assume, recipe
 from lossnav.rules.derive import arrays, coordinate
+from lossnav.rules.derive.source import written
 
 _SCALE = 3.0  # what "much smaller" means to ``regime``
 
@@ -191,11 +191,13 @@ class LearningRule:
         """The text of the step that ``optimizer`` runs, with torch's foreach kernels.
 
         Raises:
-            ValueError: the rule is none of one coordinate with numbers, of first order in Δt.
+            ValueError: the rule is none of one coordinate with numbers on gradients.
         """
-        return str(_torch_part().source(self))
+        return written(self).python
 
-    def optimizer(self, params: Any, lr: Any = None, *, maximize: bool = False, foreach: bool | None = None) -> Any:
+    def optimizer(
+        self, params: Any, lr: Any = None, *, maximize: bool = False, foreach: bool | None = None, fused: bool = False
+    ) -> Any:
         """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
 
         Args:
@@ -203,11 +205,14 @@ class LearningRule:
             lr: Δt of a step, which schedulers move; None is the rule's own.
             maximize: go uphill.
             foreach: True, False, or None, as in the other optimizers.
+            fused: one pass over the memory, if there is a C compiler.
 
         Raises:
             ValueError: an option is wrong, or as in ``source``.
         """
-        return _torch_part().Derived(params, self, lr, maximize=maximize, foreach=foreach)
+        from lossnav.optim.derive import Derived  # torch only where it is asked for
+
+        return Derived(params, self, lr, maximize=maximize, foreach=foreach, fused=fused)
 
     # ---------------------------------------------------------------------------------------------------- beliefs
 
@@ -305,11 +310,11 @@ class LearningRule:
         case = self._case(variance, ruler)
         moved = (mean != 0) | (slope != 0)
         coordinate.require(self.objective, case, moved)
-        found = coordinate.gains(self.objective, case)
+        found = coordinate.numbers(self.objective, case)
         # where nothing is believed a gain without bound moves nothing
         found = found._replace(belief=np.where(moved, found.belief, 0.0), trend=np.where(slope != 0, found.trend, 0.0))
         if self.dt is None or self.exact:
-            return coordinate.step(found, case, self.dt or 0.0, drift, mean, slope)
+            return coordinate.step(self.objective, found, case, self.dt or 0.0, drift, mean, slope)
         return self.dt * (found.drift * drift - found.belief * mean - found.trend * slope)
 
     def _move_arrays(
@@ -373,13 +378,8 @@ class LearningRule:
         kinds = {type(None): "none", assume.Known: "known"}
         return planned.coordinate(
             metric=self.metric is not None or self.objective.metric is not None, decay=drift is not None,
-            curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
+            curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend, gains=coordinate.gains,
         )  # fmt: skip
-
-
-def _torch_part() -> Any:
-    """Return the room that writes torch code: one below this one, loaded when it is asked for."""
-    return importlib.import_module("lossnav.optim.derive")
 
 
 def _checked(state: Any, shape: tuple[int, ...]) -> State:

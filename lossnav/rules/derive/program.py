@@ -1,0 +1,300 @@
+"""What formulas become when they are evaluated on names in place of numbers: the operations of a program.
+
+Three kinds of things go into the one formula of a coordinate (``coordinate.gains``): arrays, sympy's symbols, and the
+ones below. A ``Number`` is known when a step begins (a constant, the rate, a correction), a ``Stream`` is a list of
+tensors, and a ``Product`` of them is what a step adds to θ. Numbers gather in front of a stream and beside it, a·x + b,
+and cost a pass over the memory only where nothing later can take them along: √(ax) + b is √a(√x + b/√a), and dividing
+by it costs one addition.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+TINY = 1e-30  # a normal number in float32: 0/TINY is 0, where 0/0 would be NaN, and nothing else changes
+
+
+class Operation(NamedTuple):
+    """``target ← name(parts)``, elementwise; ``words`` say what it is for.
+
+    Names and parts: mul (x, y or number), add (x, y or number, or x, y, number: x + number·y), div (x, y),
+    addcmul (x, y, z, number), addcdiv (x, y, z, number), lerp (x, y, number), sub, minimum (x, number), sqrt, neg, abs,
+    exp and expm1 (x).
+    """
+
+    name: str
+    target: str
+    parts: tuple[Any, ...]
+    words: str = ""
+
+
+class Number:
+    """A number of the step: a constant times powers of names that are known when it begins."""
+
+    def __init__(self, constant: float, powers: dict[str, float] | None = None) -> None:
+        if not math.isfinite(constant):
+            raise ValueError(f"rule has the number {constant}, but all of its numbers must be finite")
+        self.constant = constant + 0.0  # no -0.0
+        self.powers = {name: power for name, power in (powers or {}).items() if power and constant}
+
+    @classmethod
+    def of(cls, value: Any) -> Number:
+        """Return a constant as a Number.
+
+        Raises:
+            ValueError: it is not finite.
+        """
+        return value if isinstance(value, Number) else cls(float(value))
+
+    @classmethod
+    def named(cls, text: str) -> Number:
+        """Return a number that is known by a text when a step begins."""
+        return cls(1.0, {text: 1.0})
+
+    @property
+    def zero(self) -> bool:
+        """Whether it is the constant 0."""
+        return self.constant == 0
+
+    @property
+    def text(self) -> str:
+        """The number as Python."""
+        above = [_power(name, power) for name, power in self.powers.items() if power > 0]
+        below = [_power(name, -power) for name, power in self.powers.items() if power < 0]
+        unit = bool(above) and abs(self.constant) == 1
+        joined = ("-" if unit and self.constant < 0 else "") + " * ".join(
+            above if unit else [repr(self.constant), *above]
+        )
+        return joined + "".join(f" / {divisor}" for divisor in below)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return NotImplemented
+        b = Number.of(other)
+        if self.zero or b.zero:
+            return b if self.zero else self
+        if self.powers == b.powers:
+            return Number(self.constant + b.constant, self.powers)
+        return Number.named(f"({self.text} + {b.text})")
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return NotImplemented
+        b = Number.of(other)
+        names = [*self.powers, *(name for name in b.powers if name not in self.powers)]
+        powers = {name: self.powers.get(name, 0.0) + b.powers.get(name, 0.0) for name in names}
+        return Number(self.constant * b.constant, powers)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if self.zero:
+            return self
+        if isinstance(other, Stream):
+            return Product(self, [], [other], other.program)
+        b = Number.of(other)
+        if not self.powers and not b.powers:
+            return Number(self.constant / b.constant)
+        return self * Number(1 / b.constant, {name: -power for name, power in b.powers.items()})
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Number.of(other) / self
+
+    def __neg__(self) -> Number:
+        return Number(-self.constant, self.powers)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-Number.of(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return Number.of(other) + (-self)
+
+    def root(self) -> Number:
+        """Return its square root."""
+        return Number(math.sqrt(self.constant), {name: power / 2 for name, power in self.powers.items()})
+
+
+def _power(name: str, power: float) -> str:
+    if power == 1:
+        return name
+    return f"math.sqrt({name})" if power == 0.5 else f"{name} ** {power!r}"
+
+
+@dataclass
+class Program:
+    """The operations so far, and the names of lists that they made, with what has been added to each."""
+
+    lines: list[Operation] = field(default_factory=list)
+    offsets: dict[str, Number] = field(default_factory=dict)
+
+    def do(self, name: str, target: str, *parts: Any, words: str = "") -> str:
+        """Write an operation, and return its target."""
+        self.lines.append(Operation(name, target, parts, words))
+        return target
+
+    def new(self) -> str:
+        """Return the name of a list that does not exist yet."""
+        name = f"x{len(self.offsets)}"
+        self.offsets[name] = Number.of(0.0)
+        return name
+
+
+@dataclass(frozen=True)
+class Stream:
+    """factor · name + offset, elementwise."""
+
+    name: str
+    program: Program
+    factor: Number = field(default_factory=lambda: Number(1.0))
+    offset: Number = field(default_factory=lambda: Number(0.0))
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return NotImplemented
+        return replace(self, offset=self.offset + other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-Number.of(other))
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return Product(Number.of(1.0), [self], [], self.program) * other
+        return replace(self, factor=self.factor * other, offset=self.offset * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return Product(Number.of(1.0), [self], [], self.program) / other
+        return replace(self, factor=self.factor / other, offset=self.offset / other)
+
+    def __rtruediv__(self, other: Any) -> Product:
+        return Number.of(other) / self
+
+    def root(self) -> Stream:
+        """Return √(a·x + b) as √a·√(x + b/a), a new list."""
+        name, inside = self.program.new(), self.offset / self.factor
+        if inside.zero:
+            self.program.do("sqrt", name, self.name)
+        else:
+            self.program.do("add", name, self.name, inside)
+            self.program.do("sqrt", name, name)
+        return Stream(name, self.program, self.factor.root())
+
+    def made(self, positive: bool = False) -> tuple[str, Number]:
+        """Return a list y and a number a with a·y = this, adding what is pending; never 0 if ``positive``."""
+        wanted = self.offset / self.factor
+        if positive and wanted.zero:
+            wanted = Number.of(TINY)
+        name, owned = self.name, self.name in self.program.offsets
+        has = self.program.offsets.get(name, Number.of(0.0))
+        if wanted.text != has.text:
+            target = name if owned else self.program.new()
+            self.program.do("add", target, name, wanted - has)
+            self.program.offsets[target] = wanted
+            name = target
+        return name, self.factor
+
+
+@dataclass(frozen=True)
+class Product:
+    """factor · (product of streams) / (product of streams)."""
+
+    factor: Number
+    above: list[Stream]
+    below: list[Stream]
+    program: Program
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Product):
+            return Product(
+                self.factor * other.factor, [*self.above, *other.above], [*self.below, *other.below], self.program
+            )
+        if isinstance(other, Stream):
+            return replace(self, above=[*self.above, other])
+        return replace(self, factor=self.factor * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Stream):
+            return replace(self, below=[*self.below, other])
+        return replace(self, factor=self.factor / other)
+
+    def __add__(self, other: Any) -> Any:
+        return self.stream() + other
+
+    def __neg__(self) -> Product:
+        return replace(self, factor=-self.factor)
+
+    def divisor(self) -> tuple[str | None, Number]:
+        """Return the streams below as one list and a number."""
+        if not self.below:
+            return None, Number.of(1.0)
+        (name, factor), *others = [one.made(positive=True) for one in self.below]
+        if others:
+            shared = self.program.new()
+            for i, (other, number) in enumerate(others):
+                self.program.do("mul", shared, shared if i else name, other)
+                factor = factor * number
+            name = self.program.do("add", shared, shared, Number.of(TINY))
+        return name, factor
+
+    def stream(self) -> Stream:
+        """Return the product as a new list."""
+        below, under = self.divisor()
+        (name, factor), *others = [one.made() for one in self.above]
+        target = self.program.new()
+        total, first = self.factor * factor / under, name
+        for other, number in others:
+            first, total = self.program.do("mul", target, first, other), total * number
+        if below is not None:
+            first = self.program.do("div", target, first, below)
+        return Stream(first, self.program, total)
+
+    def add_to(self, target: str, time: Number, words: str = "") -> None:
+        """Add time · this to a list."""
+        above = [one.made() for one in self.above]
+        below, under = self.divisor()
+        factor = time * self.factor / under
+        for _, number in above:
+            factor = factor * number
+        names = [name for name, _ in above]
+        if names == [target] and below is None:
+            self.program.do("mul", target, target, 1.0 + factor, words=words)
+        elif len(names) == 1 and below is not None:
+            self.program.do("addcdiv", target, target, names[0], below, factor, words=words)
+        elif len(names) == 1:
+            self.program.do("add", target, target, names[0], factor, words=words)
+        else:
+            last = names[-1]
+            if below is not None:
+                last = self.program.do("div", self.program.new(), last, below)
+            self.program.do("addcmul", target, target, names[0], last, factor, words=words)
+
+
+def root(half: Any, pull: Any) -> Any:
+    """Return √(half² + pull), for a number and a stream."""
+    if isinstance(pull, Number):
+        return half if pull.zero else (half * half + pull).root()
+    streamed = pull.stream() if isinstance(pull, Product) else pull
+    return (streamed + half * half).root()
+
+
+def decayed(x: Any) -> Stream:
+    """Return (1 − e^{−x})/x of a stream, 1 at 0."""
+    streamed = x.stream() if isinstance(x, Product) else x
+    program = streamed.program
+    name, factor = streamed.made()
+    at = program.do("mul", program.new(), name, factor)
+    program.do("add", at, at, Number.of(TINY))
+    result = program.do("neg", program.new(), at)
+    program.do("expm1", result, result)
+    program.do("div", result, result, at)
+    return Stream(result, program, Number.of(-1.0))
