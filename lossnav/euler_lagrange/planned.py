@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import sympy
@@ -18,6 +19,27 @@ class Planned:
     equations: list[Any]
     velocity: Any
 
+    @cached_property
+    def latex(self) -> tuple[str, str]:
+        """Return the equation and the velocity in LaTeX, θ with dots."""
+        symbols = {sympy.Symbol("mdot", real=True): r"\dot m", sympy.Symbol("theta_0", real=True): r"\theta"}
+        (equation,) = self.equations
+        function = next(iter(equation.atoms(sympy.core.function.AppliedUndef)))
+        t = function.args[0]
+        names = {function.diff(t, 2): r"\ddot\theta", function.diff(t): r"\dot\theta", function: r"\theta"}
+        stand_ins = {whole: sympy.Symbol(f"y{i}", real=True) for i, whole in enumerate(names)}
+        equation = sympy.Eq(equation.lhs, sympy.expand(equation.rhs))
+        for whole, stand_in in stand_ins.items():
+            equation = equation.subs(whole, stand_in)
+        shown = {stand_ins[whole]: text for whole, text in names.items()}
+        law = sympy.latex(self.velocity, symbol_names=symbols)
+        return sympy.latex(equation, symbol_names=shown | {sympy.Symbol("theta_0", real=True): r"\theta_0"}), law
+
+    @cached_property
+    def javascript(self) -> str:
+        """Return the velocity as an expression of JavaScript in eta, k, gamma, G, j, alpha, h, c, V, m, mdot, theta."""
+        return str(sympy.jscode(self.velocity.subs(sympy.Symbol("theta_0", real=True), sympy.Symbol("theta"))))
+
 
 class Case(NamedTuple):
     """What the gains of a coordinate are functions of, in symbols."""
@@ -28,14 +50,16 @@ class Case(NamedTuple):
     fading: Any
 
 
+@cache
 def coordinate(
-    *, metric: bool, decay: bool, curvature: str, fading: bool, trend: bool, gains: Callable[..., Any]
+    *, discount: bool, metric: bool, decay: bool, curvature: str, fading: bool, trend: bool, gains: Callable[..., Any]
 ) -> Planned:
     r"""Return the formulas under the assumptions that are made.
 
     The loss is that of the belief, (m + ṁt)e^{−αt}θ + ½h(θ − θ₀)², the drift −jθ, the metric a number G.
 
     Args:
+        discount: whether there is a γ other than 0.
         metric: whether speed has a price G other than 1.
         decay: whether there is a drift.
         curvature: "none", "known" (h) or "averaged" (h = cV).
@@ -60,8 +84,12 @@ def coordinate(
         loss=(m + slope * t) * sympy.exp(-alpha * t) * theta + h * (theta - start) ** 2 / 2,
     )  # fmt: skip
     eta, k, gamma = derived.eta, derived.k, derived.gamma
+    equations = derived.equations
+    if not discount:
+        equations, gamma = [equation.subs(gamma, 0).doit() for equation in equations], sympy.Integer(0)
     found = gains(eta * k, gamma, Case(G, h, j, alpha), _root)
-    return Planned(derived.equations, -j * found[0] * start - found[1] * m - found[2] * slope)
+    drifting = -j * found[0] * start if decay else 0  # without one its gain may be 0/0
+    return Planned(equations, drifting - found[1] * m - found[2] * slope)
 
 
 def _root(half: Any, pull: Any) -> Any:

@@ -46,6 +46,9 @@ class Filter:
         trend: None, or the weight in [0, 1) of the past in an average of the slope ṁ (a local linear trend, Holt's
             recursion): E[a(t)] = e^{−𝐀t}(m + ṁt). The level m starts at the first gradient then.
         corrected: divide m by 1 − βⁿ in step n; without effect where there is a trend.
+        share: s in [0, 1], how much of what is not in m is believed to be signal, a white one that has no forecast
+            of its own: the plan is made on m + s(g − m). Nesterov's momentum is s = 1 − β, Lion s = (β₂ − β₁)/β₂. That
+            it counts as much as m, whose forecast lasts, is right only where s₊Δt ≫ 1.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -55,6 +58,7 @@ class Filter:
     fading: Any = 0.0
     trend: float | None = None
     corrected: bool = True
+    share: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", _weight("beta", self.beta))
@@ -68,6 +72,7 @@ class Filter:
         if self.trend is not None:
             object.__setattr__(self, "trend", _weight("trend", self.trend))
         object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
+        object.__setattr__(self, "share", _checks.finite("share", self.share, low=0.0, high=1.0))
 
 
 @dataclass(frozen=True)
@@ -80,9 +85,11 @@ class SecondMoment:
         scale: c > 0, in the units that make cV a curvature.
         floor: >= 0, in the units of g²: what is believed before any gradient.
         corrected: divide V by 1 − βⁿ in step n.
+        signal: average the square of what the plan is made on (m, or m + s(g − m)) in place of g²: sign descent along
+            an average has β = 0.
 
     Raises:
-        ValueError: naming the argument that is out of range.
+        ValueError: naming the argument that is out of range, or both ``centred`` and ``signal`` are True.
     """
 
     beta: float
@@ -90,10 +97,14 @@ class SecondMoment:
     scale: float = 1.0
     floor: float = 0.0
     corrected: bool = True
+    signal: bool = False
 
     def __post_init__(self) -> None:
         _average(self)
         object.__setattr__(self, "centred", _checks.flag("centred", self.centred))
+        object.__setattr__(self, "signal", _checks.flag("signal", self.signal))
+        if self.centred and self.signal:
+            raise ValueError("signal = True, but it must be False where centred is True: V averages one square")
 
 
 @dataclass(frozen=True)

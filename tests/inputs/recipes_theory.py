@@ -359,8 +359,9 @@ def _beliefs() -> dict[str, Recipe]:
             "beta": weight, "fading": array([0.1, 0.2], any_shape=True, below=0.0, bad=[
                 -1.0, np.zeros((2, 3)), np.zeros((2, 2, 2)), [],
             ]), "trend": number(0.9, low=0.0, high=1.0, open_high=True, none=True), "corrected": flag(True),
+            "share": number(0.1, low=0.0, high=1.0),
         }),
-        "SecondMoment": Recipe(ln.assume.SecondMoment, {**average, "centred": flag(False)}),
+        "SecondMoment": Recipe(ln.assume.SecondMoment, {**average, "centred": flag(False), "signal": flag(False)}),
         "Hutchinson": Recipe(ln.assume.Hutchinson, average),
         "Known": Recipe(ln.assume.Known, {"hessian": hessian}),
         "RootMeanSquare": Recipe(ln.assume.RootMeanSquare, {

@@ -434,7 +434,7 @@ def _optimizers() -> dict[str, Recipe]:
     }  # fmt: skip
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
     found = {"LearningRule.optimizer": Recipe(descent.optimizer, {
-        "params": params, "lr": rate(0.1, tensor=True, none=True), **flags
+        "params": params, "lr": rate(0.1, tensor=True, none=True), **(flags | fused)
     })}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused),

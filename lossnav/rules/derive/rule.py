@@ -138,6 +138,16 @@ class LearningRule:
         """The velocity of one coordinate in continuous time, a sympy expression in m, V or h, θ and the constants."""
         return self._symbolic.velocity
 
+    @property
+    def latex(self) -> tuple[str, str]:
+        """The Euler–Lagrange equation and the velocity of one coordinate in LaTeX."""
+        return tuple(self._symbolic.latex)
+
+    @property
+    def javascript(self) -> str:
+        """The velocity as an expression of JavaScript."""
+        return str(self._symbolic.javascript)
+
     def limits(self, curvature: ArrayLike = 0.0) -> dict[str, Limit]:
         """Return the named limits of the rule at a believed curvature, with the size of what each leaves out.
 
@@ -231,6 +241,12 @@ class LearningRule:
         return recipe.Recipe(recipe.Plan(0.0), recipe.Memory(mean, curvature, datum))
 
     @cached_property
+    def _signal_memory(self) -> recipe.Memory | None:
+        if not getattr(self.curvature, "signal", False):
+            return None
+        return recipe.Memory(curvature=recipe.Filter.of_weight(self.curvature.beta, corrected=self.curvature.corrected))
+
+    @cached_property
     def _ruler_memory(self) -> recipe.Memory | None:
         if self.metric is None:
             return None
@@ -251,12 +267,18 @@ class LearningRule:
         if self.belief.trend is not None:
             mean, slope = self._follow(g, state)
             belief = belief._replace(mean=mean)
+        mean = mean + self.belief.share * (g - mean)
+        variance = seen.variance
+        if self._signal_memory is not None:
+            measured = self._signal_memory._look(mean, state.belief, 1.0, 0.0, None, None)
+            variance = measured.variance
+            belief = belief._replace(curvature=measured.curvature, observed=measured.observed)
         ruler, metric = None, state.ruler
         if self._ruler_memory is not None:
             measured = self._ruler_memory._look(g, state.ruler, 1.0, 0.0, None, None)
             ruler = measured.variance
             metric = metric._replace(curvature=measured.curvature, observed=measured.observed)
-        return mean, slope, seen.variance, ruler, State(belief, metric, slope)
+        return mean, slope, variance, ruler, State(belief, metric, slope)
 
     def _follow(self, g: Array, state: State) -> tuple[Array, Array]:
         """Return level and slope of a local linear trend after this gradient (Holt's recursion)."""
@@ -377,8 +399,9 @@ class LearningRule:
         drift = self.objective.drift
         kinds = {type(None): "none", assume.Known: "known"}
         return planned.coordinate(
-            metric=self.metric is not None or self.objective.metric is not None, decay=drift is not None,
-            curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend, gains=coordinate.gains,
+            discount=self.objective.gamma > 0, metric=self.metric is not None or self.objective.metric is not None,
+            decay=drift is not None, curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
+            gains=coordinate.gains,
         )  # fmt: skip
 
 

@@ -79,8 +79,19 @@ def _believe(rule: LearningRule, program: Program, corrections: dict[str, str]) 
         program.do("lerp", "m", "m", "g", Number.of(1 - belief.beta), words="belief in the mean gradient")
         streams["m"] = Stream("m", program)
         streams["mean"] = streams["m"] / share("seen_m", belief.beta, belief.corrected)
+    if belief.share and streams["mean"].name != "g":
+        name, factor = streams["mean"].made()
+        whole = program.do("mul", program.new(), name, factor)
+        signal = program.do("lerp", program.new(), whole, "g", Number.of(belief.share), words="and a share of the rest")
+        streams["mean"] = Stream(signal, program)
     if isinstance(curvature, assume.SecondMoment):
-        datum = program.do("sub", program.new(), "g", "m") if curvature.centred else "g"
+        if curvature.signal:
+            datum, factor = streams["mean"].made()
+            if factor.text != "1.0":
+                datum = program.do("mul", program.new(), datum, factor)
+                streams["mean"] = Stream(datum, program)
+        else:
+            datum = program.do("sub", program.new(), "g", "m") if curvature.centred else "g"
         streams["v"] = squares("v", datum, curvature, "belief in the curvature")
     if rule.metric is not None:
         streams["u"] = squares("u", "g", rule.metric, "belief in the metric").root() + Number.of(rule.metric.eps)
