@@ -27,6 +27,11 @@ def belief_filter(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def broken_charge(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.BrokenCharge)
+
+
+@pytest.fixture(scope="session")
 def double_well(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.DoubleWell)
 
@@ -44,6 +49,16 @@ def horizon(tmp_path_factory: pytest.TempPathFactory) -> Script:
 @pytest.fixture(scope="session")
 def metric_ellipse(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.MetricEllipse)
+
+
+@pytest.fixture(scope="session")
+def moving_network(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.MovingNetwork)
+
+
+@pytest.fixture(scope="session")
+def noise_spectrum(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.NoiseSpectrum)
 
 
 @pytest.fixture(scope="session")

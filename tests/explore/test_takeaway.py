@@ -20,10 +20,13 @@ PRESS = """((name) => {
 MOVED = {
     "Acceleration": {"kappa": 30.0, "guess": 2.5, "curvature": 0.25},
     "BeliefFilter": {"gamma": 0.37, "noise": 1.25, "now": 77, "jumps": [[80, 2.5]]},
+    "BrokenCharge": {"start": [0.5, -1.25], "eta": 0.02, "noise": 0.25},
     "DoubleWell": {"start": -1.1, "gamma": 2.5},
     "DriftField": {"start": [0.7, -1.2], "rate": -3.5, "gamma": 1.7},
     "Horizon": {"start": [1.5, -2.25], "gamma": 3.1, "dt": None},
     "MetricEllipse": {"angle": 22.5, "ratio": 4.5, "gamma": 0.3},
+    "MovingNetwork": {"eta": 0.02, "batch": 128, "n": 37},
+    "NoiseSpectrum": {"slope": 0.25, "own": 0, "n": 37},
     "NoisyOscillator": {"start": [0.5, -1.25], "eta": 0.2, "beta": 0.75, "rho": 3.5},
     "NoisyValley": {"start": [0.5, -1.25], "angle": -30.5, "ratio": 2.5},
     "ScaleCone": {"eta": 0.37, "noise": 0.25},

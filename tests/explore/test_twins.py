@@ -22,6 +22,8 @@ WIDGETS = {
     "acceleration that underestimates": lambda: explore.Acceleration(8.0, 0.6, 0.02),
     "belief": lambda: explore.BeliefFilter(),
     "belief after a jump": lambda: explore.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
+    "charge": lambda: explore.BrokenCharge(),
+    "charge that decays": lambda: explore.BrokenCharge((-0.5, 1.5), 0.01, 0.8, 0.05, 0.0),
     "well": lambda: explore.DoubleWell(),
     "well from the right": lambda: explore.DoubleWell(start=0.4, gamma=0.8),
     "drift": lambda: explore.DriftField(),
@@ -30,6 +32,10 @@ WIDGETS = {
     "horizon without discount": lambda: explore.Horizon((1, 3), 0.0, 0.5),
     "metric": lambda: explore.MetricEllipse(),
     "metric askew": lambda: explore.MetricEllipse((-1.5, 1.1), 60.0, 5.0, 0.0),
+    "moving network": lambda: explore.MovingNetwork(),
+    "moving network where no run was recorded": lambda: explore.MovingNetwork(0.004, 30, 0.7, 1000),
+    "noise on the spectrum": lambda: explore.NoiseSpectrum(),
+    "noise like a power": lambda: explore.NoiseSpectrum(0.05, 0.5, 0.25, 0, 30),
     "noisy": lambda: explore.NoisyOscillator(),
     "noisy and flat": lambda: explore.NoisyOscillator((-1.0, 1.0), 0.3, 0.0, 0.4),
     "noisy beyond": lambda: explore.NoisyOscillator((0.3, 0.1), 0.9, 0.1, 3.0),
@@ -108,6 +114,9 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.BeliefFilter():
             memory, errors = widget.memory(), widget.errors()
             return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]
+        case explore.BrokenCharge():
+            last, alone = widget.imbalance()[-1], widget.decay_alone()[-1]
+            return [f"to {fixed(last, 2)}", f"leave {fixed(alone, 2)}", f"ab = {fixed(np.prod(widget.walk()[-1]), 2)}"]
         case explore.DoubleWell():
             return [signed(action, 4) for action in widget.actions().values() if math.isfinite(action)]
         case explore.DriftField():
@@ -118,6 +127,9 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
         case explore.MetricEllipse():
             return [f"{widget.spread():.1f}°", f"J = {compact(widget.path().action)}"]
+        case explore.MovingNetwork() | explore.NoiseSpectrum():
+            far, c = float(widget.distances(widget.n)), widget.exponent(widget.n)
+            return [f"|Δ|² = {compact(far)}", f"c = {fixed(c, 2)}"]
         case explore.NoisyOscillator():
             law = widget.law()
             return [f"ζ = {compact(widget.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]

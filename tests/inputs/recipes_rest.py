@@ -186,6 +186,25 @@ def _explorables() -> dict[str, Recipe]:
             "start": point, "angle": number(-30.0, low=-90.0, high=90.0), "ratio": number(3.0, low=1.0, high=100.0),
             "gamma": number(1.0, low=0.0, high=10.0),
         }),
+        "explore.MovingNetwork": Recipe(explore.MovingNetwork, {
+            "eta": number(0.01, low=0.001, high=0.03), "batch": whole(64, low=8, high=256),
+            "beta": number(0.9, low=0.5, high=0.99), "n": whole(100, low=2, high=1500),
+        }),
+        "explore.MovingNetwork.distances": Recipe(explore.MovingNetwork().distances, {
+            "n": array([1.0, 5.0], any_shape=True, below=0.0, bad=[1.5, [1.0, 2.5]]),
+        }),
+        "explore.MovingNetwork.exponent": Recipe(explore.MovingNetwork().exponent, {"n": whole(100, low=2)}),
+        "explore.NoiseSpectrum": Recipe(explore.NoiseSpectrum, {
+            "eta": number(0.01, low=0.001, high=0.1), "beta": number(0.9, low=0.0, high=0.99),
+            "slope": number(0.5, low=0.0, high=1.0), "own": whole(1, low=0, high=1), "n": whole(100, low=2, high=3000),
+        }),
+        "explore.NoiseSpectrum.distances": Recipe(explore.NoiseSpectrum().distances, {
+            "n": array([1.0, 5.0], any_shape=True, below=0.0, bad=[1.5, [1.0, 2.5]]),
+        }),
+        "explore.NoiseSpectrum.counts": Recipe(explore.NoiseSpectrum().counts, {
+            "rho": array([0.0, 1.0], any_shape=True, below=0.0),
+        }),
+        "explore.NoiseSpectrum.exponent": Recipe(explore.NoiseSpectrum().exponent, {"n": whole(100, low=2)}),
         "explore.NoisyOscillator": Recipe(explore.NoisyOscillator, {
             "start": point, "eta": number(0.1, low=0.001, high=1.0), "beta": number(0.5, low=0.0, high=0.99),
             "rho": number(1.0, low=0.1, high=10.0),
@@ -202,6 +221,10 @@ def _explorables() -> dict[str, Recipe]:
             "rule": word("heavy"), "curvature": array([0.1, 1.0], any_shape=True, below=0.0),
         }),
         "explore.Acceleration.losses": Recipe(explore.Acceleration().losses, {"rule": word("heavy")}),
+        "explore.BrokenCharge": Recipe(explore.BrokenCharge, {
+            "start": point, "eta": number(0.03, low=0.001, high=0.1), "beta": number(0.5, low=0.0, high=0.9),
+            "decay": number(0.01, low=0.0, high=0.1), "noise": number(0.5, low=0.0, high=1.0),
+        }),
         "explore.ScaleCone": Recipe(explore.ScaleCone, {
             "eta": number(0.1, low=0.01, high=1.0), "beta": number(0.9, low=0.0, high=0.99),
             "decay": number(0.01, low=0.001, high=0.1), "noise": number(1.0, low=0.0, high=1.0),

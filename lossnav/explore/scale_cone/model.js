@@ -1,6 +1,7 @@
 // Gradient descent with momentum and decay on a loss of the direction alone: v ← βv − g − λθ, θ ← θ + ηv, where g is
 // tangential and of size 1/r. It is a steady pull and one whose sign is drawn anew at each step (T25–T30).
 
+import { coin } from "../coins.js";
 import SHARED from "./constants.json" with { type: "json" };
 
 /** @typedef {{ eta: number, beta: number, decay: number, noise: number, start: number }} Setting */
@@ -12,14 +13,6 @@ export const restingRadius = (/** @type {Setting} */ { eta, beta, decay, noise }
 
 /** The angle of a step at rest, T29. */
 export const restingAngle = (/** @type {Setting} */ { eta, beta, decay }) => Math.sqrt((2 * eta * decay) / (1 + beta));
-
-/** +1 or −1, which belongs to a step: the same in Python. */
-export function coin(/** @type {number} */ step) {
-  let x = Math.imul(step + 1, 0x9e3779b1);
-  x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
-  x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
-  return (x ^ (x >>> 16)) & 1 ? 1 : -1;
-}
 
 /**
  * The walk in units of the radius of rest, its radius, and the angle of each block of steps (root of the mean square)

@@ -9,6 +9,7 @@ import numpy as np
 
 from lossnav import noether
 from lossnav._checks import Array
+from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
 from lossnav.explore.base import Explorable, number_trait, number_within
@@ -70,7 +71,7 @@ class ScaleCone(Explorable):
         """Return the particle's places over the radius of rest, shape (T + 1, 2)."""
         rest = self.rest()
         q, v, found = np.array([self.start * rest, 0.0]), np.zeros(2), []
-        pulls = math.sqrt(1 - self.noise) + math.sqrt(self.noise) * _coins(_STEPS)
+        pulls = math.sqrt(1 - self.noise) + math.sqrt(self.noise) * coins(_STEPS)
         for pull in pulls:
             found.append(q / rest)
             v = self.beta * v - pull / (q @ q) * np.array([-q[1], q[0]]) - self.decay * q
@@ -122,12 +123,3 @@ class ScaleCone(Explorable):
             image.line(panel, [(0, 1), (_STEPS / 100, 1)], ink, 1.6, "5 4")
             image.inside(panel, np.stack([x, y], axis=1), pink, 1.6, name=name)
         return image.svg()
-
-
-def _coins(count: int) -> Array:
-    """Return +1 or −1 for steps 1 … count: a hash of 32 bits, the same in the script."""
-    with np.errstate(over="ignore"):  # products modulo 2³²
-        x = (np.arange(1, count + 1, dtype=np.uint32) + np.uint32(1)) * np.uint32(0x9E3779B1)
-        x = (x ^ (x >> np.uint32(16))) * np.uint32(0x7FEB352D)
-        x = (x ^ (x >> np.uint32(15))) * np.uint32(0x846CA68B)
-    return np.where((x ^ (x >> np.uint32(16))) & np.uint32(1), 1.0, -1.0)

@@ -1,0 +1,146 @@
+// The view of two weights in a row: their walk over curves of equal a² − b², and that quantity over the steps.
+
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { Scale } from "../kit.js" */
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { PairWalk, Setting } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { linearDial, logDial, rootDial, traitDial } from "../controls.js";
+import { compact, couple, curve, drawDot, drawLine, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { chargeLaw, pairWalk } from "./model.js";
+
+/** @typedef {ChartFrame<"imbalance">} ChargeFrame */
+
+const HUE = { imbalance: "optimal", decay: "ink", flow: "descent" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildBrokenCharge(root, state) {
+  const { marks, lines, edge, hold, high } = SHARED;
+  const rarest = 1 - lastOf(marks.beta);
+  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 4) });
+  const beta = traitDial(state, "beta", { symbol: "β", name: "momentum", marks: marks.beta }, {
+    toPosition: (v) => Math.log(1 - v) / Math.log(rarest),
+    toValue: (u) => Math.min(1 - rarest ** u, lastOf(marks.beta)),
+  });
+  const decay = rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: (v) => fixed(v, 4) });
+  const noise = linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100);
+  const [plane, chart, readout] = [figure(), figure(), readoutNode()];
+  const table = lineTable(lines, [], ({ dash }, key) => ({ stroke: ink(HUE[key]), "stroke-dasharray": dash }));
+  scaffold(root, {
+    label: "what a loss cannot change of two weights, and what changes it",
+    title: SHARED.title,
+    hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
+    areas: { control: [eta.node, beta.node, decay.node, noise.node], stage: [plane], rows: [table.node, chart], words: [readout] },
+  });
+  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
+  /** @type {SquareFrame} */
+  let square;
+  /** @type {ChargeFrame} */
+  let frame;
+  /** @type {{ x: Scale, y: Scale }} */
+  let scales;
+  const knob = planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold });
+  return {
+    /** @param {number} width */
+    layout(width) {
+      frame = chartFrame(chart, root, width, { imbalance: ["a² − b² over the steps", 150, 130] }, 24);
+      square = squareFrame(plane, root, width, { edge });
+      ground.replaceChildren();
+      under.replaceChildren();
+      squareGround(ground, square, [-2, -1, 0, 1, 2], ["a", "b"]);
+      pairContours(ground, square);
+      chartGround(under, frame);
+      const x = timeAxis(under, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
+      scales = { x, y: valueAxis(under, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) };
+    },
+    update() {
+      const setting = state.pick("start", "eta", "beta", "decay", "noise");
+      const walk = pairWalk(setting);
+      eta.show(setting.eta);
+      beta.show(setting.beta);
+      decay.show(setting.decay);
+      noise.show(setting.noise);
+      moving.replaceChildren();
+      over.replaceChildren();
+      const inner = panelWindow(moving, square);
+      const pixel = pixels(square);
+      drawLine(inner, walk.points.map(pixel), { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", square.x, square.y) });
+      drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
+      const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
+      drawCharge(over, frame, scales, walk, alone);
+      knob.show(square);
+      readout.replaceChildren(...chargeWords(setting, walk, alone));
+    },
+    python() {
+      const { start, eta: step, beta: kept, decay: pull } = state.pick("start", "eta", "beta", "decay");
+      const first = start[0] ** 2 - start[1] ** 2;
+      return [
+        `alone = ln.noether.discrete_rescale(${inPython(first)}, 0.0, [0.0] * ${SHARED.steps}, eta=${inPython(step)}, beta=${inPython(kept)}, decay=${inPython(pull)})`,
+      ];
+    },
+  };
+}
+
+/**
+ * Curves of equal a² − b², and those of ab = 1, where the loss is zero.
+ * @type {(at: Element, f: SquareFrame) => void}
+ */
+function pairContours(at, f) {
+  const inner = panelWindow(at, f);
+  const pixel = pixels(f);
+  const along = samples(-2.6, 2.6, 80);
+  for (const size of [0.25, 1, 2.25, 4]) {
+    for (const side of [-1, 1]) {
+      drawLine(inner, along.map((b) => pixel([side * Math.sqrt(size + b * b), b])), { class: "ln-contour" });
+      drawLine(inner, along.map((a) => pixel([a, side * Math.sqrt(size + a * a)])), { class: "ln-contour" });
+    }
+  }
+  for (const side of [-1, 1]) {
+    drawLine(inner, [pixel([-3, -3 * side]), pixel([3, 3 * side])], { class: "ln-contour" });
+    drawLine(inner, samples(0.3, 3, 60).map((a) => pixel([side * a, side / a])), { stroke: ink("neutral"), "stroke-width": 2.2 });
+  }
+}
+
+/**
+ * The quantity over the steps: as it went, by decay alone, and as gradient flow has it.
+ * @type {(at: Element, f: ChargeFrame, scales: { x: Scale, y: Scale }, walk: PairWalk, alone: number[]) => void}
+ */
+function drawCharge(at, f, { x, y }, { imbalance }, alone) {
+  const inner = panelWindow(at, f.rows.imbalance);
+  const style = (/** @type {"imbalance" | "decay" | "flow"} */ name, width = 1.8) => ({ stroke: ink(HUE[name]), "stroke-width": width, "stroke-dasharray": SHARED.lines[name].dash });
+  const over = (/** @type {number[]} */ values) => values.map((v, i) => [x(i / 100), y(v)]);
+  drawLine(inner, over(imbalance), { ...style("imbalance", 2.6), ...curve("imbalance", x, y) });
+  drawLine(inner, over(alone), { ...style("decay"), ...curve("decay", x, y) });
+  drawLine(inner, [[f.left, y(imbalance[0])], [f.right, y(imbalance[0])]], style("flow"));
+}
+
+/**
+ * Where the quantity began and ended, and what took it there.
+ * @type {(setting: Setting, walk: PairWalk, alone: number[]) => Node[]}
+ */
+function chargeWords(setting, { points, imbalance, sources }, alone) {
+  const from = `From ${couple(setting.start, (v) => fixed(v, 2))}: η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}, λ = ${compact(setting.decay)}, ν = ${fixed(setting.noise, 2)}.`;
+  if (points.length <= SHARED.steps) return verdictLines("It runs away: the steps are too long for this valley.", [from]);
+  const [first, last, left] = [imbalance[0], lastOf(imbalance), lastOf(alone)];
+  const again = chargeLaw(first, sources, setting);
+  const off = Math.max(...again.map((value, i) => Math.abs(value - imbalance[i])));
+  const [a, b] = lastOf(points);
+  return verdictLines(`a² − b² went from ${fixed(first, 2)} to ${fixed(last, 2)}.`, [
+    `Decay alone would leave ${fixed(left, 2)}; the length of the steps did the other ${fixed(last - left, 2)}.`,
+    off < 1e-12 ? "The recursion, from speeds alone, gives the same to 12 digits." : "The recursion, from speeds alone, gives the same but for rounding.",
+    `In the end ab = ${fixed(a * b, 2)}.`,
+    from,
+  ]);
+}
+
+export default explorable("BrokenCharge", buildBrokenCharge, ["start", "eta", "beta", "decay", "noise"]);

@@ -1,0 +1,50 @@
+// Charts over the number of steps, on logarithmic axes.
+
+/** @import { ChartFrame, Row } from "./chart.js" */
+/** @import { Scale } from "./kit.js" */
+
+import { nameAcross, scale, ticksAcross, ticksUp } from "./kit.js";
+
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/**
+ * A power of ten as an axis writes it.
+ * @type {(power: number) => string}
+ */
+export const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** power) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((c) => RAISED[Number(c)]).join("")}`);
+
+/**
+ * The scale of the logarithm to base 10 along a chart, with ticks at whole powers.
+ * @type {(at: Element, f: ChartFrame<string>, range: number[], name: string) => Scale}
+ */
+export function logAxis(at, f, range, name) {
+  const x = scale(range.map(Math.log10), [f.left, f.right]);
+  const box = { ...f, top: 0 };
+  ticksAcross(at, box, x, powersIn(range));
+  nameAcross(at, box, name, 33);
+  return x;
+}
+
+/**
+ * The scale of the logarithm to base 10 up a panel, whose range is given in powers; every other power has its tick.
+ * @type {(at: Element, row: Row, powers: number[]) => Scale}
+ */
+export function logUp(at, row, [low, high]) {
+  const y = scale([low, high], [row.bottom, row.top]);
+  /** @type {[number, string][]} */
+  const ticks = [];
+  for (let power = low; power <= high; power += 2) ticks.push([power, spellPower(power)]);
+  ticksUp(at, row, y, ticks);
+  return y;
+}
+
+/**
+ * @param {number[]} range
+ * @returns {[number, string][]}
+ */
+function powersIn([low, high]) {
+  /** @type {[number, string][]} */
+  const ticks = [];
+  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++) ticks.push([power, spellPower(power)]);
+  return ticks;
+}

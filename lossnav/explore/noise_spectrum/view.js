@@ -1,0 +1,160 @@
+// The view of the noise on a spectrum: bars that drain as n grows, and the exponent over n, with n to drag.
+
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { Scale } from "../kit.js" */
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { chartFrame, chartGround, valueAxis } from "../chart.js";
+import { buttonRow, handle, linearDial, logDial, traitDial } from "../controls.js";
+import { clamp, compact, curve, draw, drawLine, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, upright, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { logAxis } from "../logs.js";
+import { exponentAt } from "../modes.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from "./model.js";
+
+/** @typedef {Setting & { n: number }} Traits */
+/** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
+
+const TOP = 0.3; // of the axis of shares
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Traits>} state
+ */
+function buildNoiseSpectrum(root, state) {
+  const rarest = 1 - lastOf(SHARED.beta);
+  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: (v) => fixed(v, 4) });
+  const beta = traitDial(
+    state,
+    "beta",
+    { symbol: "β", name: "momentum", marks: SHARED.beta, text: (v) => fixed(v, 3) },
+    { toPosition: (v) => Math.log(1 - v) / Math.log(rarest), toValue: (u) => clamp(1 - rarest ** u, SHARED.beta[0], lastOf(SHARED.beta)) },
+  );
+  /** Who moves s wants the power law. @type {State<Traits>} */
+  const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
+  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.slope }, 100);
+  const choice = buttonRow([
+    ["The network's", "the noise that was measured", () => state.set("own", 1)],
+    ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
+  ]);
+  const [stage, below, readout] = [figure(), figure(), readoutNode()];
+  scaffold(root, {
+    label: "where noise pushes, and the exponent that comes of it",
+    title: SHARED.title,
+    hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
+    areas: { control: [choice.node, slope.node, eta.node, beta.node], stage: [stage, below], words: [readout] },
+  });
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
+  const move = (/** @type {number} */ n) => state.set("n", clamp(Math.round(n), 2, mostSteps));
+  /** @type {ChartFrame<"share">} */
+  let upper;
+  /** @type {ChartFrame<"c">} */
+  let lower;
+  /** @type {SpectrumScales} */
+  let scales;
+  const knob = handle(below, {
+    label: "n, the number of steps; arrow keys move it",
+    color: ink("ink"),
+    onDrag: (px) => move(10 ** scales.x.invert(px)),
+    onKey([dx, dy], big) {
+      const [n, way] = [state.get("n"), dx + dy];
+      const next = Math.round(n * (big ? 1.5 : 1.07) ** way);
+      move(next === n ? n + way : next);
+    },
+    onEnd: (side) => move(side < 0 ? 2 : mostSteps),
+  });
+  return {
+    /** @param {number} width */
+    layout(width) {
+      upper = chartFrame(stage, root, width, { share: ["noise in each octave of curvature, its share", 170, 150] });
+      lower = chartFrame(below, root, width, { c: ["exponent c after n steps", 120, 110] });
+      ground.replaceChildren();
+      under.replaceChildren();
+      chartGround(ground, upper);
+      chartGround(under, lower);
+      const ends = [2 ** SHARED.first, 2 ** (SHARED.first + SHARED.shares.length)];
+      scales = {
+        h: logAxis(ground, upper, ends, "curvature ρ + λ"),
+        share: valueAxis(ground, upper.rows.share, [0, TOP], plainTicks([0, 0.1, 0.2, 0.3], 1)),
+        x: logAxis(under, lower, SHARED.n, "number of steps n"),
+        c: valueAxis(under, lower.rows.c, [0, 2.1], plainTicks([0, 1, 2])),
+      };
+    },
+    update() {
+      const setting = state.pick("eta", "beta", "slope", "own");
+      const n = state.get("n");
+      eta.show(setting.eta);
+      beta.show(setting.beta);
+      slope.show(setting.slope);
+      choice.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0) === Boolean(setting.own))));
+      moving.replaceChildren();
+      over.replaceChildren();
+      const far = spectrumDistances(setting);
+      drawBars(moving, upper, scales, setting, n);
+      drawExponent(over, lower, scales, setting, far, n);
+      const c = exponentAt(far, n);
+      knob.place(scales.x(Math.log10(n)), clamp(scales.c(c), lower.rows.c.top, lower.rows.c.bottom), { now: n, low: 2, high: mostSteps, text: `n = ${n}, c = ${fixed(c, 2)}` });
+      readout.replaceChildren(...spectrumWords(setting, far, n));
+    },
+    python() {
+      const { eta: step, beta: kept } = state.pick("eta", "beta");
+      const here = `explore.NoiseSpectrum(slope=${inPython(state.get("slope"))}, own=${state.get("own")})`;
+      const known = `eta=${inPython(step)}, beta=${inPython(kept)}, batch=${SHARED.batch}`;
+      return [`rho, noise = ${here}.spectrum()`, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
+    },
+  };
+}
+
+/**
+ * Bars of the noise, dark as far as they count after n steps, and the line that says how far that is.
+ * @type {(at: Element, f: ChartFrame<"share">, scales: SpectrumScales, setting: Setting, n: number) => void}
+ */
+function drawBars(at, f, { h, share }, setting, n) {
+  const inner = panelWindow(at, f.rows.share);
+  const half = Math.log10(2) / 2;
+  noiseShares(setting).forEach((part, j) => {
+    const [left, right] = [h(Math.log10(octaves[j]) - half) + 1, h(Math.log10(octaves[j]) + half) - 1];
+    const bar = (/** @type {number} */ size, /** @type {number} */ opacity) =>
+      draw(inner, "rect", { x: left, width: right - left, y: share(size), height: f.rows.share.bottom - share(size), fill: ink("descent"), "fill-opacity": opacity });
+    bar(part, 0.22);
+    bar(part * stillCounts(octaves[j], n, setting), 0.75);
+  });
+  const row = f.rows.share;
+  const grid = samples(SHARED.first * Math.log10(2), (SHARED.first + SHARED.shares.length) * Math.log10(2), 64);
+  const line = grid.map((u) => [h(u), share(TOP * stillCounts(10 ** u, n, setting))]);
+  drawLine(inner, line, { stroke: ink("optimal"), "stroke-width": 2.2, ...curve("counts", h, share) });
+  const words = draw(inner, "text", { class: "ln-text", x: row.right - 6, y: row.top + 18, "text-anchor": "end" }, "what still counts, 0 to 1");
+  words.style.setProperty("--c", ink("optimal"));
+}
+
+/**
+ * The exponent over n, and that of the power law.
+ * @type {(at: Element, f: ChartFrame<"c">, scales: SpectrumScales, setting: Setting, far: Float64Array, n: number) => void}
+ */
+function drawExponent(at, f, { x, c }, { slope, own }, far, n) {
+  const inner = panelWindow(at, f.rows.c);
+  const steps = [...new Set(samples(Math.log10(2), Math.log10(mostSteps), 120).map((u) => Math.round(10 ** u)))];
+  if (!own) drawLine(inner, [[f.left, c(1 - slope)], [f.right, c(1 - slope)]], { stroke: ink("ink"), "stroke-width": 1.4, "stroke-dasharray": "5 4" });
+  upright(inner, x(Math.log10(n)), f.rows.c, "ln-grid");
+  drawLine(inner, steps.map((k) => [x(Math.log10(k)), c(exponentAt(far, k))]), { stroke: ink("optimal"), "stroke-width": 2.6, ...curve("exponent", x, c) });
+}
+
+/**
+ * What counts at n, and whether there is an exponent.
+ * @type {(setting: Setting, far: Float64Array, n: number) => Node[]}
+ */
+function spectrumWords(setting, far, n) {
+  const c = exponentAt(far, n);
+  const counts = noiseShares(setting).reduce((sum, part, j) => sum + part * stillCounts(octaves[j], n, setting), 0);
+  const edge = (1 - setting.beta) / (setting.eta * n);
+  const law = setting.own ? "The network's bars are no power: c goes on falling." : `Bars like ρˢ with s = ${fixed(setting.slope, 2)}: the dashed line is 1 − s = ${fixed(1 - setting.slope, 2)}.`;
+  return verdictLines(`After ${n} steps c = ${fixed(c, 2)}.`, [
+    `${fixed(100 * counts, 0)} % of the noise still counts, that of curvatures below some (1−β)/(ηn) = ${compact(edge)}.`,
+    `|Δ|² = ${compact(far[n])} at η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}.`,
+    law,
+  ]);
+}
+
+export default explorable("NoiseSpectrum", buildNoiseSpectrum, ["eta", "beta", "slope", "own", "n"]);

@@ -1,0 +1,58 @@
+"""The noise spectrum's script against the library, its bars against the record, and the power law's exponent."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from paths import ROOT
+
+from lossnav import explore, records
+
+RECORD = ROOT / "book" / "results" / "moving-network.json"
+SETTINGS = [
+    {"eta": 0.01, "beta": 0.9, "slope": 0.5, "own": 1, "n": 100},
+    {"eta": 0.1, "beta": 0.0, "slope": 0.0, "own": 0, "n": 3000},
+    {"eta": 0.001, "beta": 0.99, "slope": 1.0, "own": 0, "n": 2},
+    {"eta": 0.037, "beta": 0.6, "slope": 0.3, "own": 0, "n": 41},
+]
+ALL = """given.map((s) => { const far = M.spectrumDistances(s);
+  return { far: [1, 2, 3, 10, 100, 3000].map((n) => far[n]), c: [2, 3, 30, 3000].map((n) => M.exponentAt(far, n)),
+           counts: [0, 1e-4, 0.01, 1, 3].map((h) => M.stillCounts(h, s.n, s)) }; })"""
+
+
+def test_bars_are_those_of_the_record():
+    held = json.loads((ROOT / "lossnav" / "explore" / "noise_spectrum" / "constants.json").read_text())
+    base = [run for run in records.load(RECORD).results["runs"] if run["sweep"] == "base"]
+    shares = np.zeros(len(held["shares"]))
+    for run in base:
+        bent = np.maximum(np.array(run["nodes"]) + run["setting"]["decay"], 2.0 ** held["first"])
+        place = np.floor(np.log2(bent) - held["first"]).astype(int)
+        np.add.at(shares, place, np.array(run["weights"]) / np.sum(run["weights"]) / len(base))
+    np.testing.assert_allclose(held["shares"], shares, atol=5e-5)
+    assert sum(held["shares"]) == pytest.approx(1.0, abs=1e-3)
+    assert held["trace"] == pytest.approx(np.mean([np.sum(run["weights"]) for run in base]), rel=1e-3)
+    assert all(run["setting"]["batch"] == held["batch"] for run in base)
+
+
+def test_script_computes_what_the_library_does(noise_spectrum):
+    for setting, found in zip(SETTINGS, noise_spectrum(ALL, SETTINGS), strict=True):
+        widget = explore.NoiseSpectrum(**setting)
+        np.testing.assert_allclose(found["far"], widget.distances([1, 2, 3, 10, 100, 3000]), rtol=1e-9)
+        np.testing.assert_allclose(found["c"], [widget.exponent(n) for n in (2, 3, 30, 3000)], rtol=1e-6)
+        np.testing.assert_allclose(found["counts"], widget.counts([0, 1e-4, 0.01, 1, 3]), rtol=1e-8)
+
+
+def test_a_power_law_of_the_noise_is_one_of_the_distance():
+    for slope in (0.25, 0.5, 0.75):  # as far as sixteen octaves let it
+        widget = explore.NoiseSpectrum(slope=slope, own=0)
+        assert [widget.exponent(n) for n in (300, 1000)] == pytest.approx([1 - slope] * 2, abs=0.09)
+    own = explore.NoiseSpectrum()
+    assert own.exponent(30) - own.exponent(300) > 0.3  # the network's bars are none
+
+
+def test_octaves_predict_what_the_finer_spectrum_does():
+    steps = [1, 10, 100, 1000]
+    fine, coarse = explore.MovingNetwork().distances(steps), explore.NoiseSpectrum().distances(steps)
+    np.testing.assert_allclose(coarse, fine, rtol=0.06)
