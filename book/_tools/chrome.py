@@ -85,6 +85,11 @@ class Browser:
         finally:
             context.close()
 
+    @property
+    def version(self) -> str:
+        """What the browser calls itself."""
+        return str(self._browser.version)
+
     def close(self) -> None:
         """End the browser and the driver that this object started."""
         try:

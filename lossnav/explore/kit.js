@@ -142,7 +142,9 @@ export const pixels = (frame) => ([x, y]) => [frame.x(x), frame.y(y)];
  * @param {number[][]} points
  */
 export function trace(points) {
-  return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
+  let path = "";
+  for (let i = 0; i < points.length; i++) path += `${i ? "L" : "M"}${points[i][0].toFixed(2)} ${points[i][1].toFixed(2)}`;
+  return path;
 }
 
 /**

@@ -37,10 +37,17 @@ export const textWidth = (text) => 4 + 7.8 * [...text].length;
  * @param {number[][]} strokes
  */
 export function placeLabels(at, box, labels, obstacles, strokes) {
-  /** @type {(b: Edges, air: number) => number} */
-  const covered = (b, air) => strokes.filter(([x, y]) => x > b[0] - air && x < b[2] + air && y > b[1] - air && y < b[3] + air).length;
+  const [xs, ys] = [0, 1].map((axis) => Float64Array.from(strokes, (point) => point[axis]));
+  /** @type {(b: Edges, air: number, enough?: number) => number} */
+  const covered = ([left, top, right, bottom], air, enough = Infinity) => {
+    let count = 0;
+    for (let i = 0; i < xs.length && count < enough; i++) {
+      if (xs[i] > left - air && xs[i] < right + air && ys[i] > top - air && ys[i] < bottom + air) count++;
+    }
+    return count;
+  };
   const choices = labels.map((label) => {
-    const free = places(label, box).filter((b) => covered(b, -2) === 0 && obstacles.every((taken) => apart(b, taken)));
+    const free = places(label, box).filter((b) => covered(b, -2, 1) === 0 && obstacles.every((taken) => apart(b, taken)));
     // Lines are wide, and arrows have heads: best is a place with some air.
     return { label, boxes: free.map((b) => ({ b, cost: covered(b, 4) })).sort((p, q) => p.cost - q.cost) };
   });

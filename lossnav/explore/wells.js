@@ -1,10 +1,16 @@
-// A tilted double well L = a(θ²−b)² + dθ (Eq. 28, θ₁ part) and its optimal paths, η = k = 1; no page needed.
+// A tilted double well L = a(θ²−b)² + dθ (Eq. 28, θ₁ part), with a dip if wanted, and its optimal paths, η = k = 1; no
+// page needed.
 //
 // Optimal paths lie on the stable manifolds of the saddles (minimum, 0) of θ̇ = p, ṗ = γp + L′(θ) (Eq. 3). Followed
 // backwards in time from its minimum, where p = −r(θ − minimum), such an orbit attracts its neighbours, so a plain
 // Runge–Kutta integration is accurate; forwards it would not be. One orbit holds the path from every start.
 
-/** @typedef {{ a: number, b: number, d: number }} Well */
+import { clamp } from "./kit.js";
+
+/**
+ * `depth`, if given, digs a dip −depth·exp(−(θ−place)²/2wide²) into it; a negative one heaps a hill up.
+ * @typedef {{ a: number, b: number, d: number, place?: number, depth?: number, wide?: number }} Well
+ */
 
 /**
  * One side's paths into a minimum, as samples of one orbit.
@@ -30,13 +36,56 @@
 
 const NEAR = 1e-4; // where the orbit leaves the saddle's series expansion
 const STEP = 0.008;
+const MOST = 40000; // steps: a well that is hardly one is left slowly
 
 /** @type {(well: Well, x: number) => number} */
-export const wellLoss = ({ a, b, d }, x) => a * (x * x - b) ** 2 + d * x;
+export function wellLoss({ a, b, d, place = 0, depth = 0, wide = 1 }, x) {
+  const plain = a * (x * x - b) ** 2 + d * x;
+  return depth ? plain - depth * Math.exp(-(((x - place) / wide) ** 2) / 2) : plain;
+}
 /** @type {(well: Well, x: number) => number} */
-export const wellSlope = ({ a, b, d }, x) => 4 * a * x * (x * x - b) + d;
+export function wellSlope({ a, b, d, place = 0, depth = 0, wide = 1 }, x) {
+  const plain = 4 * a * x * (x * x - b) + d;
+  if (!depth) return plain;
+  const z = (x - place) / wide;
+  return plain + ((depth * z) / wide) * Math.exp((-z * z) / 2);
+}
 /** @type {(well: Well, x: number) => number} */
-export const wellBend = ({ a, b }, x) => 4 * a * (3 * x * x - b);
+export function wellBend({ a, b, place = 0, depth = 0, wide = 1 }, x) {
+  const z = (x - place) / wide;
+  return 4 * a * (3 * x * x - b) + (depth && ((depth * (1 - z * z)) / wide ** 2) * Math.exp((-z * z) / 2));
+}
+/** @type {(well: Well, x: number) => number} */
+function wellTwist({ a, place = 0, depth = 0, wide = 1 }, x) {
+  const z = (x - place) / wide;
+  return 24 * a * x + (depth && ((depth * z * (z * z - 3)) / wide ** 3) * Math.exp((-z * z) / 2));
+}
+
+/**
+ * All minima between two places, from left to right, and what separates them.
+ * @type {(well: Well, ends: number[]) => { minima: number[], barriers: number[] }}
+ */
+export function wellFloor(well, [low, high]) {
+  /** @type {{ minima: number[], barriers: number[] }} */
+  const found = { minima: [], barriers: [] };
+  const count = 200;
+  let [x, slope] = [low, wellSlope(well, low)];
+  for (let i = 1; i <= count; i++) {
+    const next = low + ((high - low) * i) / count;
+    const then = wellSlope(well, next);
+    if (slope * then < 0 || then === 0) {
+      let [from, to] = [x, next];
+      for (let n = 0; n < 52; n++) {
+        const middle = (from + to) / 2;
+        if (wellSlope(well, middle) * slope > 0) from = middle;
+        else to = middle;
+      }
+      (slope < 0 ? found.minima : found.barriers).push((from + to) / 2);
+    }
+    [x, slope] = [next, then || -slope];
+  }
+  return found;
+}
 
 /**
  * The stationary points, by Newton's iteration from those without tilt.
@@ -66,21 +115,34 @@ export const restRate = (gamma, curvature) => Math.sqrt(gamma ** 2 / 4 + curvatu
  * @param {number} limit
  * @returns {Orbit}
  */
-function orbit(well, gamma, minimum, side, limit) {
+export function wellOrbit(well, gamma, minimum, side, limit) {
   const r = restRate(gamma, wellBend(well, minimum));
   const floor = wellLoss(well, minimum);
-  const cubic = (-12 * well.a * minimum) / (3 * r + gamma);
-  let x = side * NEAR;
-  let p = -r * x + cubic * x * x;
-  let cost = (r * x * x) / 2;
-  x += minimum;
-  const found = { well, gamma, minimum, side, rate: r, floor, step: STEP, x: [x], p: [p], cost: [cost] };
-  /** @type {Rates} */
-  const rates = (y) => [-y[1], -gamma * y[1] - wellSlope(well, y[0]), y[1] ** 2 / 2 + wellLoss(well, y[0]) - floor - gamma * y[2]];
-  for (let i = 0; i < 12000; i++) {
-    const next = rungeKutta(rates, [x, p, cost], STEP);
-    if (next[1] * side >= 0) return { ...found, ...turn(found, next) };
-    [x, p, cost] = next;
+  const bent = -wellTwist(well, minimum) / (2 * (3 * r + gamma));
+  let x = minimum + side * NEAR;
+  let p = -r * side * NEAR + bent * NEAR * NEAR;
+  let cost = (r * NEAR * NEAR) / 2;
+  const h = STEP * clamp(gamma / 4, 1, 3); // the slower, the longer an orbit
+  const found = { well, gamma, minimum, side, rate: r, floor, step: h, x: [x], p: [p], cost: [cost] };
+  const half = h / 2;
+  // Runge–Kutta, number by number: an orbit has hundreds of steps, and a redraw has several orbits.
+  for (let i = 0; i < MOST; i++) {
+    const [x1, p1] = [-p, -gamma * p - wellSlope(well, x)];
+    const c1 = (p * p) / 2 + wellLoss(well, x) - floor - gamma * cost;
+    const [xa, pa, ca] = [x + half * x1, p + half * p1, cost + half * c1];
+    const [x2, p2] = [-pa, -gamma * pa - wellSlope(well, xa)];
+    const c2 = (pa * pa) / 2 + wellLoss(well, xa) - floor - gamma * ca;
+    const [xb, pb, cb] = [x + half * x2, p + half * p2, cost + half * c2];
+    const [x3, p3] = [-pb, -gamma * pb - wellSlope(well, xb)];
+    const c3 = (pb * pb) / 2 + wellLoss(well, xb) - floor - gamma * cb;
+    const [xc, pc, cc] = [x + h * x3, p + h * p3, cost + h * c3];
+    const [x4, p4] = [-pc, -gamma * pc - wellSlope(well, xc)];
+    const c4 = (pc * pc) / 2 + wellLoss(well, xc) - floor - gamma * cc;
+    const next = p + (h / 6) * (p1 + 2 * p2 + 2 * p3 + p4);
+    if (next * side >= 0) return { ...found, ...turn(found, next) };
+    x += (h / 6) * (x1 + 2 * x2 + 2 * x3 + x4);
+    p = next;
+    cost += (h / 6) * (c1 + 2 * c2 + 2 * c3 + c4);
     found.x.push(x);
     found.p.push(p);
     found.cost.push(cost);
@@ -92,18 +154,18 @@ function orbit(well, gamma, minimum, side, limit) {
 
 /**
  * Where, between the last sample and the next, the speed vanishes.
- * @param {Pick<Orbit, "well" | "gamma" | "x" | "p">} found
- * @param {number[]} next
+ * @param {Pick<Orbit, "well" | "gamma" | "x" | "p" | "step">} found
+ * @param {number} pNext
  */
-function turn(found, [, pNext]) {
+function turn(found, pNext) {
   const last = found.x.length - 1;
   const [x, p] = [found.x[last], found.p[last]];
   const [slow, fast] = [-found.gamma * p - wellSlope(found.well, x), pNext - p];
-  // p(s) ≈ p + s·slow·STEP + s²(fast − slow·STEP): its root in (0, 1].
-  const curve = fast - slow * STEP;
+  // p(s) ≈ p + s·slow·found.step + s²(fast − slow·found.step): its root in (0, 1].
+  const curve = fast - slow * found.step;
   let s = -p / fast;
-  for (let i = 0; i < 8; i++) s -= (p + s * slow * STEP + s * s * curve) / (slow * STEP + 2 * s * curve);
-  const way = -STEP * (p * s + (slow * STEP * s * s) / 2 + (curve * s ** 3) / 3);
+  for (let i = 0; i < 8; i++) s -= (p + s * slow * found.step + s * s * curve) / (slow * found.step + 2 * s * curve);
+  const way = -found.step * (p * s + (slow * found.step * s * s) / 2 + (curve * s ** 3) / 3);
   return { reach: x + way, turned: true };
 }
 
@@ -199,7 +261,7 @@ export function course(found, path, start, until, stride = 4) {
  */
 export function wellPolicy(well, gamma, [low, high]) {
   const rests = wellRests(well);
-  const family = (/** @type {number} */ minimum) => ({ left: orbit(well, gamma, minimum, -1, low), right: orbit(well, gamma, minimum, 1, high) });
+  const family = (/** @type {number} */ minimum) => ({ left: wellOrbit(well, gamma, minimum, -1, low), right: wellOrbit(well, gamma, minimum, 1, high) });
   const [stay, cross] = [family(rests.left), family(rests.right)];
   return { gamma, rests, stay, cross, indifference: indifference(rests, stay.right, cross.left) };
 }

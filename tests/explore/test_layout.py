@@ -77,7 +77,8 @@ FUZZ = """(async () => {
                                      decay: 0.001 * 100 ** between(0, 1), noise: between(0, 1),
                                      start: 0.25 * 8 ** between(0, 1) }),
                  Race: () => ({ start: [between(-1.6, 1.6), between(-1, 1)], gamma: 0.05 * 200 ** between(0, 1),
-                                tilt: random() < 0.15 ? 0 : between(-1.2, 1.2), now: between(0, 5) }),
+                                tilt: random() < 0.15 ? 0 : between(-1.2, 1.2), now: between(0, 5),
+                                dug: [between(-1.4, 1.4), random() < 0.3 ? 0 : between(-0.8, 1.5)] }),
                  TaskSwitch: () => {
                    const task = () => [0.25 * 16 ** between(0, 1), between(-3, 3)], switches = [];
                    for (let time = between(0, 9); random() < 0.6 && switches.length < 8; time += between(0, 13))

@@ -40,7 +40,7 @@ MAKERS = {
 @pytest.mark.parametrize("tilt", [-0.5, 1.1])
 @pytest.mark.parametrize("start", STARTS)
 def test_the_step_rules_are_those_of_torch(race, tilt, start):
-    found = race("M.stepRules(given[0], given[1])", [tilt, start])
+    found = race("M.stepRules(M.landOf({ tilt: given[0], dug: [0, 0] }), given[1])", [tilt, start])
     twin = explore.Race(start=start, tilt=tilt).tracks()
     for name, make in MAKERS.items():
         places = trained(make, tilt, start)
@@ -50,8 +50,9 @@ def test_the_step_rules_are_those_of_torch(race, tilt, start):
 
 def test_the_planner_follows_the_optimal_path(race):
     expression = """given.map(([gamma, tilt, start]) => {
-        const { tracks, plan } = M.runRace(M.racePlanner(gamma, tilt), start);
-        return [tracks.planner, plan.action, M.trackAction(gamma, tilt, tracks.planner)];
+        const planner = M.racePlanner(gamma, { tilt, dug: [0, 0] });
+        const { tracks, action } = M.runRace(planner, start);
+        return [tracks.planner, action, M.trackAction(gamma, planner.well, tracks.planner)];
     })"""
     t = np.arange(251) * 0.02
     for (gamma, tilt, start), (track, action, summed) in zip(PLANS, race(expression, PLANS), strict=True):
@@ -66,8 +67,10 @@ def test_the_planner_follows_the_optimal_path(race):
 
 def test_nobody_is_cheaper_than_the_planner(race):
     expression = """given.map(([gamma, tilt, start]) => {
-        const { tracks, plan } = M.runRace(M.racePlanner(gamma, tilt), start);
-        return [plan.action, ...["descent", "heavy", "adam"].map((name) => M.trackAction(gamma, tilt, tracks[name]))];
+        const planner = M.racePlanner(gamma, { tilt, dug: [0, 0] });
+        const { tracks, action } = M.runRace(planner, start);
+        const cost = (name) => M.trackAction(gamma, planner.well, tracks[name]);
+        return [action, ...["descent", "heavy", "adam"].map(cost)];
     })"""
     for case, (best, *others) in zip(PLANS, race(expression, PLANS), strict=True):
         assert best < min(others), case
@@ -76,7 +79,8 @@ def test_nobody_is_cheaper_than_the_planner(race):
 def test_the_cost_of_a_track_is_the_integral(race):
     gamma, tilt, start = 0.7, -0.5, [-1.2, 0.8]
     track = explore.Race(start, gamma, tilt).tracks()["heavy"]
-    found = race("M.trackAction(...given)", [gamma, tilt, track.tolist()])
+    cost = "M.trackAction(given[0], M.landOf({ tilt: given[1], dug: [0, 0] }), given[2])"
+    found = race(cost, [gamma, tilt, track.tolist()])
     t = np.linspace(0, 5, 250 * 40 + 1)
     places = np.stack([np.interp(t, np.arange(251) * 0.02, x) for x in track.T], axis=-1)
     middle, speed = (places[1:] + places[:-1]) / 2, np.linalg.norm(np.diff(places, axis=0), axis=1) / (t[1] - t[0])
@@ -90,8 +94,8 @@ def test_the_cost_of_a_track_is_the_integral(race):
 def test_how_many_starts_reach_the_deep_well(race, tilt):
     rates = [0.05, 0.4, 0.55, 0.8, 2.0, 5.0]
     expression = """given[1].map((gamma) => {
-        const planner = M.racePlanner(gamma, given[0]), starts = M.edgeStarts();
-        return [M.deepEnds(planner, starts), starts.filter((start) => M.planFrom(planner, start).deep).length,
+        const planner = M.racePlanner(gamma, { tilt: given[0], dug: [0, 0] }), starts = M.edgeStarts();
+        return [M.deepEnds(planner, starts), starts.filter((start) => M.planFrom(planner, start[0]).deep).length,
                 planner.threshold];
     })"""
     for gamma, (rules, planned, threshold) in zip(rates, race(expression, [tilt, rates]), strict=True):
@@ -103,14 +107,16 @@ def test_how_many_starts_reach_the_deep_well(race, tilt):
 
 
 def test_starts_are_those_of_the_twin(race):
-    np.testing.assert_allclose(race("M.edgeStarts()"), explore.race.widget.edge_starts(), atol=1e-15)
+    np.testing.assert_allclose(race("M.edgeStarts()"), explore.race.landscape.edge_starts(), atol=1e-15)
 
 
 def test_solver_and_script_divide_the_starts_alike(race):
     cases = [(0.6, -0.5), (0.9, 0.5), (1.3, -1.2)]
     for gamma, tilt in cases:
-        deep = race("M.edgeStarts().map((start) => M.planFrom(M.racePlanner(...given), start).deep)", [gamma, tilt])
-        starts = explore.race.widget.edge_starts()
+        expression = """M.edgeStarts().map(([x]) =>
+            M.planFrom(M.racePlanner(given[0], { tilt: given[1], dug: [0, 0] }), x).deep)"""
+        deep = race(expression, [gamma, tilt])
+        starts = explore.race.landscape.edge_starts()
         for start, is_deep in list(zip(starts, deep, strict=True))[::3]:
             best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(d=tilt), start)
             assert (best.asymptote[0] * -tilt > 0) == is_deep, (gamma, tilt, start)
@@ -118,7 +124,8 @@ def test_solver_and_script_divide_the_starts_alike(race):
 
 @pytest.mark.parametrize(("gamma", "tilt"), [(0.1, -0.5), (0.3, 0.9), (3.0, -0.5)])
 def test_the_mirror_changes_nothing(race, gamma, tilt):
-    expression = """given.map(([gamma, tilt, start]) => M.runRace(M.racePlanner(gamma, tilt), start).tracks)"""
+    expression = """given.map(([gamma, tilt, start]) =>
+        M.runRace(M.racePlanner(gamma, { tilt, dug: [0, 0] }), start).tracks)"""
     right, left = race(expression, [(gamma, tilt, [-1.1, 0.5]), (gamma, -tilt, [1.1, 0.5])])
     for name, track in right.items():
         np.testing.assert_allclose(np.array(track) * [-1, 1], left[name], atol=1e-9, err_msg=name)
@@ -126,8 +133,8 @@ def test_the_mirror_changes_nothing(race, gamma, tilt):
 
 def test_equal_wells_divide_at_the_barrier(race):
     expression = """given.map(([gamma, x]) => {
-        const { tracks, plan } = M.runRace(M.racePlanner(gamma, 0), [x, 0.5]);
-        return [tracks.planner.at(-1)[0], plan.action];
+        const { tracks, action } = M.runRace(M.racePlanner(gamma, { tilt: 0, dug: [0, 0] }), [x, 0.5]);
+        return [tracks.planner.at(-1)[0], action];
     })"""
     cases = [(0.3, 0.0), (0.3, -1e-3), (9.0, 0.0)]
     wells = [1.0, -1.0, 0.0]  # an overdamped planner rests on the barrier
@@ -138,10 +145,55 @@ def test_equal_wells_divide_at_the_barrier(race):
 
 
 def test_the_rule_near_rest(race):
-    found = race("((p) => M.nearRest(p, M.planFrom(p, [1, 1])))(M.racePlanner(0.3, -0.5))")
+    found = race("((p) => M.nearRest(p, M.planFrom(p, 1).to))(M.racePlanner(0.3, { tilt: -0.5, dug: [0, 0] }))")
     minimum = ln.losses.DoubleWell().stationary_points()[-1]
     curvatures = np.diag(ln.losses.DoubleWell().hessian(minimum))
     rates = ln.rules.rates(ln.Objective(gamma=0.3), np.diag(curvatures))
     np.testing.assert_allclose(sorted(found["rates"]), np.sort(rates), rtol=1e-12)
     assert found["ballistic"] == pytest.approx(max(np.sqrt(curvatures) / found["rates"] - 1), rel=1e-12)
     assert found["descent"] == pytest.approx(max(curvatures / 0.3 / found["rates"] - 1), rel=1e-12)
+
+
+DUG = [(0.05, 0.95), (-1.3, 1.2), (0.7, -0.8), (-0.4, 0.4), (0.3, 1.5), (1.0, 0.7)]
+
+
+@pytest.mark.parametrize("dug", DUG)
+@pytest.mark.parametrize("tilt", [-0.7, 0.0, 0.3])
+def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, tilt):
+    """The script follows orbits in time; the library integrates the squared speed over θ."""
+    rates, x = [0.1, 0.5, 1.0, 3.0, 9.0], np.linspace(-1.6, 1.6, 9)
+    expression = """given[1].map((gamma) => {
+        const planner = M.racePlanner(gamma, { tilt: given[0], dug: given[2] });
+        const plans = given[3].map((x) => M.planFrom(planner, x)), starts = M.edgeStarts();
+        return [planner.basins.map(({ minimum }) => minimum), plans.map(({ to }) => to?.minimum ?? null),
+                plans.map(({ action }) => action), M.deepEnds(planner, starts),
+                starts.filter(([x]) => M.planFrom(planner, x).deep).length];
+    })"""
+    for gamma, found in zip(rates, race(expression, [tilt, rates, dug, x.tolist()]), strict=True):
+        minima, ends, actions, rules, planned = found
+        twin = explore.Race(gamma=gamma, tilt=tilt, dug=dug)
+        np.testing.assert_allclose(minima, twin.minima(), atol=1e-12)
+        for start, end, action in zip(x, ends, actions, strict=True):
+            widget = explore.Race(start=(start, 0.0), gamma=gamma, tilt=tilt, dug=dug)
+            assert action == pytest.approx(widget.action(), abs=1e-6), (gamma, start)
+            assert np.nan_to_num(widget.target(), nan=9) == pytest.approx(9 if end is None else end), (gamma, start)
+        assert {**rules, "planner": planned} == twin.deep_ends(), gamma
+
+
+def test_no_other_path_through_a_dug_landscape_is_cheaper():
+    """Minimised from several sides in two dimensions, away from the phase plane."""
+    for gamma, tilt, dug, start in [(0.6, -0.3, (0.05, 0.95), (-1.2, 0.5)), (1.5, 0.2, (0.5, -0.6), (1.3, -0.4))]:
+        widget = explore.Race(start, gamma, tilt, dug=dug)
+        path = ln.solve(ln.Objective(gamma=gamma), widget.loss(), start)
+        assert widget.action() == pytest.approx(path.action, abs=1e-5)
+        assert path.asymptote == pytest.approx([widget.target(), 0.0], abs=1e-4)
+
+
+def test_what_is_dug_has_the_slope_and_the_bend_of_its_loss(race):
+    loss = explore.Race(tilt=0.3, dug=(0.4, -0.6)).loss()
+    bare = ln.losses.Function(loss.value, dim=2)
+    points = np.random.default_rng(0).uniform(-1.5, 1.5, (20, 2))
+    np.testing.assert_allclose(loss.gradient(points), bare.gradient(points), atol=1e-8)
+    np.testing.assert_allclose(loss.hessian(points), bare.hessian(points), atol=1e-5)
+    found = race("given.map((p) => M.raceLoss(M.landOf({ tilt: 0.3, dug: [0.4, -0.6] }), p))", points.tolist())
+    np.testing.assert_allclose(found, loss.value(points), atol=1e-12)

@@ -30,7 +30,7 @@ MOVED = {
     "NoisyOscillator": {"start": [0.5, -1.25], "eta": 0.2, "beta": 0.75, "rho": 3.5},
     "NoisyValley": {"start": [0.5, -1.25], "angle": -30.5, "ratio": 2.5},
     "ScaleCone": {"eta": 0.37, "noise": 0.25},
-    "Race": {"start": [0.9, -0.25], "gamma": 1.3, "tilt": 0.4, "now": 1.5},
+    "Race": {"start": [0.9, -0.25], "gamma": 1.3, "tilt": 0.4, "now": 1.5, "dug": [-0.4, 0.6]},
     "TaskSwitch": {"gamma": 1.2, "switches": [[1.5, 2.0, 1.0]], "now": 2.5},
 }
 

@@ -45,6 +45,8 @@ WIDGETS = {
     "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
     "race": lambda: explore.Race(),
     "race on a hill that leans left": lambda: explore.Race((1.4, -0.6), 0.9, 0.5),
+    "race with a well dug": lambda: explore.Race((-1.2, 0.5), 0.9, -0.3, dug=(0.1, 0.9)),
+    "race round a hill": lambda: explore.Race((-1.5, 0.5), 0.4, 0.3, dug=(0.4, -0.6)),
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
@@ -139,8 +141,9 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"{compact(1000 * widget.angle())} mrad", f"r∗ = {compact(widget.rest())}"]
         case explore.Race():
             ends = [f"{count} of 26" for count in widget.deep_ends().values()]
-            start = [fixed(widget.path().action, 3), fixed(widget.losses()["adam"][0], 2)]
-            return [*ends, *start, f"γₕₑₜ = {widget.threshold():.3f}"]
+            start = [fixed(widget.action(), 3), fixed(widget.losses()["adam"][0], 2)]
+            known = [] if widget.dug[1] else [f"γₕₑₜ = {widget.threshold():.3f}"]
+            return [*ends, *start, *known, f"deepest at θ₁ = {fixed(widget.deepest(), 2)}"]
         case explore.TaskSwitch():
             following = widget.next_task()
             return [

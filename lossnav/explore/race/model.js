@@ -1,24 +1,29 @@
-// Four learners on L = a(θ₁²−b)² + cθ₂² + dθ₁ (Eq. 28), η = k = 1: three step rules, and the planner; no page needed.
+// Four learners on L = a(θ₁²−b)² + cθ₂² + dθ₁ (Eq. 28), and a dip that the reader digs, η = k = 1: three step rules, and
+// the planner; no page needed. θ₂ separates from θ₁ for all four.
 //
 // One step of a rule counts as one interval `step` of the planner's time, so that all four have the same clock.
 
-/** @import { Policy, Well } from "../wells.js" */
+/** @import { Orbit, Well } from "../wells.js" */
 
-import { branch, pathFrom, placeAt, restRate, wellBend, wellHeteroclinic, wellLoss, wellPolicy, wellSlope } from "../wells.js";
+import { pathFrom, placeAt, restRate, wellBend, wellFloor, wellHeteroclinic, wellLoss, wellOrbit, wellSlope } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 
-/** @typedef {{ tilt: number, sign: number, well: Well, policy: Policy, threshold: number, across: number }} Planner */
-/** @typedef {{ deep: boolean, action: number, time: number, place: (t: number) => number[] }} Plan */
+/** @typedef {{ tilt: number, dug: number[] }} Land the tilt d, and where how deep a dip is dug */
+/** @typedef {{ minimum: number, left: Orbit, right: Orbit, ends: number[] }} Basin with its borders, for a rule that goes downhill */
+/** @typedef {{ gamma: number, well: Well, basins: Basin[], deepest: Basin, even: boolean, threshold: number, across: number }} Planner */
+/** @typedef {{ to: Basin | null, deep: boolean, action: number, time: number, place: (t: number) => number }} Plan of θ₁ */
 /** @typedef {keyof typeof SHARED.lines} RunnerName */
 /** @typedef {Record<RunnerName, number[][]>} Tracks */
+/** @typedef {{ x: number, y: number, u: number, v: number, s: number, t: number, n: number }} Runner its place, and two memories of each axis */
 
 const { a: HEIGHT, b: SQUARE, c: ACROSS } = SHARED.well;
 const { step: STEP_TIME, steps: STEPS, rate: RATE, momentum: MOMENTUM, adam: ADAM } = SHARED.race;
+const EQUAL = 1e-9; // depths and costs that differ by less are the same
 
-/** @type {(tilt: number) => Well} */
-const section = (tilt) => ({ a: HEIGHT, b: SQUARE, d: tilt });
-/** @type {(tilt: number, place: number[]) => number} */
-export const raceLoss = (tilt, [x, y]) => wellLoss(section(tilt), x) + ACROSS * y * y;
+/** @type {(land: Land) => Well} */
+export const landOf = ({ tilt, dug: [place, depth] }) => ({ a: HEIGHT, b: SQUARE, d: tilt, place, depth, wide: SHARED.dug.wide });
+/** @type {(well: Well, place: number[]) => number} */
+export const raceLoss = (well, [x, y]) => wellLoss(well, x) + ACROSS * y * y;
 
 /** The starts around the edge of the window. */
 export function edgeStarts() {
@@ -30,101 +35,123 @@ export function edgeStarts() {
 }
 
 /**
- * The optimal law. A tilt to the left is that to the right, mirrored: `sign` takes θ₁ to where the deep well is right.
- * @type {(gamma: number, tilt: number) => Planner}
+ * The optimal law: the orbits into each minimum. `deepest` is the right one of equally deep ones, and then `even`.
+ * `threshold` is γ_het of the double well, 0 where it has none.
+ * @type {(gamma: number, land: Land) => Planner}
  */
-export function racePlanner(gamma, tilt) {
-  const well = section(-Math.abs(tilt));
-  return {
-    tilt,
-    sign: tilt > 0 ? -1 : 1,
-    well,
-    policy: wellPolicy(well, gamma, SHARED.orbits),
-    threshold: tilt ? wellHeteroclinic(well) : 0,
-    across: restRate(gamma, 2 * ACROSS),
-  };
+export function racePlanner(gamma, land) {
+  const well = landOf(land);
+  const [low, high] = SHARED.orbits;
+  const { minima, barriers } = wellFloor(well, [2 * low, 2 * high]);
+  const basins = minima.map((minimum, i) => ({
+    minimum,
+    left: wellOrbit(well, gamma, minimum, -1, low),
+    right: wellOrbit(well, gamma, minimum, 1, high),
+    ends: [barriers[i - 1] ?? -Infinity, barriers[i] ?? Infinity],
+  }));
+  const depth = (/** @type {Basin} */ { left }) => left.floor;
+  const deepest = basins.reduce((best, one) => (depth(one) <= depth(best) + EQUAL ? one : best));
+  const even = basins.some((one) => one !== deepest && Math.abs(depth(one) - depth(deepest)) < EQUAL);
+  const threshold = land.tilt && !land.dug[1] ? wellHeteroclinic(landOf({ ...land, tilt: -Math.abs(land.tilt) })) : 0;
+  return { gamma, well, basins, deepest, even, threshold, across: restRate(gamma, 2 * ACROSS) };
 }
 
 /**
- * The optimal path from a start. θ₂ separates: it decays exactly.
- * @type {(planner: Planner, start: number[]) => Plan}
+ * The optimal path of θ₁: the cheapest of those into each minimum, to the right where two cost the same.
+ * @type {(planner: Planner, start: number) => Plan}
  */
-export function planFrom({ tilt, sign, well, policy, across }, [x, y]) {
-  const { gamma, cross, stay } = policy;
-  const indifference = tilt ? policy.indifference : 0; // equal wells: the middle, by symmetry
-  const u = sign * x;
-  const deep = indifference === null || u >= indifference;
-  const found = branch(deep ? cross : stay, u);
-  const path = pathFrom(found, u);
-  const aside = (across * y * y) / 2;
-  const place = (/** @type {number} */ t) => [sign * (path ? placeAt(found, path, t) : u), y * Math.exp(-across * t)];
-  // Without a path the start is the barrier itself, where an overdamped planner rests.
-  return { deep, action: aside + (path ? path.action : wellLoss(well, u) / gamma), time: path?.time ?? 0, place };
+export function planFrom({ gamma, well, basins, deepest }, start) {
+  /** @type {Plan} */
+  // Without a path the start is a barrier itself, where an overdamped planner rests.
+  let plan = { to: null, deep: false, action: Infinity, time: 0, place: () => start };
+  for (const to of basins) {
+    const found = start < to.minimum ? to.left : to.right;
+    const path = pathFrom(found, start);
+    if (!path || path.action > plan.action + EQUAL) continue;
+    plan = { to, deep: to === deepest, action: path.action, time: path.time, place: (t) => placeAt(found, path, t) };
+  }
+  return plan.to ? plan : { ...plan, action: wellLoss(well, start) / gamma };
 }
 
 /**
- * The whole way to rest, with steps that grow with time.
+ * The whole way to rest as θ₁ and the part of θ₂ that is left, with steps that grow with time.
  * @type {(planner: Planner, plan: Plan, count?: number) => number[][]}
  */
-export function wholePath({ across }, plan, count = 72) {
+export function wholePath({ across }, plan, count = 48) {
   const end = Math.max(plan.time, 7 / across);
-  return Array.from({ length: count + 1 }, (_, i) => plan.place(end * (i / count) ** 2));
+  return Array.from({ length: count + 1 }, (_, i) => {
+    const t = end * (i / count) ** 2;
+    return [plan.place(t), Math.exp(-across * t)];
+  });
 }
 
 /**
- * Where each learner is after 0, 1, … steps.
- * @type {(planner: Planner, start: number[]) => { tracks: Tracks, plan: Plan }}
+ * Where each learner is after 0, 1, … steps, the planner's plan, and what its whole path costs.
+ * @type {(planner: Planner, start: number[]) => { tracks: Tracks, plan: Plan, action: number }}
  */
 export function runRace(planner, start) {
-  const plan = planFrom(planner, start);
-  const tracks = /** @type {Tracks} */ ({
-    ...stepRules(planner.tilt, start),
-    planner: Array.from({ length: STEPS + 1 }, (_, i) => plan.place(i * STEP_TIME)),
-  });
-  return { tracks, plan };
+  const { across, well } = planner;
+  const plan = planFrom(planner, start[0]);
+  const planned = Array.from({ length: STEPS + 1 }, (_, i) => [plan.place(i * STEP_TIME), start[1] * Math.exp(-across * i * STEP_TIME)]);
+  return { tracks: { ...stepRules(well, start), planner: planned }, plan, action: plan.action + (across * start[1] ** 2) / 2 };
 }
 
 /**
- * Gradient descent θ ← θ − αg, heavy ball v ← βv + g, θ ← θ − αv, and Adam, all at the same rate α.
- * @type {(tilt: number, start: number[]) => Omit<Tracks, "planner">}
+ * One step of each rule along the gradient (g, h): gradient descent θ ← θ − αg, heavy ball v ← βv + g, θ ← θ − αv, and
+ * Adam, all at the same rate α.
+ * @type {Record<Exclude<RunnerName, "planner">, (runner: Runner, g: number, h: number) => void>}
  */
-export function stepRules(tilt, start) {
-  const [b1, b2, tiny] = ADAM;
-  let [v, m, s] = [[0, 0], [0, 0], [0, 0]];
-  return {
-    descent: stepped(tilt, start, (g) => g),
-    heavy: stepped(tilt, start, (g) => (v = v.map((old, i) => MOMENTUM * old + g[i]))),
-    adam: stepped(tilt, start, (g, n) => {
-      m = m.map((old, i) => b1 * old + (1 - b1) * g[i]);
-      s = s.map((old, i) => b2 * old + (1 - b2) * g[i] ** 2);
-      return m.map((mean, i) => mean / (1 - b1 ** n) / (Math.sqrt(s[i] / (1 - b2 ** n)) + tiny));
-    }),
+const RULES = {
+  descent(runner, g, h) {
+    runner.x -= RATE * g;
+    runner.y -= RATE * h;
+  },
+  heavy(runner, g, h) {
+    runner.u = MOMENTUM * runner.u + g;
+    runner.v = MOMENTUM * runner.v + h;
+    runner.x -= RATE * runner.u;
+    runner.y -= RATE * runner.v;
+  },
+  adam(runner, g, h) {
+    const [b1, b2, tiny] = ADAM;
+    const [first, second] = [1 - b1 ** ++runner.n, 1 - b2 ** runner.n];
+    runner.u = b1 * runner.u + (1 - b1) * g;
+    runner.v = b1 * runner.v + (1 - b1) * h;
+    runner.s = b2 * runner.s + (1 - b2) * g * g;
+    runner.t = b2 * runner.t + (1 - b2) * h * h;
+    runner.x -= (RATE * runner.u) / first / (Math.sqrt(runner.s / second) + tiny);
+    runner.y -= (RATE * runner.v) / first / (Math.sqrt(runner.t / second) + tiny);
+  },
+};
+
+/** @type {(x: number, y: number) => Runner} */
+const atStart = (x, y) => ({ x, y, u: 0, v: 0, s: 0, t: 0, n: 0 });
+
+/**
+ * Where the step rules are after 0, 1, … steps.
+ * @type {(well: Well, start: number[]) => Omit<Tracks, "planner">}
+ */
+export function stepRules(well, [x, y]) {
+  const track = (/** @type {keyof typeof RULES} */ name) => {
+    const [runner, places] = [atStart(x, y), [[x, y]]];
+    for (let n = 0; n < STEPS; n++) {
+      RULES[name](runner, wellSlope(well, runner.x), 2 * ACROSS * runner.y);
+      places.push([runner.x, runner.y]);
+    }
+    return places;
   };
-}
-
-/**
- * Places after each step along −α·direction(gradient, number of the step).
- * @type {(tilt: number, start: number[], direction: (gradient: number[], n: number) => number[]) => number[][]}
- */
-function stepped(tilt, start, direction) {
-  const [well, places] = [section(tilt), [start]];
-  for (let n = 1; n <= STEPS; n++) {
-    const last = places[n - 1];
-    const way = direction([wellSlope(well, last[0]), 2 * ACROSS * last[1]], n);
-    places.push([last[0] - RATE * way[0], last[1] - RATE * way[1]]);
-  }
-  return places;
+  return { descent: track("descent"), heavy: track("heavy"), adam: track("adam") };
 }
 
 /**
  * J of a track that is followed in straight pieces and rests where it ends.
- * @type {(gamma: number, tilt: number, track: number[][]) => number}
+ * @type {(gamma: number, well: Well, track: number[][]) => number}
  */
-export function trackAction(gamma, tilt, track) {
+export function trackAction(gamma, well, track) {
   const fades = Math.exp(-gamma * STEP_TIME);
-  let [sum, weight, here] = [0, 1, raceLoss(tilt, track[0])];
+  let [sum, weight, here] = [0, 1, raceLoss(well, track[0])];
   for (let i = 1; i < track.length; i++) {
-    const next = raceLoss(tilt, track[i]);
+    const next = raceLoss(well, track[i]);
     const way = Math.hypot(track[i][0] - track[i - 1][0], track[i][1] - track[i - 1][1]);
     sum += ((weight * (1 - fades)) / gamma) * ((way / STEP_TIME) ** 2 / 2 + (here + next) / 2);
     weight *= fades;
@@ -134,27 +161,46 @@ export function trackAction(gamma, tilt, track) {
 }
 
 /**
- * How many starts end in the deep well (the right one of two equally deep ones) by each step rule; γ does not matter.
+ * How many starts end nearest to the deepest minimum by each step rule; γ does not matter, nor does θ₂.
  * @type {(planner: Planner, starts: number[][]) => Omit<Record<RunnerName, number>, "planner">}
  */
-export function deepEnds({ sign, tilt, policy }, starts) {
-  const found = { descent: 0, heavy: 0, adam: 0 };
-  for (const tracks of starts.map((start) => stepRules(tilt, start))) {
-    for (const name of /** @type {const} */ (["descent", "heavy", "adam"])) {
-      if (sign * tracks[name][STEPS][0] >= policy.rests.barrier) found[name] += 1;
-    }
-  }
-  return found;
+export function deepEnds({ well, deepest }, starts) {
+  const [from, to] = deepest.ends;
+  const count = (/** @type {keyof typeof RULES} */ name) => {
+    const ends = shared(starts, (x) => {
+      const runner = atStart(x, 0);
+      for (let n = 0; n < STEPS; n++) RULES[name](runner, wellSlope(well, runner.x), 0);
+      return runner.x;
+    });
+    return ends.filter((x) => x >= from && x < to).length;
+  };
+  return { descent: count("descent"), heavy: count("heavy"), adam: count("adam") };
 }
 
 /**
- * The linear rule near the well where a plan ends (Eq. 75): its rates, and by which part of them those of both limits,
- * gradient descent H/γ and the ballistic rule √H, are off at most.
- * @type {(planner: Planner, plan: Plan) => { rates: number[], descent: number, ballistic: number }}
+ * What is found from each start's θ₁, which several have in common.
+ * @template T
+ * @param {number[][]} starts
+ * @param {(x: number) => T} find
+ * @returns {T[]}
  */
-export function nearRest({ well, policy }, { deep }) {
-  const { gamma, rests } = policy;
-  const bends = [wellBend(well, deep ? rests.right : rests.left), 2 * ACROSS];
+export function shared(starts, find) {
+  /** @type {Map<number, T>} */
+  const found = new Map();
+  return starts.map(([x]) => {
+    const known = found.get(x) ?? find(x);
+    found.set(x, known);
+    return known;
+  });
+}
+
+/**
+ * The linear rule near a minimum (Eq. 75): its rates, and by which part of them those of both limits, gradient descent
+ * H/γ and the ballistic rule √H, are off at most.
+ * @type {(planner: Planner, to: Basin) => { rates: number[], descent: number, ballistic: number }}
+ */
+export function nearRest({ well, gamma }, { minimum }) {
+  const bends = [wellBend(well, minimum), 2 * ACROSS];
   const rates = bends.map((h) => restRate(gamma, h));
   const off = (/** @type {(h: number) => number} */ rule) => Math.max(...bends.map((h, i) => Math.abs(rule(h) / rates[i] - 1)));
   return { rates, descent: off((h) => h / gamma), ballistic: off(Math.sqrt) };

@@ -15,7 +15,6 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @typedef {ReturnType<typeof switchScales>} Scales */
 /** @typedef {ReturnType<typeof stretch>} Stretch */
 /** @typedef {{ scales: Scales, life: Stretch[], ahead: Stretch | null, now: Held }} Story */
-/** @typedef {{ residual: [number, number], blocks: number[][] }} Local blocks of the neighbours and the middle, row by row */
 
 const UNTIL = 13; // units of 1/r; e^{−13} cannot be seen
 const COUNT = 320; // intervals
@@ -31,6 +30,8 @@ function switchScales({ gamma, entropy }) {
   return { rate, share: rate / (rate + gamma) };
 }
 
+const FADES = TIMES.map((t) => Math.exp(-t));
+
 /** The weights of the two neighbours and the middle in first and second differences at each inner time. */
 const STENCILS = TIMES.slice(1, -1).map((t, i) => {
   const [back, ahead] = [t - TIMES[i], TIMES[i + 2] - t];
@@ -41,31 +42,36 @@ const STENCILS = TIMES.slice(1, -1).map((t, i) => {
   };
 });
 
+// What one time tells, for the solver's inner loop: both residuals, and how each depends on y and z at i−1, i and i+1.
+const RESIDUAL = new Float64Array(2);
+const BLOCKS = [0, 1, 2].map(() => new Float64Array(4));
+
 /**
- * Residuals of both equations at inner time i, and their derivatives by y and z at i−1, i, i+1 where these are wanted.
- * @type {(p: number, plan: Plan, i: number, jacobian?: boolean) => Local}
+ * Residuals of both equations at inner time i into RESIDUAL, and where wanted their derivatives into BLOCKS.
+ * @type {(p: number, plan: Plan, i: number, jacobian: boolean) => void}
  */
-function local(p, { y, z }, i, jacobian = false) {
+function local(p, { y, z }, i, jacobian) {
   const { first, second } = STENCILS[i - 1];
-  const [a, b, c] = first;
-  const yt = a * y[i - 1] + b * y[i] + c * y[i + 1];
-  const zt = a * z[i - 1] + b * z[i] + c * z[i + 1];
+  const yt = first[0] * y[i - 1] + first[1] * y[i] + first[2] * y[i + 1];
+  const zt = first[0] * z[i - 1] + first[1] * z[i] + first[2] * z[i + 1];
   const ytt = second[0] * y[i - 1] + second[1] * y[i] + second[2] * y[i + 1];
   const ztt = second[0] * z[i - 1] + second[1] * z[i] + second[2] * z[i + 1];
   const up = Math.exp(y[i]);
   const push = (p * zt * zt) / up;
   const q = 1 - p;
-  /** @type {[number, number]} */
-  const residual = [p * ytt - q * yt - up + 1 + push, p * ztt - (q + p * yt) * zt - up * z[i]];
-  if (!jacobian) return { residual, blocks: [] };
-  const blocks = [0, 1, 2].map((j) => [
-    p * second[j] - q * first[j], (2 * push * first[j]) / (zt || 1),
-    -p * zt * first[j], p * second[j] - (q + p * yt) * first[j],
-  ]);
-  blocks[1][0] -= up + push;
-  blocks[1][2] -= up * z[i];
-  blocks[1][3] -= up;
-  return { residual, blocks };
+  RESIDUAL[0] = p * ytt - q * yt - up + 1 + push;
+  RESIDUAL[1] = p * ztt - (q + p * yt) * zt - up * z[i];
+  if (!jacobian) return;
+  for (let j = 0; j < 3; j++) {
+    const block = BLOCKS[j];
+    block[0] = p * second[j] - q * first[j];
+    block[1] = (2 * push * first[j]) / (zt || 1);
+    block[2] = -p * zt * first[j];
+    block[3] = p * second[j] - (q + p * yt) * first[j];
+  }
+  BLOCKS[1][0] -= up + push;
+  BLOCKS[1][2] -= up * z[i];
+  BLOCKS[1][3] -= up;
 }
 
 /**
@@ -75,52 +81,58 @@ function local(p, { y, z }, i, jacobian = false) {
 function missBy(p, plan) {
   let sum = 0;
   for (let i = 1; i < COUNT; i++) {
-    const [u, v] = local(p, plan, i).residual;
-    const scale = STENCILS[i - 1].second[1]; // a residual's worth in units of the unknowns
-    sum += (u / (p * scale - 1)) ** 2 + (v / (p * scale - 1)) ** 2;
+    local(p, plan, i, false);
+    const scale = p * STENCILS[i - 1].second[1] - 1; // a residual's worth in units of the unknowns
+    sum += (RESIDUAL[0] / scale) ** 2 + (RESIDUAL[1] / scale) ** 2;
   }
   return Math.sqrt(sum / COUNT);
 }
+
+// x_i = r_i − u_i x_{i+1}: the four numbers of u_i and the two of r_i, from 6(i − 1) on.
+const ROWS = new Float64Array(6 * COUNT);
 
 /**
  * One Newton step: the solution of the block-tridiagonal system, by elimination of 2 × 2 blocks.
  * @type {(p: number, plan: Plan) => Plan}
  */
 function newtonMove(p, plan) {
-  const [ups, rights] = /** @type {number[][][]} */ ([[], []]); // x_i = right_i − up_i x_{i+1}
-  let [up, right] = [[0, 0, 0, 0], [0, 0]];
+  const [low, mid, high] = BLOCKS;
+  let [u0, u1, u2, u3, r0, r1] = [0, 0, 0, 0, 0, 0];
   for (let i = 1; i < COUNT; i++) {
-    const { residual, blocks: [low, mid, high] } = local(p, plan, i, true);
-    const m = [
-      mid[0] - low[0] * up[0] - low[1] * up[2], mid[1] - low[0] * up[1] - low[1] * up[3],
-      mid[2] - low[2] * up[0] - low[3] * up[2], mid[3] - low[2] * up[1] - low[3] * up[3],
-    ];
-    const f = [-residual[0] - low[0] * right[0] - low[1] * right[1], -residual[1] - low[2] * right[0] - low[3] * right[1]];
-    const det = m[0] * m[3] - m[1] * m[2];
-    const inverse = [m[3] / det, -m[1] / det, -m[2] / det, m[0] / det];
-    up = [
-      inverse[0] * high[0] + inverse[1] * high[2], inverse[0] * high[1] + inverse[1] * high[3],
-      inverse[2] * high[0] + inverse[3] * high[2], inverse[2] * high[1] + inverse[3] * high[3],
-    ];
-    right = [inverse[0] * f[0] + inverse[1] * f[1], inverse[2] * f[0] + inverse[3] * f[1]];
-    ups.push(up);
-    rights.push(right);
+    local(p, plan, i, true);
+    const m0 = mid[0] - low[0] * u0 - low[1] * u2;
+    const m1 = mid[1] - low[0] * u1 - low[1] * u3;
+    const m2 = mid[2] - low[2] * u0 - low[3] * u2;
+    const m3 = mid[3] - low[2] * u1 - low[3] * u3;
+    const f0 = -RESIDUAL[0] - low[0] * r0 - low[1] * r1;
+    const f1 = -RESIDUAL[1] - low[2] * r0 - low[3] * r1;
+    const det = m0 * m3 - m1 * m2;
+    u0 = (m3 * high[0] - m1 * high[2]) / det;
+    u1 = (m3 * high[1] - m1 * high[3]) / det;
+    u2 = (m0 * high[2] - m2 * high[0]) / det;
+    u3 = (m0 * high[3] - m2 * high[1]) / det;
+    r0 = (m3 * f0 - m1 * f1) / det;
+    r1 = (m0 * f1 - m2 * f0) / det;
+    const at = 6 * (i - 1);
+    ROWS[at] = u0;
+    ROWS[at + 1] = u1;
+    ROWS[at + 2] = u2;
+    ROWS[at + 3] = u3;
+    ROWS[at + 4] = r0;
+    ROWS[at + 5] = r1;
   }
   const [dy, dz] = [new Float64Array(COUNT + 1), new Float64Array(COUNT + 1)];
   // At the end x′ = −x: the last value is a fixed part of the one before it (as in every guess).
-  const step = TIMES[COUNT] - TIMES[COUNT - 1];
-  const keep = Math.exp(-step);
-  const last = ups[COUNT - 2];
-  const m = [1 + keep * last[0], keep * last[1], keep * last[2], 1 + keep * last[3]];
-  const det = m[0] * m[3] - m[1] * m[2];
-  const [f, g] = rights[COUNT - 2];
-  dy[COUNT - 1] = (m[3] * f - m[1] * g) / det;
-  dz[COUNT - 1] = (m[0] * g - m[2] * f) / det;
+  const keep = Math.exp(TIMES[COUNT - 1] - TIMES[COUNT]);
+  const det = (1 + keep * u0) * (1 + keep * u3) - keep * u1 * (keep * u2);
+  dy[COUNT - 1] = ((1 + keep * u3) * r0 - keep * u1 * r1) / det;
+  dz[COUNT - 1] = ((1 + keep * u0) * r1 - keep * u2 * r0) / det;
   dy[COUNT] = keep * dy[COUNT - 1];
   dz[COUNT] = keep * dz[COUNT - 1];
   for (let i = COUNT - 2; i >= 1; i--) {
-    dy[i] = rights[i - 1][0] - ups[i - 1][0] * dy[i + 1] - ups[i - 1][1] * dz[i + 1];
-    dz[i] = rights[i - 1][1] - ups[i - 1][2] * dy[i + 1] - ups[i - 1][3] * dz[i + 1];
+    const at = 6 * (i - 1);
+    dy[i] = ROWS[at + 4] - ROWS[at] * dy[i + 1] - ROWS[at + 1] * dz[i + 1];
+    dz[i] = ROWS[at + 5] - ROWS[at + 2] * dy[i + 1] - ROWS[at + 3] * dz[i + 1];
   }
   return { y: dy, z: dz };
 }
@@ -147,13 +159,20 @@ function settle(p, guess) {
  * A plan from a plan, value by value.
  * @type {(plan: Plan, change: (value: number, i: number, part: "y" | "z") => number) => Plan}
  */
-const combined = ({ y, z }, change) => ({ y: y.map((v, i) => change(v, i, "y")), z: z.map((v, i) => change(v, i, "z")) });
+function combined({ y, z }, change) {
+  const found = { y: new Float64Array(COUNT + 1), z: new Float64Array(COUNT + 1) };
+  for (let i = 0; i <= COUNT; i++) {
+    found.y[i] = change(y[i], i, "y");
+    found.z[i] = change(z[i], i, "z");
+  }
+  return found;
+}
 
 /**
  * A guess from a plan that begins near by: its ends are moved, and the change fades.
  * @type {(near: Plan, to: { y: number, z: number }) => Plan}
  */
-const moved = (near, to) => combined(near, (v, i, part) => v + (to[part] - near[part][0]) * Math.exp(-TIMES[i]));
+const moved = (near, to) => combined(near, (v, i, part) => v + (to[part] - near[part][0]) * FADES[i]);
 
 /**
  * The plan from (y0, z0) for one p. `near`, a plan of like settings, makes it quick; without it the start is walked to
@@ -224,7 +243,7 @@ function stretch({ share, entropy }, since, { curvature, minimum }, state, near 
   // v̇/v just after the switch, in units of r; second order, from the first three times
   const [t1, t2] = [TIMES[1], TIMES[2]];
   const growth = plan ? ((plan.y[1] - plan.y[0]) * t2 * t2 - (plan.y[2] - plan.y[0]) * t1 * t1) / (t1 * t2 * (t2 - t1)) : 0;
-  const peak = plan ? rest * Math.exp(Math.max(...plan.y)) : rest;
+  const peak = plan ? rest * Math.exp(plan.y.reduce((a, b) => Math.max(a, b))) : rest;
   const times = plan ? TIMES.map((t) => since + t) : [since];
   return { since, curvature, minimum, rest, at, growth, peak, times, plan };
 }

@@ -214,7 +214,11 @@ function switchPieces(low, high, now, { life, ahead }) {
   const piece = (style, part, from, to) => {
     if (from >= to) return;
     const inside = part.times.filter((t) => t > from && t < to);
-    lines.push({ style, points: [from, ...inside, to].map((t) => ({ t, ...part.at(t) })) });
+    const moment = (/** @type {number} */ t) => {
+      const { variance, mean } = part.at(t);
+      return { t, variance, mean };
+    };
+    lines.push({ style, points: [from, ...inside, to].map(moment) });
   };
   const ends = life.map((part, i) => ({ from: Math.max(low, part.since), to: Math.min(high, life[i + 1]?.since ?? high), part }));
   for (const { from, to, part } of ends) {

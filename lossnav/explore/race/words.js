@@ -1,0 +1,83 @@
+// What the race says: the table of the four, the rule that the knobs give, and the verdict.
+
+/** @import { Edge } from "./view.js" */
+/** @import { Plan, Planner, RunnerName } from "./model.js" */
+
+import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
+import { entries, fixed, ink, make, mapped, verdictLines } from "../kit.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { nearRest } from "./model.js";
+
+/** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
+export function raceTable() {
+  const { node, rows } = lineTable(SHARED.lines, ["learner", "L now", "J", "deep"], ({ color, dash }) => ({ stroke: ink(color), "stroke-dasharray": dash, "stroke-width": 2.2 }));
+  /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
+  const show = (losses, costs, { deep, planner, count }) => {
+    for (const [name, { cells }] of entries(rows)) {
+      cells[0].textContent = fixed(losses[name], 2);
+      cells[1].textContent = fixed(costs[name], 3);
+      cells[2].textContent = planner.even ? "–" : `${deep[name]} of ${count}`;
+    }
+  };
+  return { node, show };
+}
+
+/** @typedef {keyof typeof LAWS} LawName */
+
+/** θ − θ*, in brackets. */
+const away = () => inRow("(", "θ −", raised("θ", "∗"), ")");
+
+/** The planner's rule near its well, and its two limits, η = k = 1. */
+const LAWS = {
+  descent: { name: "gradient descent", right: () => inRow("− ", fraction(math("mn", "1"), math("mi", "γ")), "∇ L") },
+  ballistic: { name: "the ballistic rule", right: () => inRow("−", math("msqrt", ...terms("H")), away()) },
+  between: {
+    name: "the damped rule between both limits",
+    right: () => inRow("−", inRow("(", math("msqrt", fraction(raised("γ", "2"), math("mn", "4")), ...terms("+ H")), "−", fraction(math("mi", "γ"), math("mn", "2")), ")"), away()),
+  },
+};
+const NEAR_LIMIT = 0.25; // a limit that is off by less names the rule
+
+/** The rule that the knobs give: its name, and its formula. */
+export function lawNode() {
+  const said = make("p", {});
+  const formulas = mapped(LAWS, ({ right }) => formula(dotted("θ"), "=", right()));
+  const details = make("p", { class: "ln-soft" });
+  const box = make("div", { class: "ln-formula" });
+  /** @type {(planner: Planner, plan: Plan) => void} */
+  const show = (planner, { to }) => {
+    const { rates, descent, ballistic } = nearRest(planner, to ?? planner.deepest);
+    const [limit, off] = /** @type {[LawName, number]} */ (descent < ballistic ? ["descent", descent] : ["ballistic", ballistic]);
+    const name = off < NEAR_LIMIT ? limit : "between";
+    const sight = { descent: "Short-sighted", ballistic: "Far-sighted", between: "In between" }[name];
+    said.replaceChildren(`${sight}, the planner follows `, make("b", {}, LAWS[name].name), ":");
+    box.replaceChildren(/** @type {Element} */ (formulas[name]));
+    const far = off < 9.995 ? `${fixed(100 * off, 0)}\u00a0%` : "10 times and more";
+    details.textContent = `near its well, where its rates are ${rates.map((r) => fixed(r, 3)).join(" and ")}; ${off < NEAR_LIMIT ? "within" : `${LAWS[limit].name} is off by`} ${far}.`;
+  };
+  return { node: make("div", { class: "ln-law" }, said, box, details), show };
+}
+
+/**
+ * What the picture means, in words and numbers.
+ * @type {(edge: Edge, plan: Plan, start: number[], now: number) => (Node | string)[]}
+ */
+export function raceWords({ planner, gamma, land, deep, count }, { deep: isDeep, to }, [x, y], now) {
+  const { even, threshold, basins, deepest } = planner;
+  const verdict = even
+    ? "The deepest wells are equally deep: nobody has a reason to cross."
+    : deep.planner === count
+      ? `The planner crosses: ${count} of ${count} end in the deep well.`
+      : deep.planner > deep.descent
+        ? `Crossing pays from near: ${deep.planner} of ${count} end in the deep well.`
+        : `The planner stays, as gradient descent does: ${deep.planner} of ${count} end in the deep well.`;
+  const [tilt, dug] = [`d = ${fixed(land.tilt, 2)}`, land.dug[1] ? `, ${land.dug[1] > 0 ? "a well" : "a hill"} of ${fixed(Math.abs(land.dug[1]), 2)} at ${fixed(land.dug[0], 2)}` : ""];
+  const wells = basins.length === 1 ? "one well" : `${basins.length} wells, the deepest at θ₁ = ${fixed(deepest.minimum, 2)}`;
+  const end = to ? `at θ₁ = ${fixed(to.minimum, 2)}, ${even ? "one of two equally deep wells" : isDeep ? "the deep well" : "a shallow well"}` : "on the barrier where it is";
+  return verdictLines(verdict, [
+    `γ = ${fixed(gamma, 3)}${threshold ? `; for this tilt γₕₑₜ = ${fixed(threshold, 3)}` : ""}.`,
+    `The landscape, ${tilt}${dug}, has ${wells}.`,
+    `Time ${fixed(now, 2)}. From (${fixed(x, 2)}, ${fixed(y, 2)}) the planner ends ${end}.`,
+  ]);
+}
