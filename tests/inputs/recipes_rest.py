@@ -234,7 +234,6 @@ def _explorables() -> dict[str, Recipe]:
             "start": point, "gamma": number(0.3, low=0.05, high=10.0), "tilt": number(-0.5, low=-1.2, high=1.2),
             "now": number(0.0, low=0.0, high=5.0), "dug": point,
         }),
-        "explore.Race.target": Recipe(explore.Race().target, {"start": number(0.3)}),
         "explore.TaskSwitch": Recipe(explore.TaskSwitch, {
             "gamma": rate(0.5), "entropy": rate(0.8), "curvature": rate(0.5), "minimum": number(2.0), "switches": unit,
             "now": rate(0.0),

@@ -47,7 +47,7 @@ class Race(Explorable):
         >>> Race(gamma=0.3).deep_ends()["planner"], Race(gamma=2.0).deep_ends()["planner"]
         (26, 14)
         >>> Race(gamma=0.8, tilt=-0.3, dug=(0.05, 0.95)).minima().round(2)
-        array([-0.95,  0.06,  1.02])
+        array([-0.96,  0.1 ,  1.03])
     """
 
     _esm = bundle(_HERE)
@@ -110,12 +110,12 @@ class Race(Explorable):
         """Return the loss of each learner after 0, 1, … 250 steps, shapes (251,)."""
         return {name: self.loss().value(track) for name, track in self.tracks().items()}
 
-    def target(self, start: float | None = None) -> float:
-        """Return θ₁ of the minimum where the optimal path from this θ₁ ends; None is the start's.
+    def target(self) -> float:
+        """Return θ₁ of the minimum where the optimal path from the start ends.
 
         Of two that cost the same it is the right one; NaN is a barrier on which a short-sighted planner rests.
         """
-        return self._best(self.start[0] if start is None else start)[0]
+        return self._best(self.start[0])[0]
 
     def action(self) -> float:
         """Return J of the optimal path from the start."""
@@ -131,7 +131,7 @@ class Race(Explorable):
         deepest = int(np.flatnonzero(minima == self.deepest())[0])
         ends = {name: track[-1, 0] for name, track in _followed(self.loss(), edge_starts().T).items()}
         found = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
-        return found | {"planner": sum(self.target(x) == minima[deepest] for x, _ in edge_starts())}
+        return found | {"planner": sum(bool(self._best(x)[0] == minima[deepest]) for x, _ in edge_starts())}
 
     def threshold(self) -> float:
         """Return γ_het, below which the planner crosses from everywhere; 0 for equal wells, NaN where one is dug."""
@@ -154,7 +154,7 @@ class Race(Explorable):
 
     def _planned(self, start: Sequence[float] | Array, t: Array) -> Array:
         """Return the optimal path at times t, shape (T, 2)."""
-        target = self.target(start[0])
+        target = self._best(start[0])[0]
         fades = start[1] * np.exp(-_rest_rate(self.gamma) * t)
         if np.isnan(target):
             return np.stack([np.full_like(t, start[0]), fades], axis=-1)
@@ -215,7 +215,7 @@ class Race(Explorable):
     def _fan(self, image: Picture, plane: Panel, start: Array, deepest: float) -> None:
         """Draw the whole optimal path from a start; one that ends elsewhere than in the deepest well is grey."""
         t = 9 / _rest_rate(self.gamma) * np.linspace(0, 1, 73) ** 2
-        deep = self.target(start[0]) == deepest
+        deep = self._best(start[0])[0] == deepest
         style = ("#d994ba", 1.4, "none") if deep else (colour("neutral"), 1.5, "2 3")
         image.line(plane, self._planned(start, t), *style, name="fan")
 
