@@ -50,6 +50,7 @@ _NAMES = {
     "update": "rules",
     "derive": "rules.derive",
     "LearningRule": "rules.derive",
+    "explain": "rules.derive",
     "value": "trajectory.solve",
     "optimal_velocity": "trajectory.solve",
     "solve": "trajectory.solve",

@@ -213,7 +213,7 @@ def recipes() -> dict[str, Recipe]:
         }),
         "euler_lagrange.Derivation.print": Recipe(DERIVED.print, {"expression": _formulas(none=False)}),
         "euler_lagrange.Derivation.in_time": Recipe(DERIVED.in_time, {"expression": _formulas(none=False)}),
-        **_paths(), **_fields(), **_rules(), **_beliefs(),
+        **_paths(), **_fields(), **_rules(), **_beliefs(), **_noise(),
     }  # fmt: skip
     for name, made in (("Linear", TURN), ("Function", FIELD)):
         found[f"drifts.{name}.__call__"] = Recipe(made, {"theta": points(POINT)})
@@ -348,6 +348,35 @@ def _rules() -> dict[str, Recipe]:
         }, rest=frozenset({"curvature"})),
     }  # fmt: skip
     return {f"rules.recipe.{name}": made for name, made in found.items()}
+
+
+def _noise() -> dict[str, Recipe]:
+    """Relative prices, and what noise takes off a mean."""
+    tensor = np.array([[1.0, -0.5], [0.3, 2.0]])
+    spread = array(tensor**2, scalars=True, below=0.0, at=True)
+    return {
+        "rules.relative_step": Recipe(ln.rules.relative_step, {
+            "objective": Argument(ln.Objective(), [
+                *thing(ln.Objective()).bad, ln.Objective(horizon=1.0), ln.Objective(metric=np.eye(2)),
+                ln.Objective(drift=ln.drifts.weight_decay(0.1)),
+            ]),
+            "mean": array(tensor),
+            "theta": array(tensor, any_shape=True, also=("mean", "curvature"), bad=[np.zeros((2, 2))]),
+            "curvature": array(tensor**2, scalars=True, below=0.0), "dt": positive(0.1),
+        }),
+        "rules.keep_norm": Recipe(ln.rules.keep_norm, {
+            "theta": array(tensor, any_shape=True, also=("displacement",), bad=[np.zeros((2, 2))]),
+            "displacement": array(tensor),
+        }),
+        "rules.prior_shrink": Recipe(ln.rules.prior_shrink, {
+            "prior": array(0.5, any_shape=True, below=0.0), "noise": array(0.5, any_shape=True, below=0.0, at=True),
+            "count": positive(4.0),
+        }),
+        "rules.shrink": Recipe(ln.rules.shrink, {
+            "mean": array(tensor, any_shape=True, also=("noise",)), "noise": spread, "count": positive(4.0),
+            "pool": word("tensor"),
+        }),
+    }  # fmt: skip
 
 
 def _beliefs() -> dict[str, Recipe]:

@@ -435,7 +435,7 @@ def _optimizers() -> dict[str, Recipe]:
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
     found = {"LearningRule.optimizer": Recipe(descent.optimizer, {
         "params": params, "lr": rate(0.1, tensor=True, none=True), **(flags | fused)
-    })}  # fmt: skip
+    }), "explain": Recipe(ln.explain, {"optimizer": thing(torch.optim.Adam([weight]))})}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused),
                             ("Uncertain", uncertain | flags)):  # fmt: skip

@@ -257,3 +257,30 @@ def test_a_curvature_from_outside_is_what_navigator_takes():
     np.testing.assert_allclose(theta, weights.detach().numpy(), rtol=0, atol=1e-12 * np.abs(theta).max())
     with pytest.raises(ValueError, match="curvature is given"):
         PAIRS["Adam"][0](START, PAIRS["Adam"][0].init(START), START, curvature=START)
+
+
+def test_an_optimizer_knows_its_regime_from_what_it_believes():
+    rule = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.999), curvature=assume.SecondMoment(0.999), dt=0.1)
+    weights = torch.nn.Parameter(torch.tensor([1.0, 1.0], dtype=torch.float64))
+    optimizer = rule.optimizer([weights])
+    with pytest.raises(ValueError, match="no step"):
+        optimizer.regime()
+    weights.grad = torch.tensor([5.0, -8.0], dtype=torch.float64)
+    optimizer.step()
+    found = optimizer.regime()
+    assert found.holds and found.curvature == pytest.approx(5.0) and found[:3] == pytest.approx(rule.regime(25.0)[:3])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_rule_reports_what_it_assumes_and_what_it_runs(name):
+    rule = PAIRS[name][0]
+    page = rule._repr_markdown_()
+    assert rule.source in page and rule.latex[1] in page and f"γ = {rule.objective.gamma:g}" in page
+    if name == "Adam":
+        row = next(line for line in page.splitlines() if line.startswith("| Adam |"))
+        assert all(float(cell) < 1e-12 for cell in row.split("|")[3:-1])  # its own limit, at every V
+
+
+def test_a_rule_without_a_program_reports_the_reason():
+    page = ln.derive(PLAIN, curvature=assume.Known(np.eye(2)), dt=0.1)._repr_markdown_()
+    assert "curvature is a Known" in page and "```" not in page and r"\dot\theta = " in page

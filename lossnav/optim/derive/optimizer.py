@@ -15,7 +15,7 @@ from torch import Tensor
 from lossnav import _checks
 from lossnav.optim._base import Group, Rule, State, check_rate, zeros
 from lossnav.optim._fused import Call
-from lossnav.rules.derive import LearningRule
+from lossnav.rules.derive import LearningRule, Regime
 from lossnav.rules.derive.source import written
 
 
@@ -62,6 +62,27 @@ class Derived(Rule):
 
     def __getstate__(self) -> State:
         return {**super().__getstate__(), "rule": self.rule, "_written": self._written}
+
+    def regime(self) -> Regime:
+        """Return the rates of beliefs, discount and flattest curvature with the V that is believed now (``Regime``).
+
+        Raises:
+            ValueError: no step has been made yet, or as ``LearningRule.regime``.
+
+        Warns:
+            RegimeWarning: as there.
+        """
+        seen = [state for state in self.state.values() if "step" in state and state["step"] > 0]
+        if not seen:
+            raise ValueError(
+                "the optimizer has made no step, but it must have seen a gradient to believe in a curvature"
+            )
+        least = math.inf
+        belief = self.rule.curvature
+        for state in seen if "v" in self._written.memory else []:
+            share = 1 - belief.beta ** state["step"].item() if belief.corrected else 1.0
+            least = min(least, state["v"].min().item() / share)
+        return self.rule.regime(least if least < math.inf else 0.0)
 
     def _native(self) -> str:
         return self._written.kernel

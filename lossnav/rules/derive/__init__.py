@@ -14,6 +14,7 @@ metric that is (``RootMeanSquare``) is put in as if it were known: a plug-in.
 """
 
 from lossnav.rules.derive.derivation import derive
+from lossnav.rules.derive.published import Reading, explain
 from lossnav.rules.derive.rule import LearningRule, Limit, Regime, RegimeWarning, State
 
-__all__ = ["LearningRule", "Limit", "Regime", "RegimeWarning", "State", "derive"]
+__all__ = ["LearningRule", "Limit", "Reading", "Regime", "RegimeWarning", "State", "derive", "explain"]

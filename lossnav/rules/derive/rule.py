@@ -194,6 +194,11 @@ class LearningRule:
             )  # fmt: skip
         return Regime(beliefs, gamma, steep, holds)
 
+    def _repr_markdown_(self) -> str:
+        from lossnav.rules.derive.report import report
+
+        return report(self)
+
     # --------------------------------------------------------------------------------------------------- in torch
 
     @property

@@ -1,0 +1,239 @@
+"""``explain``: a published optimizer read as assumptions, and the rule that they give; or that none of ours give it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lossnav import _checks
+from lossnav.problem import drifts
+from lossnav.problem.objective import Objective
+from lossnav.rules import assume
+from lossnav.rules.derive.derivation import derive
+from lossnav.rules.derive.rule import LearningRule
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One way to read an optimizer.
+
+    Attributes:
+        optimizer: its name.
+        assumptions: under which it is optimal to first order in Δt; empty if none of the listed are.
+        why: the regime in which they make sense, or why none of the listed assumptions give this optimizer.
+        rule: the derived rule, whose steps are the optimizer's; None where none are, or where it takes matrices.
+        penalty: λ, if λ|θ|²/2 is a part of the loss and its gradient λθ of what the rule is given.
+    """
+
+    optimizer: str
+    assumptions: str
+    why: str
+    rule: LearningRule | None = None
+    penalty: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.optimizer}: {self.assumptions or 'none of the listed'}. {self.why}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: names of an optimizer's class, assumptions (or ""), regime or reason."""
+
+    names: tuple[str, ...]
+    assumptions: str
+    why: str
+
+
+_OVERDAMPED = "no curvature, γ > 0"
+_ROOT = "ballistic (γ = 0), curvature h = cV believed diagonal, V an average of g²"
+_SLOW = "Estimates stand still within a plan only where beliefs change slowly beside γ, and γ ≪ √(ηkcV)"
+
+TABLE = (
+    Row(("SGD",), f"{_OVERDAMPED}; belief: m = g, or an average of g for momentum",
+        "Momentum is a belief in a mean that wanders, not the horizon; torch's lr is that of the average times 1 − β"),
+    Row(("SGDW",), f"{_OVERDAMPED}, drift f = −jθ", "The decay is exact at every γ > 0"),
+    Row(("Signum", "SignSGD"), "ballistic, diagonal curvature of this moment alone, h = cm²",
+        "One datum is no estimate: the sign forgets how sure the mean is"),
+    Row(("RMSprop",), f"{_ROOT}; belief: m = g, and it fades at α = ε√(ηkc)", _SLOW),
+    Row(("Adam",), f"{_ROOT}; belief: an average of g that fades at α = ε√(ηkc)", _SLOW),
+    Row(("AdamW",), "metric G = diag(√V + ε), no curvature, γ > 0, drift f = −jθ; belief: an average of g",
+        "Exact at every γ > 0, but it prices moves by past gradients. The other reading, G = 1, γ = 0 and a decay of "
+        "its own in each coordinate, j² = (w² + √(w⁴ + 4w²ηkh))/2, gives the constant decay w exactly and a gradient "
+        "part that is smaller, by .618 at h = w²/ηk"),
+    Row(("AdaBelief",), "ballistic, diagonal curvature h = cV, V an average of (g − m)²; belief fading at α = ε√(ηkc)",
+        "V is the variance alone, as in the paper's own model; the published rule adds ε to V in each step, too"),
+    Row(("Lion",), "ballistic, curvature of this moment h = c·(signal)²; belief: a slow mean and a white signal, share "
+        "(β₂ − β₁)/β₂; drift f = −jθ under the metric |signal|",
+        "White signal has no forecast: it counts in full only if the discount is fast, s₊Δt ≫ 1"),
+    Row(("Adagrad",), f"metric G = diag √(Σg²), {_OVERDAMPED}", "Its 1/√t comes from the sum; no schedule derives it"),
+    Row(("LARS",), "relative metric G = |θ|⁻² for each tensor, ballistic, isotropic curvature h = c|g|² of this moment",
+        "Without its momentum and weight decay"),
+    Row(("Lamb", "LAMB"), "relative metric, ballistic, h = c·V with one scale for each tensor, c = Σ m²/V",
+        "The scale is taken afresh in each step"),
+    Row(("LBFGS",), "a long step, rΔt ≫ 1: Newton's step for an approximate H", "Its line search is no part of it"),
+    Row(("Shampoo",), "ballistic for an upper bound of the curvature, H = c·L^½ ⊗ R^½",
+        "Matrices: no rule of coordinates"),
+    Row(("SOAP",), "ballistic, curvature diagonal in Shampoo's eigenbasis", "Matrices: no rule of coordinates"),
+    Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I",
+        "Read off one mean: worst for square layers. Its polynomial misses the polar factor by up to a fifth"),
+    Row(("SophiaH", "Sophia"), "",
+        "A one-step quadratic model under a limit of speed |θ̇|∞ ≤ ρ: another price of speed than |θ̇|²/2η"),
+    Row(("NAdam",), "", "Its weights of m and g change with the step: the share of white signal would need a schedule"),
+    Row(("RAdam",), "", "Its factor changes with the step number alone, and no belief of ours begins without V"),
+    Row(("Adamax",), "", "A maximum of |g| is no average: no belief with a mean gives it"),
+    Row(("Adadelta",), "", "Its rate is an average of its own squared steps"),
+    Row(("Rprop",), "", "Its steps grow by the signs of two gradients"),
+    Row(("ASGD",), "", "It averages iterates after the fact; so do schedule-free methods: no policy of this J does"),
+    Row(("ScheduleFreeSGD", "ScheduleFreeAdamW", "ScheduleFreeRAdam"), "",
+        "Gradients are taken at an average of iterates: no policy of this J does that"),
+    Row(("SAM",), "", "The gradient is taken elsewhere, at the worst point nearby"),
+    Row(("Adan",), "",
+        "It looks ahead along differences of gradients by a constant, which a trend does only overdamped, and "
+        "divides by √V, which only a ballistic plan does; its averages lag behind a ramp, and are no posterior"),
+    Row(("Adafactor",), "", "V = row ⊗ column minimises the I-divergence, not a likelihood; it has a relative step and "
+        "clipping, too"),
+    Row(("SparseAdam",), "", "A coordinate without a gradient stops its clock: beliefs here age with time"),
+)  # fmt: skip
+
+
+def explain(optimizer: Any) -> list[Reading]:
+    """Return the assumptions under which an optimizer is optimal to first order in Δt, or the reason why none are.
+
+    "None" is none of those that are listed here: the objective of ``Objective`` with the beliefs of ``lossnav.assume``.
+
+    Args:
+        optimizer: a torch optimizer (its first group is read), or one with ``param_groups`` like those.
+
+    Returns:
+        Readings, more than one where there are more; with ``.rule`` where the assumptions are those of ``derive``.
+
+    Raises:
+        ValueError: it has no ``param_groups``, or its class is not in the table.
+
+    Example:
+        >>> import torch, lossnav as ln
+        >>> adam = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))], lr=0.01)
+        >>> reading, = ln.explain(adam)
+        >>> round(float(reading.rule.belief.fading), 10)
+        1e-08
+    """
+    name = type(optimizer).__name__
+    groups = getattr(optimizer, "param_groups", None)
+    if not isinstance(groups, list) or not groups:
+        raise ValueError(f"optimizer = {_checks.shown(optimizer)}, but it must be an optimizer with param_groups")
+    row = next((row for row in TABLE if name in row.names), None)
+    if row is None:
+        raise ValueError(
+            f"optimizer is a {name}, but it must be one of {', '.join(n for row in TABLE for n in row.names)}"
+        )
+    if not row.assumptions:
+        return [Reading(name, "", row.why)]
+    lr = float(groups[0]["lr"])
+    maker = _RULES.get(name)
+    if maker is None or lr <= 0:
+        return [Reading(name, row.assumptions, row.why)]
+    unlike = _unlike(name, groups[0])
+    if unlike:
+        return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
+    penalty = float(groups[0].get("weight_decay", 0.0)) if name in ("SGD", "RMSprop", "Adam") else 0.0
+    return [Reading(name, row.assumptions, row.why, maker(lr, groups[0]), penalty)]
+
+
+def _unlike(name: str, group: Options) -> str:
+    """Return an option with which the optimizer is another, or nothing."""
+    options = {
+        "amsgrad": "a maximum over time is no average", "centered": "E g² − m² is no average of squared deviations",
+        "rectify": "its factor changes with the step number alone",
+    }  # fmt: skip
+    for option, why in options.items():
+        if group.get(option):
+            return f"{option} = {group[option]} ({why})"
+    if name == "SGD" and group["dampening"] and group["momentum"]:
+        return f"dampening = {group['dampening']} (the first gradient counts more than an average from zero says)"
+    if name == "RMSprop" and group["momentum"]:
+        return f"momentum = {group['momentum']} (it averages steps, not gradients)"
+    return ""
+
+
+def _sgd(lr: float, group: Options) -> LearningRule:
+    beta = group["momentum"]
+    share = 1 - beta if group["nesterov"] else 0.0
+    belief = assume.Filter(beta, corrected=False, share=share) if beta else None
+    return derive(Objective(eta=1 / (1 - beta), gamma=1.0), belief=belief, dt=lr)
+
+
+def _sgdw(lr: float, group: Options) -> LearningRule:
+    beta, decay = group["momentum"], group["weight_decay"]
+    belief = assume.Filter(beta, corrected=False) if beta else None
+    return derive(_decaying(1 / (1 - beta), decay), belief=belief, dt=lr)
+
+
+def _decaying(eta: float, decay: float) -> Objective:
+    """Return a discounted objective whose step is Δt·eta·m, with a decay."""
+    return Objective(eta=eta * (1 + decay), gamma=1.0, drift=drifts.weight_decay(decay) if decay else None)
+
+
+def _signum(lr: float, group: Options) -> LearningRule:
+    belief = assume.Filter(group["momentum"], corrected=False)
+    return derive(Objective(), belief=belief, curvature=assume.SecondMoment(0.0, signal=True), dt=lr)
+
+
+def _rmsprop(lr: float, group: Options) -> LearningRule:
+    curvature = assume.SecondMoment(group["alpha"], corrected=False)
+    return derive(Objective(), belief=assume.Filter(0.0, fading=group["eps"]), curvature=curvature, dt=lr)
+
+
+def _adam(lr: float, group: Options) -> LearningRule:
+    beta1, beta2 = (float(beta) for beta in group["betas"])
+    belief = assume.Filter(beta1, fading=group["eps"])
+    return derive(Objective(), belief=belief, curvature=assume.SecondMoment(beta2), dt=lr)
+
+
+def _adabelief(lr: float, group: Options) -> LearningRule:
+    beta1, beta2 = group["betas"]
+    belief = assume.Filter(beta1, fading=group["eps"])
+    return derive(Objective(), belief=belief, curvature=assume.SecondMoment(beta2, centred=True), dt=lr)
+
+
+def _adamw(lr: float, group: Options) -> LearningRule:
+    beta1, beta2 = (float(beta) for beta in group["betas"])
+    metric = assume.RootMeanSquare(beta2, eps=group["eps"])
+    return derive(_decaying(1.0, group["weight_decay"]), belief=assume.Filter(beta1), metric=metric, dt=lr)
+
+
+def _lion(lr: float, group: Options) -> LearningRule | None:
+    beta1, beta2 = group["betas"]
+    if group.get("weight_decay") or not 0 < beta1 <= beta2:
+        return None
+    belief = assume.Filter(beta2, corrected=False, share=(beta2 - beta1) / beta2)
+    return derive(Objective(), belief=belief, curvature=assume.SecondMoment(0.0, signal=True), dt=lr)
+
+
+_RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
+    "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "RMSprop": _rmsprop, "Adam": _adam, "AdamW": _adamw,
+    "AdaBelief": _adabelief, "Lion": _lion,
+}  # fmt: skip
+
+
+def second_reading(decay: float, curvature: float, stiffness: float = 1.0) -> tuple[float, float]:
+    """Return the decay j under which a plan with γ = 0, G = 1 decays at the rate w, and what its gradient keeps.
+
+    With j² = (w² + √(w⁴ + 4w²ηkh))/2 the optimal decay j²/√(j² + ηkh) is w; the gradient's coefficient is
+    √(ηkh/(j² + ηkh)) of the ballistic one.
+
+    Args:
+        decay: w > 0.
+        curvature: h > 0.
+        stiffness: ηk > 0.
+
+    Raises:
+        ValueError: one of them is not > 0.
+    """
+    w, h = _checks.positive("decay", decay), _checks.positive("curvature", curvature)
+    pull = _checks.positive("stiffness", stiffness) * h
+    square = (w * w + math.sqrt(w**4 + 4 * w * w * pull)) / 2
+    return math.sqrt(square), math.sqrt(pull / (square + pull))

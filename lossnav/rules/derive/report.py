@@ -1,0 +1,70 @@
+"""A derived rule on one page: what is assumed, what follows, how far the named limits are, and the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lossnav.rules import assume
+
+if TYPE_CHECKING:
+    from lossnav.rules.derive.rule import LearningRule
+
+_CURVATURES = (1e-4, 1.0, 1e4)
+
+
+def report(rule: LearningRule) -> str:
+    """Return the page as Markdown."""
+    parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
+    equation, velocity = rule.latex
+    parts += ["**What follows**, for one coordinate, planned from $\\theta_0$", f"$$ {equation} $$"]
+    parts += [f"$$ \\dot\\theta = {velocity} $$"]
+    if rule.coordinatewise and rule.metric is None and isinstance(rule.curvature, assume.SecondMoment | None):
+        parts += [
+            "**How far the named limits are**: relative size of the term that each leaves out, at three V",
+            _table(("limit", "assumes", *(f"V = {V:g}" for V in _CURVATURES)), _limits(rule)),
+        ]
+    try:
+        parts += ["**A step of its torch optimizer**", f"```python\n{rule.source}```"]
+    except ValueError as reason:
+        parts.append(f"No torch optimizer is generated: {reason}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
+    objective, belief, curvature = rule.objective, rule.belief, rule.curvature
+    drift = "none" if objective.drift is None else f"{type(objective.drift).__name__}"
+    metric = "G = 1" if objective.metric is None else "constant"
+    if rule.metric is not None:
+        metric = f"G = √V + {rule.metric.eps:g}, from an average of g² (β = {rule.metric.beta:g}); a plug-in"
+    mean = "exact" if belief.beta == 0 else f"an average, β = {belief.beta:g}"
+    mean += f"; it fades at α = {_number(belief.fading)}" if np.any(belief.fading) else ""
+    mean += f"; with a trend, β = {belief.trend:g}" if belief.trend is not None else ""
+    mean += f"; and {belief.share:g} of the rest is signal" if belief.share else ""
+    kinds: dict[type, str] = {type(None): "none", assume.Known: "known"}
+    plug_in = f"{type(curvature).__name__}, h = {getattr(curvature, 'scale', 1.0):g}·V; a plug-in"
+    time = "continuous" if rule.dt is None else f"Δt = {rule.dt:g}, {'exact' if rule.exact else 'first order'}"
+    return [
+        ("future", f"γ = {objective.gamma:g}, ηk = {objective.eta * objective.k:g}"), ("price of speed", metric),
+        ("drift", drift), ("gradient", mean), ("curvature", kinds.get(type(curvature), plug_in)), ("a step", time),
+    ]  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):g}" if np.ndim(value) == 0 else f"an array of shape {np.shape(value)}"
+
+
+def _limits(rule: LearningRule) -> list[tuple[str, ...]]:
+    found = [rule.limits(V) for V in _CURVATURES]
+    names = {name: limit.assumption for limits in found for name, limit in limits.items()}
+    rows = []
+    for name, words in names.items():
+        sizes = (f"{float(np.max(np.abs(limits[name].neglected))):.2g}" if name in limits else "—" for limits in found)
+        rows.append((name, words, *sizes))
+    return rows
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,168 @@
+"""``explain`` against the optimizers that it reads: torch's, and those of a collection where it is installed."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+from lossnav.rules.derive.published import _RULES, TABLE, second_reading
+
+START = np.array([[0.7, -1.2, 0.3], [1.5, 0.2, -0.4]])
+
+
+def weights():
+    return torch.nn.Parameter(torch.tensor(START))
+
+
+def differ(theirs, optimizer, reading, steps=300):
+    """Return how far the derived optimizer gets from the published one on the same gradients, beside the way."""
+    ours = weights()
+    derived = reading.rule.optimizer([ours])
+    rng = np.random.default_rng(5)
+    for _ in range(steps):
+        g = torch.tensor(rng.normal(size=START.shape) * [[1.0, 0.1, 3.0], [0.5, 1.0, 0.01]] + 0.2)
+        theirs.grad = g.clone()
+        ours.grad = g + reading.penalty * ours.detach()
+        optimizer.step()
+        derived.step()
+    way = (theirs.detach() - torch.tensor(START)).abs().max().item()
+    assert way > 1e-3
+    return (theirs - ours).abs().max().item() / max(way, 1.0)
+
+
+TORCH = {
+    "SGD": ("SGD", {"lr": 0.01}),
+    "SGD, decay": ("SGD", {"lr": 0.01, "weight_decay": 0.1}),
+    "momentum": ("SGD", {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1}),
+    "Nesterov": ("SGD", {"lr": 0.01, "momentum": 0.9, "nesterov": True}),
+    "RMSprop": ("RMSprop", {"lr": 1e-3, "alpha": 0.95, "weight_decay": 0.1}),
+    "Adam": ("Adam", {"lr": 1e-3}),
+    "Adam, other": ("Adam", {"lr": 3e-3, "betas": (0.5, 0.9), "eps": 0.1, "weight_decay": 0.3}),
+    "AdamW": ("AdamW", {"lr": 1e-3, "weight_decay": 0.5}),
+    "AdamW, no decay": ("AdamW", {"lr": 1e-3, "weight_decay": 0.0}),
+}
+OTHERS = {
+    "SGDW": ({"lr": 0.01, "momentum": 0.0, "weight_decay": 0.1, "weight_decouple": True}, 1e-12),
+    "Lion": ({"lr": 1e-3, "weight_decay": 0.0}, 1e-12),
+    "AdaBelief": ({"lr": 1e-3, "eps": 1e-16, "rectify": False, "weight_decay": 0.0}, 1e-10),
+}
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_the_rule_of_a_reading_is_torchs_optimizer(name):
+    kind, options = TORCH[name]
+    theirs = weights()
+    optimizer = getattr(torch.optim, kind)([theirs], **options)
+    (reading,) = ln.explain(optimizer)
+    assert reading.assumptions and reading.optimizer == kind
+    assert differ(theirs, optimizer, reading) < 1e-12
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_rule_of_a_reading_is_that_of_a_collection(name):
+    collection = pytest.importorskip("pytorch_optimizer")
+    options, most = OTHERS[name]
+    theirs = weights()
+    optimizer = getattr(collection, name)([theirs], **options)
+    (reading,) = ln.explain(optimizer)
+    assert differ(theirs, optimizer, reading) < most
+
+
+class Published(torch.optim.Optimizer):
+    """Lion and Signum as their papers write them, for where no collection is installed."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                with torch.no_grad():
+                    if type(self).__name__ == "Lion":
+                        a, b = group["betas"]
+                        p -= group["lr"] * torch.sign(a * m + (1 - a) * p.grad)
+                        m.mul_(b).add_(p.grad, alpha=1 - b)
+                    else:
+                        m.mul_(group["momentum"]).add_(p.grad, alpha=1 - group["momentum"])
+                        p -= group["lr"] * torch.sign(m)
+
+
+class Lion(Published):
+    pass
+
+
+class Signum(Published):
+    pass
+
+
+@pytest.mark.parametrize(("kind", "options"), [(Lion, {"betas": (0.9, 0.99)}), (Signum, {"momentum": 0.9})])
+def test_signs_are_plans_on_the_curvature_of_a_moment(kind, options):
+    theirs = weights()
+    optimizer = kind([theirs], lr=1e-2, **options)
+    (reading,) = ln.explain(optimizer)
+    assert differ(theirs, optimizer, reading) < 1e-12
+    if kind is Lion:
+        assert reading.rule.belief.share == pytest.approx(1 / 11)
+
+
+def test_adagrad_is_a_discounted_plan_under_the_metric_of_the_sum():
+    theirs, theta, total = weights(), START.ravel(), np.zeros(6)
+    optimizer = torch.optim.Adagrad([theirs], lr=0.1)
+    (reading,) = ln.explain(optimizer)
+    assert "metric" in reading.assumptions and reading.rule is None
+    for g in np.random.default_rng(1).normal(size=(50, 6)):
+        theirs.grad = torch.tensor(g.reshape(START.shape))
+        optimizer.step()
+        total += g * g
+        rule = ln.derive(ln.Objective(gamma=1.0, metric=np.diag(np.sqrt(total) + 1e-10)), dt=0.1)
+        theta = theta + rule(g, rule.init(theta), theta)[0]
+    np.testing.assert_allclose(theirs.detach().numpy().ravel(), theta, rtol=0, atol=1e-12)
+
+
+def test_adamws_second_reading_keeps_the_decay_and_less_of_the_gradient():
+    w = 0.01
+    for V, kept in ((1e-4, 0.618034), (1.0, 0.995), (100.0, 0.9995)):
+        j, share = second_reading(w, V)
+        assert share == pytest.approx(kept, abs=6e-5)
+        rule = ln.derive(ln.Objective(drift=ln.drifts.weight_decay(j)), curvature=ln.assume.Known([[V]]), dt=1.0)
+        theta = np.array([1.0])
+        assert rule([0.0], rule.init(theta), theta)[0] == pytest.approx(-w, rel=1e-12)
+        assert rule([1.0], rule.init([0.0]), [0.0])[0] == pytest.approx(-share / math.sqrt(V), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("NAdam", {}, "share"), ("RAdam", {}, "step number"), ("Adamax", {}, "maximum"), ("Adadelta", {}, "own"),
+        ("Rprop", {}, "signs"), ("ASGD", {}, "averages iterates"), ("Adafactor", {}, "I-divergence"),
+        ("Adam", {"amsgrad": True}, "maximum over time"), ("RMSprop", {"centered": True}, "no average"),
+        ("SGD", {"momentum": 0.9, "dampening": 0.5}, "first gradient"),
+        ("RMSprop", {"momentum": 0.9}, "averages steps"),
+    ],
+)  # fmt: skip
+def test_what_none_of_the_listed_assumptions_give_says_so_with_the_reason(kind, options, words):
+    (reading,) = ln.explain(getattr(torch.optim, kind)([weights()], lr=0.1, **options))
+    assert reading.rule is None and not reading.assumptions
+    assert words in reading.why and "none of the listed" in str(reading)
+
+
+def test_every_optimizer_of_torch_is_in_the_table_once():
+    names = [name for row in TABLE for name in row.names]
+    assert len(set(names)) == len(names) and set(_RULES) <= set(names)
+    base = torch.optim.Optimizer
+    torchs = {name for name, kind in vars(torch.optim).items() if isinstance(kind, type) and issubclass(kind, base)}
+    assert torchs - {"Optimizer"} <= set(names)
+    assert importlib.import_module("lossnav").explain is ln.explain
+
+
+def test_what_is_no_optimizer_or_unknown_is_refused():
+    with pytest.raises(ValueError, match="param_groups"):
+        ln.explain(3)
+    with pytest.raises(ValueError, match="is a Belief"):
+        ln.explain(ln.optim.Belief([weights()]))
