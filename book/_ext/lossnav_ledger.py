@@ -1,7 +1,8 @@
 r"""Sphinx extension: anchors and marks at the paper's equations, and the index of equations.
 
 A display formula with ``\tag{6}`` becomes the target ``#eq-V6`` and, if the ledger says that a test checks it, gets a
-small mark that links to its row in the index. The directive ``{equation-index} V`` makes the table of one source.
+small mark that links to its row in the index. The directive ``{equation-index} V`` makes the table of one source, and
+the role ``{equation}`V6``` is the number of an equation, which leads to the chapter that states it.
 """
 
 from __future__ import annotations
@@ -203,6 +204,16 @@ class EquationIndex(SphinxDirective):
         return nodes.row("", *cells, ids=[label])
 
 
+def equation_role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """``{equation}`V6```: the number, in brackets; a link once all pages have been read."""
+    if text not in inliner.document.settings.env.app.lossnav_ledger.rows:
+        message = inliner.reporter.error(f"equation: the ledger has no {text!r}", line=lineno)
+        return [inliner.problematic(rawtext, rawtext, message)], [message]
+    return [equation_place("", f"({shown_number(text)})", label=text)], []
+
+
 def _entry(*content: nodes.Node) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *content))
 
@@ -231,7 +242,7 @@ def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if holders:
             uri = f"{app.builder.get_relative_uri(docname, holders[0])}#{stated(env)[holders[0]][label]}"
             content = nodes.reference(
-                "", place.astext(), refuri=uri, internal=True, reftitle=f"Equation {place.astext()} in its chapter"
+                "", place.astext(), refuri=uri, internal=True, reftitle=f"Equation {shown_number(label)} in its chapter"
             )
         place.replace_self(content)
 
@@ -298,6 +309,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(test_name, html=(visit_test, None))
     app.add_transform(MarkEquations)
     app.add_directive("equation-index", EquationIndex)
+    app.add_role("equation", equation_role)
     app.add_css_file("lossnav_ledger.css")
     app.connect("builder-inited", prepare)
     app.connect("doctree-resolved", resolve)

@@ -53,6 +53,8 @@ s &= 1 \tag{43}
 
 $$ a = \begin{cases} b & c > 0 \\ d & \text{else} \end{cases} \tag{7} $$
 
+Compare {equation}`K15`.
+
 An equation of ours:
 
 \begin{align}
@@ -178,6 +180,18 @@ def test_marks_lead_to_rows(built: Project) -> None:
     index = built.page("equations")
     for _, href, *_ in links:
         assert f'id="{href.partition("#")[2]}"' in index
+
+
+def test_role_leads_to_the_chapter_that_states_the_equation(built: Project) -> None:
+    link = 'href="sub/second.html#eq-K15" title="Equation K15 in its chapter">(K15)</a>'
+    assert link in built.page("first")
+
+
+def test_role_knows_the_ledger(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("first.md", "# First\n\n{equation}`V98`\n")
+    assert "the ledger has no 'V98'" in project.build()
+    assert project.code != 0
 
 
 def test_open_equation_has_an_anchor_but_no_mark(built: Project) -> None:
