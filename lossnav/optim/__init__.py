@@ -5,7 +5,9 @@ from lossnav.optim.ballistic import Ballistic
 from lossnav.optim.belief import Belief
 from lossnav.optim.navigator import Navigator
 from lossnav.optim.reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
+from lossnav.optim.schedule import deadline_schedule
 from lossnav.optim.uncertain import Reset, Uncertain
+from lossnav.optim.watch import Watch, watch
 
 __all__ = [
     "Ballistic",
@@ -17,4 +19,7 @@ __all__ = [
     "Reset",
     "Uncertain",
     "UncertainReference",
+    "Watch",
+    "deadline_schedule",
+    "watch",
 ]

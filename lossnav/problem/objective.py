@@ -34,6 +34,8 @@ class Objective:
             callable G(θ), which is used as a ``metrics.Function``.
         drift: f, from ``lossnav.drifts``; None is zero.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
+        terminal: c ≥ 0, without unit (as kT): at a finite deadline :math:`e^{-\gamma T}cL(\theta_T)` is charged, too;
+            without one it charges nothing.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -48,6 +50,7 @@ class Objective:
     metric: Any = None
     drift: Drift | None = None
     horizon: float = math.inf
+    terminal: float = 0.0
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
@@ -55,6 +58,7 @@ class Objective:
         set_(self, "k", _checks.positive("k", self.k))
         set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
         set_(self, "horizon", _checks.duration("horizon", self.horizon))
+        set_(self, "terminal", _checks.finite("terminal", self.terminal, low=0.0))
         if self.metric is not None and not callable(self.metric):
             metric = _checks.symmetric("metric", self.metric, definite=True)
             metric.setflags(write=False)
@@ -64,6 +68,11 @@ class Objective:
         set_(self, "_rulers", {})  # by D: a plain function says only when it is used how many parameters it has
         if self.drift is not None:
             _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
+
+    @property
+    def charge(self) -> float:
+        """What L(θ_T) counts at the deadline, c, before discounting; 0 if there is no deadline."""
+        return self.terminal if math.isfinite(self.horizon) else 0.0
 
     @property
     def curved(self) -> bool:

@@ -1,15 +1,23 @@
 """Path → step: learning rules as pure functions of gradient, curvature and time."""
 
 from lossnav.rules import assume, recipe
+from lossnav.rules.cooling import Cooling, cooling, kalman_rates
+from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
 from lossnav.rules.noise import prior_shrink, shrink
 from lossnav.rules.relative import keep_norm, relative_step
 from lossnav.rules.step import ballistic, gradient_descent, newton, rates, update
 
 __all__ = [
+    "Cooling",
+    "LossWeight",
     "assume",
     "ballistic",
+    "cooling",
+    "deadline_rate",
     "gradient_descent",
+    "kalman_rates",
     "keep_norm",
+    "loss_weight",
     "newton",
     "prior_shrink",
     "rates",

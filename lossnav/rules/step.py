@@ -23,7 +23,8 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
     r"""Return the optimal displacement after a time ``dt`` on the local quadratic model (Eqs. 6, 10, 82).
 
     Args:
-        objective: η, k, γ, constant metric G, no drift; a finite horizon is the time still left (Eq. 51).
+        objective: η, k, γ, constant metric G, no drift; a finite horizon is the time still left (Eq. 51), at whose end
+            ``terminal`` is charged.
         gradient: g at the current parameters, shape (D,).
         hessian: H there, shape (D, D), symmetric, of any signature that leaves a minimiser.
         dt: time step Δt in [0, inf], at most ``objective.horizon``; inf is Newton's step.
@@ -49,8 +50,9 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
     if step > objective.horizon:
         raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
     stiffness, gamma = objective.eta * objective.k, objective.gamma
-    modes.require_minimiser(curvature, slope, stiffness, gamma, objective.horizon)
-    phi = modes.displacement(curvature, stiffness, gamma, step, objective.horizon)
+    horizon, charge = objective.horizon, objective.charge / objective.k
+    modes.require_minimiser(curvature, slope, stiffness, gamma, horizon, charge)
+    phi = modes.displacement(curvature, stiffness, gamma, step, horizon, charge)
     moving = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
     if np.any(np.isinf(phi) & moving):
         raise NoMinimiser(

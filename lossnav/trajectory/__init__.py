@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from lossnav.trajectory.regret import alignment
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import methods, optimal_velocity, solve, value
 
-__all__ = ["Trajectory", "methods", "optimal_velocity", "solve", "value"]
+__all__ = ["Trajectory", "alignment", "methods", "optimal_velocity", "solve", "value"]

@@ -20,7 +20,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import stationary
 from lossnav.trajectory.logarithms import Chart
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.still import standstill
 from lossnav.trajectory.stretches import Stretches, stretches
@@ -100,6 +100,7 @@ def collocate(
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
     place = theta0 if end is None else (end.fixed if rests else end.centre)
     level = 0.0 if end is None else float(loss.at(math.inf).value(place))
+    final = loss.at(np.nextafter(span, 0.0)) if loss.timed else loss  # before a switch at the deadline itself
 
     def split(y: Array) -> list[tuple[Array, Array]]:
         rows = (y[i * size : (i + 1) * size].T for i in range(parts.count))
@@ -138,8 +139,11 @@ def collocate(
             last = theta - endpoint
         elif end is not None:
             last = velocity - end.velocity(theta)
-        else:  # transversality: the conjugate momentum vanishes
+        else:  # transversality: the conjugate momentum is what the deadline charges
             last = velocity if objective.drift is None else velocity - objective.drift(theta)
+            if objective.charge:
+                slope = objective.eta * objective.charge * final.gradient(theta)
+                last = last + np.linalg.solve(objective.metric_at(theta), slope)
         joints = right[: -1 - size] - left[size:-1]
         return np.concatenate([left[:dim] - first, joints, last, left[-1:]])
 
@@ -191,6 +195,7 @@ def collocate(
     if loss.timed and found.success:
         running = _summed(parts, found, laws, size, objective.gamma, objective.k * level)
     if end is None:
+        running += final_charge(objective, float(final.value(stop)))
         return Trajectory(
             objective,
             loss,

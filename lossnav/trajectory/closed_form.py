@@ -11,7 +11,7 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes
-from lossnav.trajectory.result import Trajectory, plot_times, resting_action
+from lossnav.trajectory.result import Trajectory, final_charge, plot_times, resting_action
 
 
 def solve(
@@ -29,13 +29,14 @@ def solve(
     basis = modes.decompose(loss.hessian(theta0), metric)
     h, directions = basis.curvature, basis.directions
     slope = directions.T @ loss.gradient(theta0)
-    modes.require_minimiser(h, slope, stiffness, gamma, horizon)
+    charge = objective.charge / objective.k
+    modes.require_minimiser(h, slope, stiffness, gamma, horizon, charge)
 
     def position(t: Array) -> Array:
-        return theta0 - (modes.displacement(h, stiffness, gamma, t[:, None], horizon) * slope) @ directions.T
+        return theta0 - (modes.displacement(h, stiffness, gamma, t[:, None], horizon, charge) * slope) @ directions.T
 
     def rate(t: Array) -> Array:
-        return -(modes.speed(h, stiffness, gamma, t[:, None], horizon) * slope) @ directions.T
+        return -(modes.speed(h, stiffness, gamma, t[:, None], horizon, charge) * slope) @ directions.T
 
     action, excess = _action(objective, loss, theta0, h, slope, horizon)
     if math.isfinite(horizon):
@@ -70,34 +71,42 @@ def _action(
     """Return J and its excess over the cost of resting at the stationary point.
 
     A mode with curvature contributes −x₀ẋ₀/2η = ψ(0)g²/2ηh on top of resting at its stationary point. A mode too
-    flat for that (x₀ = g/h loses its digits) contributes −(kg²/2)∫e^{−γt}φ dt on top of resting where it starts.
+    flat for that (x₀ = g/h loses its digits) contributes −(kg²/2)∫e^{−γt}φ dt on top of resting where it starts, and
+    −(cg²/2)e^{−γT}φ(T) by the charge at a deadline.
     """
     stiffness, gamma = objective.eta * objective.k, objective.gamma
+    charge = objective.charge / objective.k
     curved = np.abs(h) > 1e-6 * np.max(np.abs(h), initial=0.0)
     if gamma == 0 and not math.isfinite(horizon):
         curved = h > 0  # the other form does not exist; require_minimiser has seen to it that flat modes have no slope
     safe = np.where(curved, h, 1.0)
-    start_speed = modes.speed(h, stiffness, gamma, 0.0, horizon)
+    start_speed = modes.speed(h, stiffness, gamma, 0.0, horizon, charge)
     climb = float(np.sum(np.where(curved, start_speed * slope**2 / (2 * objective.eta * safe), 0.0)))
     level = float(loss.value(theta0)) - float(np.sum(np.where(curved, slope**2 / (2 * safe), 0.0)))
     flat = ~curved & (np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))
     if np.any(flat):
-        climb -= objective.k / 2 * float(np.sum(slope[flat] ** 2 * _discounted(h[flat], stiffness, gamma, horizon)))
+        gain = _discounted(h[flat], stiffness, gamma, horizon, charge)
+        climb -= objective.k / 2 * float(np.sum(slope[flat] ** 2 * gain))
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    rest = resting_action(objective.k * level, gamma, scale, horizon)
+    rest = resting_action(objective.k * level, gamma, scale, horizon) + final_charge(objective, level)
     return rest + climb, math.nan if np.any(flat) else climb
 
 
-def _discounted(h: Array, stiffness: float, gamma: float, horizon: float) -> Array:
-    """Return ∫ e^{−γt}φ(t) dt over the horizon, per mode."""
+def _discounted(h: Array, stiffness: float, gamma: float, horizon: float, charge: float) -> Array:
+    """Return ∫ e^{−γt}φ(t) dt over the horizon, per mode, with what the end counts beside it."""
     if not math.isfinite(horizon):
         if gamma == 0:  # only for modes without slope, whose share is dropped
             return np.zeros_like(h)
         return stiffness / (gamma * modes.fast_rate(h, stiffness, gamma) ** 2)
     nodes, weights = np.polynomial.legendre.leggauss(200)
     t = horizon * (1 + nodes[:, None]) / 2
-    phi = modes.displacement(h, stiffness, gamma, t, horizon)
-    return horizon / 2 * np.sum(weights[:, None] * np.exp(-gamma * t) * phi, axis=0)
+    phi = modes.displacement(h, stiffness, gamma, t, horizon, charge)
+    running = horizon / 2 * np.sum(weights[:, None] * np.exp(-gamma * t) * phi, axis=0)
+    if not charge:
+        return running
+    return running + charge * math.exp(-gamma * horizon) * modes.displacement(
+        h, stiffness, gamma, horizon, horizon, charge
+    )
 
 
 def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: Array, horizon: float) -> Trajectory:
@@ -126,6 +135,7 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     climb = float(math.exp(-gamma * horizon) * stop @ pace[1] - start @ pace[0]) / (2 * objective.eta)
     level = float(loss.value(theta0 + directions @ rest))
     action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
+    action += final_charge(objective, float(loss.value(endpoint)))
     return Trajectory(
         objective,
         loss,

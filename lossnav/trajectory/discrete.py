@@ -1,7 +1,7 @@
 r"""The discretised objective: midpoint velocities, trapezoid loss, and its gradient and Hessian in θ₀ … θ_N.
 
 .. math:: J_N = \sum_n w_{n+1/2}\,\Delta t\,\frac{|s_n|_G^2}{2\eta}
-   + k\,\Delta t\sum_n c_n w_n L(\theta_n) + \text{terminal},
+   + k\,\Delta t\sum_n c_n w_n L(\theta_n) + w_Nc\,L(\theta_N) + \text{terminal},
 
 .. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t} - \frac{f(\theta_n)+f(\theta_{n+1})}2,\quad w = e^{-\gamma t},
 
@@ -91,8 +91,10 @@ class Problem:
 
     @cached_property
     def share(self) -> Array:
-        """kΔt·c: what a node's loss counts, before discounting."""
-        return self.objective.k * self.dt * self.loss_weights()
+        """kΔt·c: what a node's loss counts, before discounting; the last with what a deadline charges."""
+        share = self.objective.k * self.dt * self.loss_weights()
+        share[-1] += self.objective.charge
+        return share
 
     @cached_property
     def unit_share(self) -> float:

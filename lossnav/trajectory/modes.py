@@ -24,6 +24,7 @@ __all__ = [
     "displacement",
     "exp_mean",
     "fast_rate",
+    "focal_time",
     "require_minimiser",
     "rounding",
     "slow_rate",
@@ -82,24 +83,39 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
     return Modes(curvature, directions)
 
 
+def focal_time(curvature: Array, stiffness: float, gamma: float, charge: float = 0.0) -> Array:
+    r"""Return after which time per mode a free end is no minimum any more, in the shape of ``curvature``; inf: never.
+
+    The first zero of :math:`D(s)=\cosh Ss+(\tfrac\gamma2+\eta ch)\sinh(Ss)/S` (Jacobi's condition). ``charge`` is c/k,
+    the time for which L at the deadline counts.
+    """
+    square = gamma * gamma / 4 + stiffness * curvature
+    slope = gamma / 2 + stiffness * charge * curvature
+    omega, root = np.sqrt(np.maximum(-square, 0.0)), np.sqrt(np.maximum(square, 0.0))
+    turning, sinking = square < 0, (square >= 0) & (slope < -root)
+    pole = np.where(sinking, -slope, 1.0)
+    bowed = np.arctanh(np.where(sinking & (root > 0), root / pole, 0.5)) / np.where(root > 0, root, 1.0)
+    falls = np.where(root > 0, bowed, 1 / pole)
+    turns = (np.pi - np.arctan2(omega, slope)) / np.where(turning, omega, 1.0)
+    return np.where(turning, turns, np.where(sinking, falls, np.inf))
+
+
 def require_minimiser(
-    curvature: Array, slope: Array, stiffness: float, gamma: float, horizon: float = math.inf
+    curvature: Array, slope: Array, stiffness: float, gamma: float, horizon: float = math.inf, charge: float = 0.0
 ) -> None:
     """Raise NoMinimiser unless J has one, for modes of these curvatures and gradients ``slope``, both shape (D,).
 
     Infinite horizon: needs γ²/4 + ηkh > 0 in every mode, or (γ = 0) h = 0 with no slope. Finite horizon: needs the
-    end before the first focal point, ωT < π − atan(2ω/γ) with ω² = −γ²/4 − ηkh (theory: Jacobi's condition).
+    end before the first focal point (``focal_time``, with its ``charge``).
     """
     square = gamma * gamma / 4 + stiffness * curvature
     if math.isfinite(horizon):
-        omega = np.sqrt(np.maximum(-square, 0.0))
-        focal = np.pi - np.arctan2(2 * omega, gamma)
-        late = omega * horizon >= focal
-        if np.any(late):
-            worst = int(np.argmax(omega * horizon - focal))
+        focal = focal_time(curvature, stiffness, gamma, charge)
+        if np.any(focal <= horizon):
+            worst = int(np.argmin(focal))
             raise NoMinimiser(
                 f"no minimiser: the Hessian has the eigenvalue {curvature[worst]:.6g}, so its focal point at "
-                f"t = {focal[worst] / omega[worst]:.6g} lies before the horizon {horizon:.6g}"
+                f"t = {focal[worst]:.6g} lies before the horizon {horizon:.6g}"
             )
         return
     tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
@@ -119,11 +135,16 @@ def require_minimiser(
         )
 
 
-def displacement(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf) -> Array:
-    """Return φ(t), shape (..., D), for t of shape (..., 1) or scalar; t = inf gives 1/h where h > 0."""
+def displacement(
+    curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
+) -> Array:
+    """Return φ(t), shape (..., D), for t of shape (..., 1) or scalar; t = inf gives 1/h where h > 0.
+
+    ``charge`` is c/k, the time for which L at a finite horizon counts.
+    """
     t = np.asarray(t, dtype=np.float64)
     if math.isfinite(horizon):
-        return _displacement_finite(curvature, stiffness, gamma, t, horizon)
+        return _displacement_finite(curvature, stiffness, gamma, t, horizon, charge)
     fast = fast_rate(curvature, stiffness, gamma)
     safe_fast = np.where(fast == 0, 1.0, fast)  # γ = h = 0: only reached with zero slope, so that φ is immaterial
     slow = stiffness * curvature / safe_fast
@@ -133,21 +154,23 @@ def displacement(curvature: Array, stiffness: float, gamma: float, t: ArrayLike,
     return np.where(fast == 0, 0.0, np.where(np.isinf(t), at_rest, finite))
 
 
-def speed(curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf) -> Array:
-    """Return ψ(t) = dφ/dt, shapes as in ``displacement``."""
+def speed(
+    curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
+) -> Array:
+    """Return ψ(t) = dφ/dt, arguments and shapes as in ``displacement``."""
     t = np.asarray(t, dtype=np.float64)
     if not math.isfinite(horizon):
         fast = fast_rate(curvature, stiffness, gamma)
         slow = slow_rate(curvature, stiffness, gamma)
         return np.where(fast == 0, 0.0, stiffness / np.where(fast == 0, 1.0, fast) * np.exp(-slow * t))
-    decay, left, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
+    decay, left, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon, charge)
     return stiffness * decay * left / denominator
 
 
 def _finite_parts(
-    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float
+    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float, charge: float
 ) -> tuple[Array, Array, Array]:
-    """Return e^{−rt}-like decay, sinh(S(T−t))/S and the free end's denominator, jointly rescaled."""
+    """Return e^{−rt}-like decay, sinh(S(T−t))/S with the charge's share, and the free end's denominator, rescaled."""
     square = gamma * gamma / 4 + stiffness * curvature
     real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
     decay = np.exp((gamma / 2 - real) * t)
@@ -158,23 +181,36 @@ def _finite_parts(
     )
     full = np.where(square < 0, horizon * np.sinc(imaginary * horizon / np.pi), horizon * exp_mean(2 * real * horizon))
     cosine = np.where(square < 0, np.cos(imaginary * horizon), (1 + np.exp(-2 * real * horizon)) / 2)
-    return decay, left, cosine + gamma / 2 * full
+    if charge:
+        # cosh − (γ/2)sinh/S = e^{−Ss} + r·sinh/S, which does not cancel
+        real_part = np.exp(-2 * real * (horizon - t)) + _slow(curvature, stiffness, gamma) * left
+        turning = np.cos(imaginary * (horizon - t)) - gamma / 2 * left
+        left = left + charge * np.where(square < 0, turning, real_part)
+    return decay, left, cosine + (gamma / 2 + stiffness * charge * curvature) * full
 
 
-def _displacement_finite(curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float) -> Array:
+def _slow(curvature: Array, stiffness: float, gamma: float) -> Array:
+    """Return r, and 0 where it is imaginary."""
+    return np.nan_to_num(slow_rate(curvature, stiffness, gamma), nan=0.0)
+
+
+def _displacement_finite(
+    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float, charge: float
+) -> Array:
     square = gamma * gamma / 4 + stiffness * curvature
     smooth = square * horizon**2 < 1e-2  # here the closed form divides by S ≈ 0, and ψ is smooth enough for Gauss
     root = np.sqrt(np.where(smooth, 1.0, square))
     fast, slow = root + gamma / 2, root - gamma / 2
-    *_, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon)
+    *_, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon, charge)
     safe_fast = np.where(fast == 0, 1.0, fast)
     with np.errstate(over="ignore", invalid="ignore"):
         grown = (np.exp(fast * t - 2 * root * horizon) - np.exp(-2 * root * horizon)) / safe_fast
-        closed = stiffness * (t * exp_mean(slow * t) - grown) / (2 * root) / denominator
+        share = (1 + charge * _slow(curvature, stiffness, gamma)) / (2 * root)
+        closed = stiffness * (share * (t * exp_mean(slow * t) - grown) + charge * grown) / denominator
     if not np.any(smooth):
         return closed
     nodes = t[..., None] * (1 + _GAUSS_NODES) / 2  # (..., 1, nodes)
-    parts = [speed(np.array([h]), stiffness, gamma, np.moveaxis(nodes, -1, 0), horizon) for h in curvature]
+    parts = [speed(np.array([h]), stiffness, gamma, np.moveaxis(nodes, -1, 0), horizon, charge) for h in curvature]
     sums = [np.tensordot(_GAUSS_WEIGHTS, part, axes=1) for part in parts]
     quadrature = t / 2 * np.concatenate([np.atleast_1d(s) for s in sums], axis=-1)
     return np.where(smooth, quadrature, closed)

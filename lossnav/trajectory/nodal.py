@@ -15,7 +15,7 @@ from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import interpolate, newton, stationary
 from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     objective, end = problem.objective, problem.terminal
     level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
     if end is None:
-        return climb + level, math.nan, path[-1].copy()
+        return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
     if not np.all(np.isfinite(end.fixed)):
         beyond = math.exp(-objective.gamma * problem.horizon) * end.rest / objective.gamma
         return climb + level + beyond, math.nan, end.fixed

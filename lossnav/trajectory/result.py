@@ -114,6 +114,11 @@ def plot_times(slowest: float, end: float, count: int = 201) -> Array:
     return np.linspace(0.0, stop, count)
 
 
+def final_charge(objective: Objective, height: float) -> float:
+    """Return e^{−γT}·c·L(θ_T), what a deadline charges for the loss ``height`` there; 0 without a deadline."""
+    return objective.charge * math.exp(-objective.gamma * objective.horizon) * height if objective.charge else 0.0
+
+
 def resting_action(rest: float, gamma: float, scale: float, horizon: float = math.inf) -> float:
     """Return ∫ e^{−γt} rest dt; at γ = 0 over an infinite time this is 0 or ±inf."""
     if math.isfinite(horizon):

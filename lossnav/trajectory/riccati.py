@@ -271,7 +271,7 @@ def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, m
 
 
 def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float) -> Trajectory:
-    """Integrate P, s, v₀ backwards from V = 0 at the deadline, then the feedback forwards."""
+    """Integrate P, s, v₀ backwards from V = cL at the deadline, then the feedback forwards."""
     dim, gamma, eta, k = loss.dim, objective.gamma, objective.eta, objective.k
     drift = objective.drift if objective.drift is not None else Linear(0.0)
     jacobian, offset = np.array(drift.jacobian(theta0)), drift(theta0)
@@ -291,16 +291,18 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
     # Each part has its own size, which is small if the time is short.
     pace = math.sqrt(eta * k * float(np.max(np.abs(inverse @ hessian)))) + float(np.max(np.abs(jacobian)))
     brief = min(horizon, 1 / pace if pace > 0 else math.inf)
-    heavy = k * float(np.max(np.abs(hessian))) * brief
-    steep = (k * float(np.max(np.abs(gradient))) + heavy * float(np.max(np.abs(offset)))) * brief
+    charge = objective.charge
+    heavy = (k * brief + charge) * float(np.max(np.abs(hessian)))
+    steep = (k * brief + charge) * float(np.max(np.abs(gradient))) + heavy * float(np.max(np.abs(offset))) * brief
     far = (float(np.max(np.abs(offset))) + eta * float(np.max(np.abs(inverse))) * steep) * brief
-    dear = (k * abs(level) + steep * (float(np.max(np.abs(offset))) + far / brief)) * brief
+    dear = (k * brief + charge) * abs(level) + steep * (float(np.max(np.abs(offset))) + far / brief) * brief
+    last = charge * np.concatenate([hessian.ravel(), gradient, [level]])
     sizes = np.concatenate([np.full(dim * dim, heavy), np.full(dim, steep), [dear]])
     options = {"rtol": 1e-11, "method": "DOP853", "dense_output": True}
     value = scipy.integrate.solve_ivp(
-        backwards, (0.0, horizon), np.zeros(dim * dim + dim + 1), atol=1e-12 * np.maximum(sizes, 1e-290), **options
+        backwards, (0.0, horizon), last, atol=1e-12 * np.maximum(sizes, 1e-290), **options
     )
-    escape = 1e10 * (1 / horizon + pace + gamma) * float(np.max(np.abs(metric))) / eta
+    escape = 1e10 * ((1 / horizon + pace + gamma) * float(np.max(np.abs(metric))) / eta + float(np.max(np.abs(last))))
     if not value.success or not np.all(np.isfinite(value.y)) or np.max(np.abs(value.y[: dim * dim])) > escape:
         raise NoMinimiser("no minimiser: the Riccati equation escapes to infinity before the horizon (a focal point)")
 

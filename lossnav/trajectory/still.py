@@ -9,7 +9,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 
 
 def standstill(
@@ -25,7 +25,9 @@ def standstill(
     span = end if math.isfinite(end) else 10.0
     pace = np.zeros_like(theta0) if endpoint is None else (endpoint - theta0) / span
     rate = float(objective.kinetic(theta0, pace)) + objective.k * float(loss.value(theta0))
-    action = resting_action(rate, objective.gamma, 1.0, end) if endpoint is None else math.nan
+    action = math.nan
+    if endpoint is None:
+        action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
     return Trajectory(
         objective,
         loss,

@@ -40,9 +40,13 @@ class Stretches:
 
     def times(self, i: int, s: Array) -> Array:
         """Return the times of stretch i, shape (N,); at its end those just before the switch."""
-        if i == self.count - 1:
-            return self.begins[i] + s
-        return np.minimum(self.begins[i] + self.paces[i] * s, np.nextafter(self.ends[i], 0.0))
+        return np.minimum(self.begins[i] + self.paces[i] * s, self.latest(i))
+
+    def latest(self, i: int) -> float:
+        """Return the last time at which the loss is that of stretch i; inf if it stays so."""
+        end = float(self.ends[i])
+        switches = i < self.count - 1 or end in getattr(self.loss, "switches", ())
+        return float(np.nextafter(end, 0.0)) if switches else np.inf
 
     def mesh(self, nodes: int) -> Array:
         """Return s, finer where a path is fast: after the start, and around switches."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -35,8 +34,7 @@ def path(
         if end is not None and i == parts.count - 1:
             pieces.append(_law(end, state, float(begin)))
             break
-        still = float(np.nextafter(stop, 0.0)) if i < parts.count - 1 else math.inf
-        flow = _flow(objective, loss, state, (float(begin), float(stop)), still)
+        flow = _flow(objective, loss, state, (float(begin), float(stop)), parts.latest(i))
         if flow is None:
             return None
         pieces.append(flow)

@@ -77,7 +77,10 @@ class Units:
         elif objective.drift is not None:
             drift = _Drift(objective.drift, self.time, float(np.max(self.length)))  # one number: see ``natural``
         horizon = self.span(objective.horizon)
-        return Objective(gamma=objective.gamma * self.time, metric=metric, drift=drift, horizon=horizon)
+        charge = self.span(objective.terminal / objective.k)
+        return Objective(
+            gamma=objective.gamma * self.time, metric=metric, drift=drift, horizon=horizon, terminal=charge
+        )
 
     def loss(self, loss: Loss, objective: Objective) -> Loss:
         """Return the dimensionless loss, of the same kind where the solvers care about the kind."""

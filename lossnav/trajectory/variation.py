@@ -22,7 +22,7 @@ def definite(path: Trajectory, parts: Stretches, tail: Array | None, fixed: bool
     Args:
         path: with an affine drift, or none.
         parts: its stretches, up to the end of the mesh.
-        tail: P, shape (D, D), or None.
+        tail: P, shape (D, D), or None: at a deadline it is what this charges.
         fixed: whether the end is.
     """
     steps, forms = [], []
@@ -31,12 +31,13 @@ def definite(path: Trajectory, parts: Stretches, tail: Array | None, fixed: bool
         gap = 1e-9 * (end - begin)  # a node of this stretch that rounding has moved beside its end
         nodes = np.r_[begin, path.times[(path.times > begin + gap) & (path.times < end - gap)], end]
         t = np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
-        last = i == parts.count - 1
-        still = parts.loss.at(t if last else np.minimum(t, np.nextafter(end, 0.0)))
+        still = parts.loss.at(np.minimum(t, parts.latest(i)))
         second = Terms(path.objective, still).second(path.position(t), path.rate(t))
         forms.append([(x[1:] + x[:-1]) / 2 for x in second])
         steps.append(np.diff(t))
     speed, mixed, place = (np.concatenate(part) for part in zip(*forms, strict=True))
+    if tail is None and path.objective.charge:
+        tail = path.objective.charge * still.hessian(path.position(t[-1:]))[-1]
     return _positive(np.concatenate(steps), speed, mixed, place, path.objective.gamma, tail, fixed)
 
 

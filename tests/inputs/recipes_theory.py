@@ -30,6 +30,7 @@ import lossnav as ln
 from lossnav.euler_lagrange import EulerLagrange, derive, euler_lagrange
 from lossnav.rules import recipe
 from lossnav.trajectory import curved, cycles, phase_plane
+from lossnav.trajectory.regret import alignment
 
 H = [[2.0, 0.3], [0.3, 1.0]]
 WELL, BOWL = ln.losses.DoubleWell(), ln.losses.Quadratic(H, minimum=[1.0, 0.0])
@@ -174,7 +175,7 @@ def recipes() -> dict[str, Recipe]:
         "Objective": Recipe(ln.Objective, {
             "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0),
             "metric": _matrix(H, none=True, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))]),
-            "drift": thing(TURN, none=True), "horizon": positive(1.0, infinite=True),
+            "drift": thing(TURN, none=True), "horizon": positive(1.0, infinite=True), "terminal": rate(0.5),
         }),
         "Objective.check_dim": Recipe(DRIVEN.check_dim, {"dim": whole(2)}),
         "Objective.metric_on": Recipe(OBJECTIVE.metric_on, {"dim": whole(2)}),
@@ -190,6 +191,7 @@ def recipes() -> dict[str, Recipe]:
         "rules.update": Recipe(ln.update, {
             "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5, infinite=True),
         }),
+        **_deadlines(),
         "rules.rates": Recipe(ln.rules.rates, {"objective": thing(OBJECTIVE), "hessian": hessian}),
         "rules.newton": Recipe(ln.rules.newton, {
             "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5, infinite=True),
@@ -282,6 +284,45 @@ def _paths() -> dict[str, Recipe]:
             }, costly=True)
             for name in ("heteroclinic_discount", "indifference_point", "barrier_discount", "quartic_discounts")
         },
+    }  # fmt: skip
+
+
+def _deadlines() -> dict[str, Recipe]:
+    """Rates to a deadline, what noise asks for, and the regret of a path."""
+    steps = array(STATES[:, :2], bad=[STATES[:1], STATES[:, :1], POINT])
+    amounts = {
+        name: array([1.0, 0.1], below=0.0, also=("curvature", "spread", "noise"), bad=[[[1.0]]])
+        for name in ("curvature", "spread", "noise")
+    }
+    return {
+        "rules.deadline_rate": Recipe(ln.rules.deadline_rate, {
+            "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, DRIVEN]),
+            "curvature": array([1.0, 0.0], any_shape=True, scalars=True, also=("remaining",)),
+            "remaining": array([1.0, 2.0], any_shape=True, scalars=True, finite=False, bad=[NAN, -1.0, [1.0, -1.0]]),
+        }),
+        "rules.loss_weight": Recipe(ln.rules.loss_weight, {
+            "schedule": array([1.0, 0.5, 0.0], below=0.0, also=("times",), bad=[[1.0]]), "gamma": rate(0.1),
+            "times": array([0.0, 0.5, 1.0], none=True, bad=[[0.0, 1.0], [1.0, 0.0, 2.0], [1.0, 1.0, 1.0]]),
+            "eta": positive(1.0), "curvature": rate(0.0),
+        }),
+        "rules.kalman_rates": Recipe(ln.rules.kalman_rates, {
+            "curvature": positive(1.0), "spread": rate(1.0), "noise": rate(1.0), "steps": whole(3),
+            "multiplicative": rate(0.0),
+        }),
+        "rules.cooling": Recipe(ln.rules.cooling, {
+            **amounts, "span": positive(10.0), "cap": positive(1.0, infinite=True), "points": whole(40, low=16),
+        }),
+        "rules.Cooling.__call__": Recipe(ln.rules.cooling([1.0], [1.0], [1.0], 10.0), {
+            "remaining": array([1.0, 2.0], any_shape=True, scalars=True, below=0.0),
+        }),
+        "regret": Recipe(ln.regret, {
+            "path": steps, "objective": objective, "loss": thing(BOWL), "dt": positive(0.1, none=True),
+            "value": word("auto"),
+        }),
+        "trajectory.alignment": Recipe(alignment, {
+            "path": steps, "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, DRIVEN]), "loss": thing(BOWL),
+            "gamma": array([0.0, 1.0], below=0.0, any_shape=True, bad=[1.0, [[1.0]]]), "dt": positive(0.1),
+        }),
     }  # fmt: skip
 
 
@@ -484,6 +525,7 @@ EXEMPT = {
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
         "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",
-        "trajectory.cycles.Cycle", "rules.recipe.State", "LearningRule",
+        "trajectory.cycles.Cycle", "rules.recipe.State", "LearningRule", "rules.Cooling", "rules.LossWeight",
+        "Regret",
     ), "a result, which the library makes"),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from bad_values import (
     INF,
@@ -304,6 +305,14 @@ def _operators() -> dict[str, Recipe]:
         }),
         "curvature.GradientCovariance.exact_trace": Recipe(SIGMA.exact_trace, {"chunk": whole(2)}),
         "curvature.GradientCovariance.sample": Recipe(SIGMA.sample, {"count": count, "seed": whole(0, low=0)}),
+        "curvature.noise_kernel": Recipe(curvature.noise_kernel, {
+            "model": thing(LINE), "loss": function(cross_entropy), "batches": thing(PAIR), "batch": whole(2),
+            "probes": whole(1), "steps": whole(2), "parameters": of["parameters"],
+            "seed": whole(0, low=0),
+        }),
+        "curvature.NoiseKernel.__call__": Recipe(curvature.NoiseKernel(np.ones(1), np.ones(1), 0.0), {
+            "u": array([0.0, 1.0], any_shape=True, scalars=True, below=0.0),
+        }),
         "curvature.quadrature": Recipe(curvature.quadrature, {
             "operator": operator, "vectors": tensor(vector, bad=[
                 torch.ones(9), torch.ones(2, 9), torch.zeros(10), torch.full((10,), NAN), torch.ones(1, 1, 10),
@@ -449,7 +458,44 @@ def _optimizers() -> dict[str, Recipe]:
                 "parameter": tensor(weight, none=True, bad=[torch.ones(2), nn.Parameter(torch.ones(2))]),
             })  # fmt: skip
     found["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
-    return found
+    found["optim.deadline_schedule"] = Recipe(optim.deadline_schedule, {
+        "optimizer": thing(SGD), "total_steps": whole(5), "kind": word("kernel"), "stiffness": rate(5.0),
+        "discount": rate(0.1), "terminal": rate(0.0), "power": positive(1.0),
+        "kernel": function(lambda u: 1 / (1 + u)), "cooldown": number(0.2, low=0.0, high=1.0, open_low=True),
+    })  # fmt: skip
+    found["optim.watch"] = Recipe(_watched, {
+        "optimizer": thing(SGD), "loss": function(lambda: WATCHED.square().sum(), none=True), "every": whole(2),
+        "lanczos": whole(4),
+    })  # fmt: skip
+    return found | _seen()
+
+
+def _watched(*args: Any, **options: Any) -> None:
+    with optim.watch(*args, **options):
+        pass
+
+
+WATCHED = nn.Parameter(torch.ones(2))
+
+
+def _seen() -> dict[str, Recipe]:
+    """What a watch says after two steps."""
+    plain = torch.optim.SGD([WATCHED], lr=0.1)
+    with optim.watch(plain, lambda: WATCHED.square().sum(), every=1) as seen:
+        for _ in range(2):
+            loss = WATCHED.square().sum()
+            WATCHED.grad = 2 * WATCHED.detach()
+            seen.note(loss)
+            plain.step()
+    bound = number(0.0)
+    return {
+        "optim.Watch.note": Recipe(seen.note, {"loss": tensor(torch.tensor(1.0), bad=[torch.ones(2)])}),
+        "optim.Watch.timing": Recipe(seen.timing, {"lowest": bound}),
+        "optim.Watch.regret": Recipe(seen.regret, {"lowest": bound, "eta": positive(1.0), "k": positive(1.0)}),
+        "optim.Watch.alignment": Recipe(seen.alignment, {
+            "gamma": array([0.0, 1.0], finite=False, any_shape=True, bad=[1.0, [NAN, 1.0], [-1.0]]),
+        }),
+    }  # fmt: skip
 
 
 def _sampled(again: Any) -> None:
@@ -475,8 +521,8 @@ EXEMPT = {
         "ensemble.StackedLinear.forward",
     ), TORCH),
     **dict.fromkeys((
-        "continual.Online", "curvature.Eigenpairs", "curvature.Quadrature", "curvature.Trace",
-        "moving.Analysis", "moving.Basin", "moving.Forecast", "moving.Row",
+        "continual.Online", "curvature.Eigenpairs", "curvature.NoiseKernel", "curvature.Quadrature", "curvature.Trace",
+        "optim.Watch", "moving.Analysis", "moving.Basin", "moving.Forecast", "moving.Row",
         "moving.Walk", "training.History", "data.Provenance",
     ), "a result, which the library makes"),
     "curvature.Operator.matvec": "walked with the operators that there are", "curvature.Operator.dense": "as matvec",

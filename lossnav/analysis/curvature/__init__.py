@@ -11,11 +11,12 @@ from lossnav import _torch  # noqa: F401  says how to get torch
 from lossnav.analysis.curvature.covariance import GradientCovariance
 from lossnav.analysis.curvature.eigen import Eigenpairs, eigenpairs
 from lossnav.analysis.curvature.hessian import Hessian
+from lossnav.analysis.curvature.noise import NoiseKernel, noise_kernel
 from lossnav.analysis.curvature.operator import Matrix, Operator
 from lossnav.analysis.curvature.quadrature import Quadrature, quadrature
 from lossnav.analysis.curvature.trace import Trace, trace
 
 __all__ = [
-    "Eigenpairs", "GradientCovariance", "Hessian", "Matrix", "Operator", "Quadrature", "Trace", "eigenpairs",
-    "quadrature", "trace",
+    "Eigenpairs", "GradientCovariance", "Hessian", "Matrix", "NoiseKernel", "Operator", "Quadrature", "Trace",
+    "eigenpairs", "noise_kernel", "quadrature", "trace",
 ]  # fmt: skip

@@ -1,0 +1,326 @@
+"""Watch any torch optimizer at work, without changing it: how far its steps are from optimal ones, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from lossnav import _checks
+
+_FLOATS = 4  # numbers kept for a step: |δ|², L, ⟨g, δ⟩ before it and after it
+_GAUSS = np.polynomial.legendre.leggauss(48)  # √L has a kink where a step passes the minimum
+
+
+class Watch:
+    r"""What was seen of an optimizer's steps; ``watch`` makes one.
+
+    Everything is measured at G = I and f = 0. A step δ_n leads from θ_n to θ_{n+1} on a straight line.
+
+    Attributes:
+        optimizer: the one that is watched.
+    """
+
+    def __init__(
+        self, optimizer: torch.optim.Optimizer, closure: Callable[[], Tensor] | None, every: int, lanczos: int
+    ):
+        self.optimizer = optimizer
+        self._closure, self._every, self._lanczos = closure, every, lanczos
+        self._before: list[Tensor] = []  # weights before a step; after it, δ
+        self._moving: list[Tensor] = []  # the parameters of the step that is being made
+        self._rows: list[Tensor] = []  # one (4,) tensor a step, on the device; read only when it is asked for
+        self._loss: Tensor | None = None
+        self._spaces: list[tuple[NDArray[np.float64], ...]] = []
+        self._space: tuple[NDArray[np.float64], float, Tensor] | None = None
+
+    # ------------------------------------------------------------------------------------------------ what is recorded
+
+    def note(self, loss: Tensor) -> None:
+        """Say what the loss is at the weights of the next step, a scalar tensor; nothing waits for its value.
+
+        Needed for ``timing`` where ``optimizer.step()`` gets no closure.
+        """
+        if not isinstance(loss, Tensor) or loss.numel() != 1:
+            raise ValueError(f"loss = {_checks.shown(loss)}, but it must be a tensor with one number")
+        self._loss = loss.detach().reshape(()).to(torch.float64)
+
+    @property
+    def steps(self) -> int:
+        """How many steps were seen."""
+        return len(self._rows)
+
+    def _parameters(self) -> list[Tensor]:
+        every = (p for group in self.optimizer.param_groups for p in group["params"])
+        return [p for p in every if p.grad is not None and not p.grad.is_sparse]
+
+    def _enter(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Keep the weights before a step; torch's ``args`` are those of ``step``, the optimizer itself before them."""
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        if closure is None:
+            self._begin()
+            return args, kwargs
+
+        def seen() -> Any:
+            value = closure()
+            if not self._moving:  # only its first call is at the weights before the step
+                if isinstance(value, Tensor):
+                    self.note(value)
+                self._begin()
+            return value
+
+        return ((args[0], seen, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "closure": seen})
+
+    @torch.no_grad()
+    def _begin(self) -> None:
+        moving = self._parameters()
+        gradients = [p.grad for p in moving]
+        if self._rows and len(self._before) == len(moving):
+            self._rows[-1][3] = _inner(gradients, self._before)
+        if self._closure is not None and self.steps % self._every == 0:
+            self._space = self._krylov(moving)
+        if len(self._before) != len(moving):
+            self._before = [torch.empty_like(p) for p in moving]
+        torch._foreach_copy_(self._before, moving)
+        self._moving = moving
+
+    @torch.no_grad()
+    def _leave(self, *_: Any) -> None:
+        moving = self._moving
+        if not moving:
+            return
+        torch._foreach_neg_(self._before)
+        torch._foreach_add_(self._before, moving)  # δ
+        row = torch.full((_FLOATS,), math.nan, dtype=torch.float64, device=moving[0].device)
+        row[0] = _inner(self._before, self._before)
+        if self._loss is not None:
+            row[1] = self._loss
+        row[2] = _inner([p.grad for p in moving], self._before)
+        self._rows.append(row)
+        self._loss, self._moving = None, []
+        if self._space is not None:
+            values, size, basis = self._space
+            vectors = torch.cat([d.reshape(-1) for d in self._before])
+            share = (basis @ vectors.to(basis.dtype)).double().cpu().numpy()
+            self._spaces.append((values, np.array([size]), share, np.array([float(row[0])])))
+            self._space = None
+
+    def _krylov(self, moving: list[Tensor]) -> tuple[NDArray[np.float64], float, Tensor]:
+        """Return the Ritz values of the Hessian in the Krylov space of the gradient, |g|, and that space's basis.
+
+        The first component of each Ritz vector is in the basis' rows: they are Ritz vectors times their share of g.
+        """
+        assert self._closure is not None
+        with torch.enable_grad():
+            value = self._closure()
+            if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
+                raise ValueError("loss must return a scalar tensor that depends on the parameters")
+            slopes = torch.autograd.grad(value, moving, create_graph=True, allow_unused=True)
+        slopes = tuple(torch.zeros_like(p) if s is None else s for p, s in zip(moving, slopes, strict=True))
+        first = torch.cat([s.detach().reshape(-1) for s in slopes])
+        size = float(first.double().norm())
+        count = min(self._lanczos, len(first))
+        basis = first.new_zeros(count, len(first))
+        if size == 0:
+            return np.zeros(1), 0.0, basis[:1]
+        basis[0] = first / size
+        diagonal: list[float] = []
+        beside: list[float] = []
+        for k in range(count):
+            with torch.enable_grad():
+                product = torch.autograd.grad(
+                    slopes, moving, _split(basis[k], moving), retain_graph=True, allow_unused=True
+                )
+            image = torch.cat(
+                [(torch.zeros_like(p) if s is None else s).reshape(-1) for p, s in zip(moving, product, strict=True)]
+            )
+            diagonal.append(float(image @ basis[k]))
+            for _ in range(2):
+                image = image - (basis[: k + 1] @ image) @ basis[: k + 1]
+            length = float(image.norm())
+            scale = max(map(abs, [*diagonal, *beside]))
+            if k + 1 == count or length <= 8 * torch.finfo(first.dtype).eps * scale * len(first) ** 0.5:
+                break
+            beside.append(length)
+            basis[k + 1] = image / length
+        known = len(diagonal)
+        matrix = np.diag(diagonal) + np.diag(beside[: known - 1], 1) + np.diag(beside[: known - 1], -1)
+        values, vectors = np.linalg.eigh(matrix)
+        turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis[:known]
+        return np.stack([values, vectors[0] ** 2]), size, turned
+
+    # ------------------------------------------------------------------------------------------------- what it comes to
+
+    def _table(self) -> NDArray[np.float64]:
+        if not self._rows:
+            raise ValueError("the optimizer made no step while it was watched")
+        return torch.stack(self._rows).cpu().numpy()
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """|δ_n|, shape (N,)."""
+        return np.sqrt(self._table()[:, 0])
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """L(θ_n), shape (N,); NaN where it was not said."""
+        return self._table()[:, 1]
+
+    def _path(self, lowest: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return |δ|², and the means of L and of √L in excess of ``lowest`` along each step but the last."""
+        table = self._table()
+        if np.any(np.isnan(table[:, 1])):
+            raise ValueError("loss was not said for every step: give a closure to step(), or call note(loss) before it")
+        if len(table) < 2:
+            raise ValueError("one step was seen, but at least 2 are needed: a step ends where the next begins")
+        size, height, slope, after = table[:-1, 0], table[:, 1] - lowest, table[:-1, 2], table[:-1, 3]
+        if np.any(height < 0):
+            raise ValueError(f"lowest = {lowest:g}, but a loss of {height.min() + lowest:g} was seen")
+        s = (1 + _GAUSS[0]) / 2
+        start, stop = height[:-1, None], height[1:, None]
+        cubic = start * (1 + 2 * s) * (1 - s) ** 2 + stop * s**2 * (3 - 2 * s)
+        cubic += slope[:, None] * s * (1 - s) ** 2 - after[:, None] * s**2 * (1 - s)
+        straight = start + s * (stop - start)
+        along = np.where(np.isfinite(cubic), np.maximum(cubic, 0.0), straight)
+        return size, along @ _GAUSS[1] / 2, np.sqrt(along) @ _GAUSS[1] / 2
+
+    def timing(self, lowest: float = 0.0) -> float:
+        r"""Return the timing factor :math:`2\sqrt{AB}/\ell\ge1`: what the path costs at γ = 0, over what it must cost.
+
+        A = Σ|δ|²/2η and B = kΣ∫L along the steps, with the best time Δt = √(A/B) of a step; ℓ is the length
+        ∫√(2kL/η)|dθ|, which no timing can undercut. It needs neither η nor k. L between the ends of a step is the cubic
+        through losses and slopes there. 1 means that steps are as long as √L wants them.
+
+        Args:
+            lowest: infimum of the loss; 0 for a cross-entropy or a mean square. With another one it is no bound.
+
+        Raises:
+            ValueError: if a loss is missing, or lies below ``lowest``.
+
+        References:
+            theory: L23.
+        """
+        floor = _checks.finite("lowest", lowest)
+        size, mean, root = self._path(floor)
+        length = float(np.sum(np.sqrt(size) * root))
+        if length == 0:
+            raise ValueError("the steps have no length, so that there is nothing to time")
+        return math.sqrt(float(np.sum(size)) * float(np.sum(mean))) / length
+
+    def regret(self, lowest: float = 0.0, *, eta: float = 1.0, k: float = 1.0) -> float:
+        """Return a lower bound on the regret at γ = 0 under the best Δt: J_T minus the length (theory: L23), unit ℓ.
+
+        Rigorous as far as ``lowest`` is the infimum, the losses are those of the whole training set, and L between the
+        ends of a step is the cubic.
+        """
+        floor = _checks.finite("lowest", lowest)
+        scale = math.sqrt(2 * _checks.positive("k", k) / _checks.positive("eta", eta))
+        size, mean, root = self._path(floor)
+        return scale * (math.sqrt(float(np.sum(size)) * float(np.sum(mean))) - float(np.sum(np.sqrt(size) * root)))
+
+    def alignment(self, gamma: ArrayLike) -> NDArray[np.float64]:
+        r"""Return C, the cosine between the steps and those that are optimal for discounts γ/√(ηk), shape (M,).
+
+        The optimal direction is :math:`-[(\tfrac{\gamma^2}4+|H|)^{1/2}+\tfrac\gamma2]^{-1}g` with the Hessian at the
+        start of a step, by Lanczos' method from g. Where C peaks is the discount that the optimizer looks as if it had.
+        Negative curvature counts by its size: not rigorous.
+
+        Args:
+            gamma: γ/√(ηk) in [0, inf], unit √curvature, shape (M,); inf is gradient descent.
+
+        Raises:
+            ValueError: naming the argument; also if ``watch`` was not given a ``loss``.
+
+        References:
+            theory: L26, L27.
+        """
+        rates = _checks.reals("gamma", gamma)
+        if rates.ndim != 1 or np.any(np.isnan(rates)) or np.any(rates < 0):
+            raise ValueError(f"gamma = {_checks.shown(gamma)}, but it must be numbers in [0, inf], shape (M,)")
+        if not self._spaces:
+            raise ValueError("no step was compared with an optimal one: give watch a loss")
+        both = np.zeros(len(rates))
+        own, wanted = 0.0, np.zeros(len(rates))
+        for values, size, share, moved in self._spaces:
+            curvature = np.abs(values[0])
+            scale = np.where(np.isinf(rates), 0.0, rates)[:, None]
+            below = np.sqrt(scale**2 / 4 + curvature) + scale / 2
+            factor = np.where(np.isinf(rates)[:, None], 1.0, 1 / np.maximum(below, 1e-300))
+            factor[:, curvature == 0] = np.minimum(factor[:, curvature == 0], 1e150)
+            both -= size[0] * (factor @ share)
+            wanted += size[0] ** 2 * (factor**2 @ values[1])
+            own += moved[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return both / np.sqrt(own * wanted)
+
+
+@contextmanager
+def watch(
+    optimizer: torch.optim.Optimizer,
+    loss: Callable[[], Tensor] | None = None,
+    *,
+    every: int = 10,
+    lanczos: int = 16,
+) -> Iterator[Watch]:
+    """Record the steps of any torch optimizer while the block runs; the optimizer and its state are left as they are.
+
+    What is kept stays on the device: one copy of the weights, and four numbers a step.
+
+    Args:
+        optimizer: of torch.
+        loss: returns the loss at the current weights, without ``backward()``: for ``Watch.alignment`` alone. It should
+            be that of fixed examples; each comparison costs ``lanczos`` products with its Hessian.
+        every: how many steps apart comparisons are.
+        lanczos: size of the Krylov space of a comparison.
+
+    Yields:
+        What is seen.
+
+    Example:
+        >>> weights = torch.nn.Parameter(torch.tensor([1.0, 1.0], dtype=torch.float64))
+        >>> descent = torch.optim.SGD([weights], lr=0.1)
+        >>> with watch(descent) as seen:
+        ...     for _ in range(40):
+        ...         descent.zero_grad()
+        ...         value = (weights**2 * torch.tensor([0.5, 5.0])).sum()
+        ...         value.backward()
+        ...         seen.note(value)
+        ...         descent.step()
+        >>> seen.steps, round(seen.timing(), 2)
+        (40, 1.25)
+
+    References:
+        theory: L23, L26, L27.
+    """
+    _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
+    closure = None if loss is None else _checks.function("loss", loss)
+    seen = Watch(optimizer, closure, _checks.whole("every", every, low=1), _checks.whole("lanczos", lanczos, low=1))
+    before = optimizer.register_step_pre_hook(seen._enter)
+    after = optimizer.register_step_post_hook(seen._leave)
+    try:
+        yield seen
+    finally:
+        before.remove()
+        after.remove()
+        seen._before = []
+
+
+def _inner(left: Any, right: list[Tensor]) -> Tensor:
+    """Return Σ⟨left, right⟩ as a number on the device."""
+    if left is right:
+        return torch.stack(torch._foreach_norm(right)).to(torch.float64).square().sum()
+    return (
+        torch.stack([torch.dot(x.reshape(-1), y.reshape(-1).to(x.dtype)) for x, y in zip(left, right, strict=True)])
+        .to(torch.float64)
+        .sum()
+    )
+
+
+def _split(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
+    parts = torch.split(vector, [p.numel() for p in like])
+    return [part.view_as(p) for part, p in zip(parts, like, strict=True)]

@@ -1,0 +1,333 @@
+r"""How far a path is from optimal: its regret in J, and what it is made of (theory: L20–L23, L26).
+
+Let V be the value function and :math:`\dot\theta^*(\theta)` the optimal velocity. For every path
+
+.. math:: J_T[\theta]+e^{-\gamma T}V(\theta_T)-V(\theta_0)
+   =\int_0^Te^{-\gamma t}\frac{|\dot\theta-\dot\theta^*|_G^2}{2\eta}dt,
+
+the cost of ending where the path ends and being optimal from there on, beyond that of being optimal at once. Recorded
+steps are joined by straight lines; on these the sums below are exact for polynomials, so that no step is too long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.drifts import Linear
+from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.objective import Objective, check_problem
+from lossnav.trajectory import riccati, stationary
+from lossnav.trajectory.closed_form import decay_matrix
+from lossnav.trajectory.result import final_charge
+from lossnav.trajectory.solve import optimal_velocity, solve
+
+_NODES = 6  # exact for a polynomial of degree 11 along a step
+_SOLVED = 3  # where each costs a solution
+_KINKED = 48  # for √L, which has a kink where a step passes the minimum
+_WORDS = ("auto", "ends")
+
+
+@dataclass(frozen=True)
+class Regret:
+    """The regret of a path, unit ℓ, and its parts.
+
+    Attributes:
+        total: what the path costs beyond the optimum.
+        relative: ``total`` over V(θ₀), the least that the start costs beyond resting at the minimum for ever.
+        speed: the part by moving faster or slower than the optimum there would.
+        direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total``.
+        terminal: e^{−γT}V(θ_T), or with a deadline what it charges: a part of the path's cost, not of its regret.
+        dt: time that a step is taken to last, unit T; the best one, if none was given.
+        floor: the relative regret of the optimum itself, recorded every ``dt`` and joined by straight lines.
+        timing, shape: at γ = 0 and without drift, J_T = ``timing`` + ``shape``: the speed that |θ̇|²_G/2η = kL does not
+            allow, and the length ∫√(2kL/η)|dθ|_G with L in excess of its infimum. ``timing`` ≤ ``total``, and needs no
+            V. NaN otherwise.
+    """
+
+    total: float
+    relative: float
+    speed: float
+    direction: float
+    terminal: float
+    dt: float
+    floor: float
+    timing: float
+    shape: float
+
+
+def regret(
+    path: ArrayLike, objective: Objective, loss: Loss, *, dt: float | None = None, value: str = "auto"
+) -> Regret:
+    r"""Return how much more a path costs than the optimum from its start (theory: L20–L23).
+
+    Args:
+        path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time.
+        objective: η, k, γ, any metric, any drift. With a finite horizon the steps fill it: N·dt = T.
+        loss: the landscape, of D parameters.
+        dt: time of a step, unit T; None takes the one for which the path costs least.
+        value: where V is known in closed form (a quadratic loss, a constant metric, an affine drift) it is used. Else
+            it is solved for: at three places of each step with "auto", only at both ends with "ends" (``speed`` and
+            ``direction`` are NaN then).
+
+    Raises:
+        ValueError: naming the argument.
+        NoMinimiser, NotConverged: as ``solve``, if V does not exist or cannot be found.
+
+    Example:
+        >>> import numpy as np, lossnav as ln
+        >>> bowl, patient = ln.losses.Quadratic([[1.0, 0.0], [0.0, 10.0]], minimum=[0.0, 0.0]), ln.Objective()
+        >>> descent = np.array([1.0, 1.0]) * (1 - 0.18 * np.array([1.0, 10.0])) ** np.arange(26)[:, None]
+        >>> found = ln.regret(descent, patient, bowl)
+        >>> found.speed + found.direction == found.total and found.timing < found.total
+        True
+
+    References:
+        theory: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
+    """
+    check_problem(objective, loss)
+    places = _places(path, loss.dim)
+    _checks.one_of("value", value, _WORDS)
+    known = _known(objective, loss, places[0], value)
+    step = _step(places, objective, loss, known, dt)
+    total, speed, direction = _parts(places, objective, loss, known, step)
+    climb = known.climb(places[0])
+    terminal = _beyond(places, objective, loss, known, step)
+    timing, shape = _jacobi(places, objective, loss, known, step)
+    ideal = known.follow(step * np.arange(len(places)))
+    floor = _parts(ideal, objective, loss, known, step)[0]
+    return Regret(
+        total, _over(total, climb), speed, direction, terminal, step, _over(floor, climb), timing, shape
+    )  # fmt: skip
+
+
+def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: ArrayLike, *, dt: float) -> Array:
+    r"""Return C(γ), the cosine between a path's steps and those of the optimum for each discount rate (theory: L26).
+
+    The one with the largest C is the discount rate that the path looks as if it had; C has no unit, and no step length
+    enters but through :math:`2\tanh(R\Delta t/2)`, which is what a step of the optimum is in terms of its middle.
+
+    Args:
+        path: recorded steps, shape (N + 1, D).
+        objective: η, k and a constant metric; its γ is not used, and it has no drift.
+        loss: a quadratic with a minimum and no negative curvature, of at least two curvatures (else C is 1 for all).
+        gamma: discount rates ≥ 0, shape (M,).
+        dt: time of a step, unit T.
+
+    Returns:
+        C, shape (M,); NaN for a path that stands still.
+    """
+    check_problem(objective, loss)
+    _checks.instance("loss", loss, Quadratic, "a losses.Quadratic")
+    if objective.drift is not None:
+        raise ValueError("objective.drift is set, but the alignment is that of a problem without drift")
+    if loss.minimum is None:
+        raise ValueError("loss has no minimum given, but the alignment needs one")
+    places, step = _places(path, loss.dim), _checks.positive("dt", dt)
+    rates = _checks.nonnegatives("gamma", gamma, shape=(None,))
+    metric, hessian = objective.metric_matrix(loss.dim), loss.hessian(places[0])
+    move, middle = np.diff(places, axis=0), (places[1:] + places[:-1]) / 2 - loss.minimum
+    found = np.full(len(rates), np.nan)
+    for i, rate in enumerate(rates):
+        values, vectors = scipy.linalg.eigh(
+            metric @ decay_matrix(replace(objective, gamma=float(rate)), hessian), metric
+        )
+        wanted = -(middle @ metric @ vectors * (2 * np.tanh(values * step / 2))) @ vectors.T
+        norms = [float(np.einsum("ni,ij,nj", x, metric, x)) for x in (move, wanted)]
+        if min(norms) > 0:
+            found[i] = float(np.einsum("ni,ij,nj", move, metric, wanted)) / math.sqrt(norms[0] * norms[1])
+    return found
+
+
+def _over(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else math.nan
+
+
+def _places(path: Any, dim: int) -> Array:
+    places = _checks.array("path", path, shape=(None, dim))
+    if len(places) < 2:
+        raise ValueError(f"path has {len(places)} place, but it must have at least 2")
+    return places
+
+
+# -------------------------------------------------------------------------------------------------- the value function
+
+
+@dataclass(frozen=True)
+class _Known:
+    """V of a problem, counted from ``rest``, a cost rate: climb(θ) = V − rest/γ.
+
+    Attributes:
+        rest: what is taken off the running cost.
+        climb: maps θ, shape (D,), to V there.
+        velocity: maps times and places, shapes (N,) and (N, D), to optimal velocities; None: not asked for.
+        follow: maps times, shape (N,), to the optimum's places, shape (N, D).
+        nodes: how many a step has.
+        exact: whether the regret is the sum of its parts, or the difference of costs (which needs V at the ends only).
+    """
+
+    rest: float
+    climb: Callable[[Array], float]
+    velocity: Callable[[Array, Array], Array] | None
+    follow: Callable[[Array], Array]
+    nodes: int
+    exact: bool
+
+
+def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known:
+    plain = objective.drift is None or isinstance(objective.drift, Linear)
+    if isinstance(loss, Quadratic) and plain and not objective.curved and math.isinf(objective.horizon):
+        law = riccati.local_value(objective, loss, start)
+        return _Known(
+            law.rest, law.climb, lambda _, x: law.velocity(x), lambda t: law.follow(start, t), _NODES, exact=True
+        )
+    best, rest = solve(objective, loss, start), 0.0
+    if math.isinf(objective.horizon) and objective.drift is None:
+        rest = objective.k * _infimum(objective, loss, start, best.asymptote)
+
+    def climb(theta: Array) -> float:
+        found = best if np.array_equal(theta, start) else solve(objective, loss, theta)
+        if objective.gamma > 0 or math.isfinite(objective.horizon):
+            return found.action - (rest / objective.gamma if rest else 0.0)
+        return found.excess
+
+    def velocity(times: Array, places: Array) -> Array:
+        left = objective.horizon - times
+        parts = zip(left, places, strict=True)
+        return np.array([optimal_velocity(replace(objective, horizon=float(s)), loss, x) for s, x in parts])
+
+    return _Known(rest, climb, velocity if value == "auto" else None, best, _SOLVED, exact=False)
+
+
+def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -> float:
+    points = [asymptote, *stationary.points(replace(objective, metric=None), loss, start)]
+    heights = [float(loss.value(point)) for point in points if np.all(np.isfinite(point))]
+    if not heights:
+        raise ValueError("loss has no stationary point near the path, from which its excess could be counted")
+    return min(heights)
+
+
+# ----------------------------------------------------------------------------------------------------- sums along steps
+
+
+def _discounted_gauss(faded: float, count: int) -> tuple[Array, Array]:
+    """Return nodes and weights on [0, 1] for the weight e^{−``faded``·s}, shape (count,) each, exact to 2·count − 1.
+
+    By Lanczos' method on a fine sum of the weight: positive weights, however fast it falls.
+    """
+    x, w = np.polynomial.legendre.leggauss(max(64, 3 * count))
+    reach = min(1.0, 40 / faded) if faded > 0 else 1.0
+    x, w = reach * (1 + x) / 2, reach * w / 2
+    w = w * np.exp(-faded * x)
+    mass = float(w.sum())
+    basis = [np.sqrt(w / mass)]
+    middle, side = [], []
+    for _ in range(count):
+        image = x * basis[-1]
+        middle.append(float(image @ basis[-1]))
+        for _ in range(2):  # once more against rounding
+            image = image - np.array(basis).T @ (np.array(basis) @ image)
+        side.append(float(np.linalg.norm(image)))
+        basis.append(image / side[-1])
+    nodes, vectors = scipy.linalg.eigh_tridiagonal(middle, side[:-1])
+    return nodes, mass * vectors[0] ** 2
+
+
+def _sampled(places: Array, objective: Objective, step: float, count: int) -> tuple[Array, Array, Array, Array]:
+    """Return times, places, velocities and discounted weights along the path, the first axis N·count."""
+    s, w = _discounted_gauss(objective.gamma * step, count)
+    move = np.diff(places, axis=0)
+    begin = step * np.arange(len(move))
+    times = (begin[:, None] + step * s).ravel()
+    at = (places[:-1, None] + s[:, None] * move[:, None]).reshape(-1, places.shape[1])
+    weights = (step * np.exp(-objective.gamma * begin)[:, None] * w).ravel()
+    return times, at, np.repeat(move / step, count, axis=0), weights
+
+
+def _running(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
+    """Return J_T of the path, with ``known.rest`` taken off the cost rate."""
+    _, at, velocity, weights = _sampled(places, objective, step, _NODES)
+    return float(weights @ (np.asarray(objective.cost_rate(loss, at, velocity)) - known.rest))
+
+
+def _beyond(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
+    """Return what comes after the path: e^{−γT}V, or what a deadline charges."""
+    if math.isfinite(objective.horizon):
+        return final_charge(objective, float(loss.value(places[-1])))
+    return math.exp(-objective.gamma * step * (len(places) - 1)) * known.climb(places[-1])
+
+
+def _parts(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> tuple[float, float, float]:
+    """Return the regret, and its parts by speed and by direction."""
+    speed = direction = math.nan
+    if known.velocity is not None:
+        times, at, velocity, weights = _sampled(places, objective, step, known.nodes)
+        best, metric = known.velocity(times, at), objective.metric_at(at)
+        own, ideal, both = (
+            np.einsum("ni,nij,nj->n", x, np.broadcast_to(metric, (len(at), *metric.shape[-2:])), y)
+            for x, y in ((velocity, velocity), (best, best), (velocity, best))
+        )
+        product = np.sqrt(own * ideal)
+        speed = float(weights @ (np.sqrt(own) - np.sqrt(ideal)) ** 2) / (2 * objective.eta)
+        direction = float(weights @ np.maximum(product - both, 0.0)) / objective.eta
+    if known.exact:
+        return speed + direction, speed, direction
+    after = _beyond(places, objective, loss, known, step)
+    return _running(places, objective, loss, known, step) + after - known.climb(places[0]), speed, direction
+
+
+def _jacobi(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> tuple[float, float]:
+    """Return timing and shape: J_T = ∫(|θ̇|/√2η − √kL)²dt + ∫√(2kL/η)|dθ|, at γ = 0 without drift."""
+    if objective.gamma > 0 or objective.drift is not None or math.isfinite(objective.horizon):
+        return math.nan, math.nan
+    _, at, velocity, weights = _sampled(places, objective, step, _KINKED)
+    pace = np.sqrt(np.asarray(objective.kinetic(at, velocity)))
+    height = np.sqrt(np.maximum(objective.k * np.asarray(loss.value(at)) - known.rest, 0.0))
+    return float(weights @ (pace - height) ** 2), float(2 * weights @ (pace * height))
+
+
+def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: float | None) -> float:
+    """Return the time of a step: the one given, or the one for which the path costs least."""
+    count = len(places) - 1
+    given = None if dt is None else _checks.positive("dt", dt)
+    if math.isfinite(objective.horizon):
+        if given is not None and not math.isclose(given * count, objective.horizon, rel_tol=1e-9):
+            raise ValueError(f"dt = {given:g}, but {count} steps must fill objective.horizon = {objective.horizon:g}")
+        return objective.horizon / count
+    if given is not None:
+        return given
+    slow = replace(objective, gamma=0.0)
+    _, at, velocity, weights = _sampled(places, slow, 1.0, _NODES)
+    kinetic = float(weights @ np.asarray(replace(slow, drift=None).kinetic(at, velocity)))
+    height = float(weights @ np.maximum(objective.k * np.asarray(loss.value(at)) - known.rest, 0.0))
+    if not kinetic > 0 or not height > 0:
+        raise ValueError("path stands still or costs nothing, so that no step length is the best; give dt")
+    guess = math.sqrt(kinetic / height)
+    if objective.gamma == 0 and objective.drift is None:
+        return guess
+    last = known.climb(places[-1])
+
+    def cost(logarithm: float) -> float:
+        step = guess * math.exp(logarithm)
+        return _running(places, objective, loss, known, step) + math.exp(-objective.gamma * step * count) * last
+
+    grid = np.linspace(-9.0, 9.0, 73)
+    around = int(np.argmin([cost(float(x)) for x in grid]))
+    if around in (0, len(grid) - 1):
+        raise ValueError(
+            f"path costs the less the {'shorter' if around == 0 else 'longer'} its steps last, so that no step length "
+            "is the best; give dt"
+        )
+    found = scipy.optimize.minimize_scalar(
+        cost, bounds=(grid[around - 1], grid[around + 1]), method="bounded", options={"xatol": 1e-9}
+    )
+    return guess * math.exp(float(found.x))

@@ -1,0 +1,34 @@
+"""The kernel of forgetting (L9) against the dense matrices of a small network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from lossnav.curvature import GradientCovariance, Hessian, noise_kernel
+
+X = torch.randn(12, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+Y = torch.randn(12, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+
+
+def test_it_is_the_trace_of_the_matrices():
+    torch.manual_seed(0)
+    net = torch.nn.Linear(3, 1).double()
+    hessian = Hessian(net, torch.nn.functional.mse_loss, (X, Y)).dense().numpy()
+    sigma = GradientCovariance(net, torch.nn.functional.mse_loss, (X, Y)).dense().numpy()
+    found = noise_kernel(net, torch.nn.functional.mse_loss, (X, Y), probes=3000, steps=4, batch=3)
+    assert found.dropped == 0
+    for u in (0.0, 0.1, 1.0):
+        exact = np.trace(sigma @ hessian @ scipy.linalg.expm(-2 * u * hessian)) / 3
+        assert found(u) == pytest.approx(exact, rel=0.05)  # 3,000 random signs
+    assert np.all(np.diff(found(np.linspace(0, 3, 20))) < 0)
+
+
+def test_there_must_be_noise_that_is_forgotten():
+    net = torch.nn.Linear(3, 1).double()
+    same = X[:1].expand(4, 3), Y[:1].expand(4, 1)
+    with pytest.raises(ValueError, match="same gradient"):
+        noise_kernel(net, torch.nn.functional.mse_loss, same)
+    with pytest.raises(ValueError, match="curvature > 0"):
+        noise_kernel(net, lambda out, y: -torch.nn.functional.mse_loss(out, y), (X, Y))

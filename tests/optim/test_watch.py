@@ -1,0 +1,138 @@
+"""Watching an optimizer: nothing changes, and what is seen equals the regret of the recorded path."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+from lossnav.trajectory.regret import alignment
+
+CURVATURE = np.array([1.0, 10.0])
+BOWL = ln.losses.Quadratic(np.diag(CURVATURE), minimum=[0.0, 0.0])
+RULES = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.5),
+    "adam": lambda p: torch.optim.Adam(p, lr=0.05),
+    "ballistic": lambda p: ln.optim.Ballistic(p, lr=0.05),
+}
+
+
+def _run(rule, seen_by=None, steps=40, closure=False):
+    """Return the places, and what was seen if ``seen_by`` makes a watch."""
+    weights = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+    optimizer, h = rule([weights]), torch.tensor(CURVATURE)
+    places = [weights.detach().numpy().copy()]
+
+    def value():
+        return (h * weights**2).sum() / 2
+
+    def backward():
+        optimizer.zero_grad()
+        loss = value()
+        loss.backward()
+        return loss
+
+    def train(seen):
+        for _ in range(steps):
+            if closure:
+                optimizer.step(backward)
+            else:
+                loss = backward()
+                if seen is not None:
+                    seen.note(loss)
+                optimizer.step()
+            places.append(weights.detach().numpy().copy())
+
+    if seen_by is None:
+        train(None)
+        return np.array(places), None
+    with seen_by(optimizer, value) as seen:
+        train(seen)
+    return np.array(places), seen
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_path_is_the_same_and_the_numbers_are_those_of_the_regret(name):
+    plain, _ = _run(RULES[name])
+    places, seen = _run(RULES[name], lambda o, loss: ln.watch(o, loss, every=1))
+    assert np.array_equal(plain, places)
+    full = ln.regret(places[:-1], ln.Objective(), BOWL)  # the last step has no loss at its end
+    assert seen.steps == 40
+    assert seen.regret() == pytest.approx(full.timing, rel=2e-3)
+    assert seen.timing() == pytest.approx((full.timing + full.shape) / full.shape, rel=2e-3)
+    assert 0 <= seen.regret() <= full.total
+    np.testing.assert_allclose(seen.lengths, np.linalg.norm(np.diff(places, axis=0), axis=1), rtol=1e-12)
+    np.testing.assert_allclose(seen.losses, BOWL.value(places[:-1]), rtol=1e-12)
+
+
+def test_a_closure_says_the_loss_itself():
+    _, noted = _run(RULES["sgd"], lambda o, _: ln.watch(o))
+    _, closed = _run(RULES["sgd"], lambda o, _: ln.watch(o), closure=True)
+    assert noted.timing() == closed.timing()
+
+
+def test_alignment_is_that_of_small_steps_of_the_path():
+    places, seen = _run(lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.5), lambda o, f: ln.watch(o, f, every=1))
+    rates = [0.0, 0.3, 1.0, 10.0]
+    by_path = alignment(places, ln.Objective(), BOWL, rates, dt=1e-6)
+    np.testing.assert_allclose(seen.alignment(rates), by_path, atol=2e-2)
+    assert _run(RULES["sgd"], lambda o, f: ln.watch(o, f, every=1))[1].alignment([math.inf])[0] == pytest.approx(1.0)
+
+
+def test_a_network_the_krylov_space_sees_what_the_whole_hessian_does():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)).double()
+    x, y = torch.randn(20, 3, dtype=torch.float64), torch.randn(20, 1, dtype=torch.float64)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+    def loss():
+        return torch.nn.functional.mse_loss(net(x), y)
+
+    flat = torch.nn.utils.parameters_to_vector
+    names = [name for name, _ in net.named_parameters()]
+    expected = np.zeros((3, 3))
+    rates = [0.0, 1.0, math.inf]
+    with ln.watch(optimizer, loss, every=1, lanczos=60) as seen:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss().backward()
+            g = torch.cat([p.grad.reshape(-1) for p in net.parameters()]).numpy()
+            sizes = [p.numel() for p in net.parameters()]
+
+            def at(vector, sizes=sizes):
+                parts = [part.view_as(p) for part, p in zip(vector.split(sizes), net.parameters(), strict=True)]
+                return torch.nn.functional.mse_loss(
+                    torch.func.functional_call(net, dict(zip(names, parts, strict=True)), (x,)), y
+                )
+
+            before = flat(net.parameters()).detach().clone()
+            values, vectors = np.linalg.eigh(torch.autograd.functional.hessian(at, before).numpy())
+            optimizer.step()
+            move = (flat(net.parameters()).detach() - before).numpy()
+            for i, rate in enumerate(rates):
+                below = 1.0 if math.isinf(rate) else np.sqrt(rate**2 / 4 + np.abs(values)) + rate / 2
+                wanted = -(vectors / below) @ vectors.T @ g
+                expected[i] += [move @ wanted, move @ move, wanted @ wanted]
+    cosine = expected[:, 0] / np.sqrt(expected[:, 1] * expected[:, 2])
+    np.testing.assert_allclose(seen.alignment(rates), cosine, rtol=1e-4)
+
+
+def test_what_is_not_known_is_said():
+    weights = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weights], lr=0.1)
+    with ln.watch(optimizer) as seen:
+        with pytest.raises(ValueError, match="made no step"):
+            seen.timing()
+        for _ in range(2):
+            weights.grad = torch.ones(2)
+            optimizer.step()
+        with pytest.raises(ValueError, match="was not said"):
+            seen.timing()
+        with pytest.raises(ValueError, match="give watch a loss"):
+            seen.alignment([0.0])
+    optimizer.step()
+    assert seen.steps == 2  # the hooks are gone

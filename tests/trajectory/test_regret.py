@@ -1,0 +1,180 @@
+"""Regret in J: the identity by an independent sum, what recorded steps cost, its split, and who looks like whom."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lossnav as ln
+from lossnav.trajectory.regret import _discounted_gauss, alignment
+
+BOWL = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0])
+
+
+def _descent(hessian, rate, start=(1.0, 1.0), least=1e-4):
+    x = np.array(start)
+    places, first = [x], x @ hessian @ x
+    while x @ hessian @ x >= least * first:
+        x = x - rate * hessian @ x
+        places.append(x)
+    return np.array(places)
+
+
+def _ballistic(hessian, step, least=1e-4):
+    x = np.ones(len(hessian))
+    places, first = [x], x @ hessian @ x
+    while x @ hessian @ x >= least * first:
+        x = x + ln.rules.ballistic(ln.Objective(), hessian @ x, hessian, step)
+        places.append(x)
+    return np.array(places)
+
+
+def _random(rng, drift):
+    square, other = rng.normal(size=(2, 3, 3))
+    objective = ln.Objective(
+        eta=rng.uniform(0.2, 2), k=rng.uniform(0.2, 2), gamma=0.4 if drift else rng.choice([0.0, 0.3, 3.0]),
+        metric=other @ other.T + 0.3 * np.eye(3),
+        drift=ln.drifts.Linear(0.3 * rng.normal(size=(3, 3)), rng.normal(size=3)) if drift else None,
+    )  # fmt: skip
+    loss = ln.losses.Quadratic(square @ square.T + 0.1 * np.eye(3), minimum=rng.normal(size=3), offset=rng.normal())
+    return objective, loss
+
+
+@pytest.mark.parametrize("drift", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_identity_with_costs_summed_on_their_own(seed, drift):
+    """J of the joined path by 40-point sums a step, V by ``ln.value``: the sum over |θ̇ − θ̇*|² is their difference."""
+    rng = np.random.default_rng(seed)
+    objective, loss = _random(rng, drift)
+    if objective.gamma == 0.0:
+        objective = ln.Objective(objective.eta, objective.k, 0.2, objective.metric)
+    path, dt = rng.normal(size=(5, 3)), 0.3
+    s, w = np.polynomial.legendre.leggauss(40)
+    total = 0.0
+    for n in range(4):
+        move = path[n + 1] - path[n]
+        at, t = path[n] + (1 + s[:, None]) / 2 * move, dt * (n + (1 + s) / 2)
+        velocity = np.broadcast_to(move / dt, at.shape)
+        total += dt / 2 * np.sum(w * np.exp(-objective.gamma * t) * objective.cost_rate(loss, at, velocity))
+    after = math.exp(-objective.gamma * 4 * dt) * ln.value(objective, loss, path[-1])
+    expected = total + after - ln.value(objective, loss, path[0])
+    found = ln.regret(path, objective, loss, dt=dt)
+    assert found.total == pytest.approx(expected, rel=1e-9)
+    assert found.speed >= 0 and found.direction >= 0
+    assert found.speed + found.direction == pytest.approx(found.total, rel=1e-12)
+    # mutation controls: without the end's share, and with |θ̇| in place of |θ̇ − f|, it is not true
+    assert abs(found.total - (expected - after)) > 1e-6 * abs(expected)
+
+
+def test_numbers_of_the_table():
+    hessian = np.diag([1.0, 10.0])
+    descent, step = _descent(hessian, 0.1), _ballistic(hessian, 0.05)
+    assert ln.regret(descent, ln.Objective(), BOWL).relative == pytest.approx(0.402, rel=0.01)
+    assert ln.regret(descent, ln.Objective(gamma=0.1), BOWL).relative == pytest.approx(0.35, rel=0.02)
+    assert ln.regret(step, ln.Objective(), BOWL).relative == pytest.approx(0.00124, rel=0.01)
+
+
+def test_the_optimum_has_only_the_floor():
+    """Sampled and joined, one mode has R/V = (rΔt)²·r/12(γ + 2r) (L21)."""
+    loss, objective, dt = ln.losses.Quadratic([[2.0]], minimum=[0.0]), ln.Objective(gamma=0.7), 0.02
+    path = ln.solve(objective, loss, [1.0])(dt * np.arange(600))
+    found = ln.regret(path, objective, loss, dt=dt)
+    rate = math.sqrt(0.35**2 + 2) - 0.35
+    assert found.relative == pytest.approx((rate * dt) ** 2 * rate / (12 * (0.7 + 2 * rate)), rel=0.03)
+    assert found.floor == pytest.approx(found.relative, rel=1e-9)
+
+
+def test_no_timing_undercuts_the_length_and_the_best_time_is_the_best():
+    """At γ = 0 the timing part is at most the regret, and no other Δt costs less (L23)."""
+    path = _descent(np.diag([1.0, 10.0]), 0.15)
+    best = ln.regret(path, ln.Objective(), BOWL)
+    assert 0 < best.timing <= best.total
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        other = ln.regret(path, ln.Objective(), BOWL, dt=factor * best.dt)
+        assert other.total > best.total
+        assert other.shape == pytest.approx(best.shape, rel=1e-9)  # a length knows no time
+        assert other.timing <= other.total
+
+
+def test_the_best_time_with_a_discount_is_a_minimum():
+    path = _descent(np.diag([1.0, 10.0]), 0.1)
+    objective = ln.Objective(gamma=1.0)
+    best = ln.regret(path, objective, BOWL)
+    assert all(ln.regret(path, objective, BOWL, dt=f * best.dt).total > best.total for f in (0.97, 1.03))
+
+
+def test_a_constant_on_the_loss_changes_nothing():
+    path = _descent(np.diag([1.0, 10.0]), 0.1)
+    lifted = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0], offset=5.0)
+    for gamma in (0.0, 1.0):
+        plain, other = (ln.regret(path, ln.Objective(gamma=gamma), loss) for loss in (BOWL, lifted))
+        assert other.relative == pytest.approx(plain.relative, rel=1e-9)
+
+
+def test_without_a_closed_form_the_value_is_solved_for():
+    """A bowl given as a function: two solutions and a difference of costs say the same as the closed form."""
+    same = ln.losses.Function(BOWL.value, BOWL.gradient, BOWL.hessian, dim=2)
+    path = _descent(np.diag([1.0, 10.0]), 0.15)[:5]
+    for gamma in (0.0, 1.0):
+        objective = ln.Objective(gamma=gamma)
+        exact = ln.regret(path, objective, BOWL, dt=0.3)
+        ends = ln.regret(path, objective, same, dt=0.3, value="ends")
+        assert ends.total == pytest.approx(exact.total, rel=1e-5) and math.isnan(ends.speed)
+    solved = ln.regret(path, objective, same, dt=0.3)
+    assert solved.speed + solved.direction == pytest.approx(solved.total, rel=1e-2)
+
+
+def test_a_double_well_where_staying_is_right():
+    """From the upper well: at γ = 1.5 to descend there is nearly optimal, at γ = 0 it pays for not crossing."""
+    well = ln.losses.DoubleWell(d=-0.5)
+    x, places = np.array([-0.6, 0.3]), []
+    for _ in range(40):
+        places.append(x)
+        x = x - 0.05 * well.gradient(x)
+    late, early = (ln.regret(places, ln.Objective(gamma=g), well, dt=0.5, value="ends").relative for g in (0.0, 4.0))
+    assert late > 0.5 > 0.05 > early >= -1e-6
+
+
+def test_a_deadline_has_no_end_to_pay_for_but_its_charge():
+    objective = ln.Objective(gamma=0.3, horizon=1.2, terminal=0.8)
+    path = ln.solve(objective, BOWL, [1.0, 1.0])(np.linspace(0.0, 1.2, 41))
+    found = ln.regret(path, objective, BOWL)
+    assert 0 <= found.total < 1e-3 * ln.value(objective, BOWL, [1.0, 1.0])
+    assert found.terminal == pytest.approx(0.8 * math.exp(-0.36) * BOWL.value(path[-1]))
+    worse = ln.regret(np.linspace([1.0, 1.0], [1.0, -1.0], 41), objective, BOWL)
+    assert worse.total == pytest.approx(worse.speed + worse.direction, rel=1e-3)
+    with pytest.raises(ValueError, match="must fill"):
+        ln.regret(path, objective, BOWL, dt=0.5)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.7, 5.0])
+@pytest.mark.parametrize("dt", [0.05, 0.7])
+def test_a_sampled_optimum_tells_its_discount(gamma, dt):
+    path = ln.solve(ln.Objective(gamma=gamma), BOWL, [1.0, 1.0])(dt * np.arange(30))
+    rates = np.linspace(0.0, 10.0, 501)
+    found = alignment(path, ln.Objective(), BOWL, rates, dt=dt)
+    assert found.max() == pytest.approx(1.0, abs=1e-9)
+    assert rates[np.argmax(found)] == pytest.approx(gamma, abs=0.02 * gamma + 0.021)
+
+
+@pytest.mark.parametrize("faded", [0.0, 1e-3, 1.0, 30.0, 1e4])
+def test_sums_with_a_discount_are_exact_for_polynomials(faded):
+    from scipy.special import gamma as factorial
+    from scipy.special import gammainc
+
+    s, w = _discounted_gauss(faded, 6)
+    assert np.all(w > 0) and np.all((s >= 0) & (s <= 1))
+    for power in range(12):
+        exact = 1 / (power + 1)
+        if faded:
+            exact = float(factorial(power + 1) * gammainc(power + 1, faded) / faded ** (power + 1))
+        if faded == 1e-3:
+            exact = sum((-faded) ** j / math.factorial(j) / (power + 1 + j) for j in range(8))
+        assert w @ s**power == pytest.approx(exact, rel=1e-10)
+
+
+def test_a_path_that_stands_still_has_no_best_time():
+    with pytest.raises(ValueError, match="stands still"):
+        ln.regret([[1.0, 1.0], [1.0, 1.0]], ln.Objective(), BOWL)
