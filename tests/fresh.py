@@ -23,7 +23,7 @@ COMMAND = "import sys\nfrom lossnav.cli import main\nsys.exit(main())"
 
 _CONTEXT = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
 if os.name == "posix":
-    _CONTEXT.set_forkserver_preload(["torch", "torch._dynamo", "sklearn.datasets", "lossnav.optim", "lossnav.cli"])
+    _CONTEXT.set_forkserver_preload(["torch", "torch._dynamo", "lossnav.optim", "lossnav.cli"])
 
 
 class Running:

@@ -1,8 +1,10 @@
-"""Where tests find real data and recorded runs, and how they load the script of one."""
+"""Where tests find real data and recorded runs, how they load the script of one, and how a disk becomes full."""
 
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -19,3 +21,16 @@ def recorded(name: str) -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond so many bytes: the system refuses the write, as on a full disk."""
+    import resource  # there is none on Windows
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -132,6 +132,18 @@ def test_digits_are_the_library_s_images_split_by_index():
     assert x.dtype == torch.float32 and torch.equal(y, digits.train.y[[3, 1]])
 
 
+def test_digits_without_scikit_learn_or_its_file_are_named(monkeypatch, tmp_path):
+    (tmp_path / "sklearn").mkdir()
+    (tmp_path / "sklearn" / "__init__.py").write_text("")
+    monkeypatch.delitem(sys.modules, "sklearn", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(data.DataUnavailable, match=r"it has no .*digits\.csv\.gz: install it again"):
+        data.load("digits")
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(data.DataUnavailable, match="missing: pip install scikit-learn"):
+        data.load("digits")
+
+
 def test_moving_and_shortening():
     digits = data.load("digits")
     small = digits.head(30, 10).to("cpu")

@@ -24,7 +24,7 @@ def test_plasticity_is_lost_by_sgd_and_adam_and_kept_by_uncertain():
     def learn(rule):
         nets = networks.perceptrons(stream.inputs, (32, 32, 32), 10, seeds=SEEDS)
         built = contenders.CONTENDERS[rule].build(nets, SETTINGS[rule], 0)
-        return continual.run(nets, built, stream, tasks=150, progress=False)
+        return continual.run(nets, built, stream, tasks=80, progress=False)
 
     runs = dict(zip(SETTINGS, training.in_parallel(learn, SETTINGS), strict=True))
     change = {rule: (run.last() - run.first()).mean().item() for rule, run in runs.items()}

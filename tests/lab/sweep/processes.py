@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from fresh import PATIENCE
+from fresh import COMMAND, PATIENCE, Running
 
-COMMAND = Path(sys.executable).with_name("lossnav")
+SCRIPT = Path(sys.executable).with_name("lossnav")
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
 GRID = [
     "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "10",
@@ -21,25 +21,31 @@ GRID = [
 
 
 STREAM = [
-    "--data", "digits", "--stream", "permuted", "--tasks", "80", "--batch-size", "16", "--optimizer",
+    "--data", "digits", "--stream", "permuted", "--tasks", "30", "--batch-size", "16", "--optimizer",
     "continual backprop", "--lr", "0.1", "--option", "rate=0.01", "--model-option", "hidden=[16,16]", "--workers", "1",
     "--quiet",
 ]  # fmt: skip
 
 
-def start(folder: Path, *words: str, grid: list[str] = GRID) -> subprocess.Popen:
+def start(folder: Path, *words: str, grid: list[str] = GRID) -> Running:
+    """Start the command, without the seconds that it takes to import torch; its workers are the real ones."""
+    return Running(COMMAND, "sweep", *grid, "--output", folder, *words, environment={"OMP_NUM_THREADS": "1"})
+
+
+def start_script(folder: Path, *words: str, grid: list[str] = GRID) -> subprocess.Popen:
+    """Start the installed command, for a test of the process itself: what it says goes through pipes."""
     return subprocess.Popen(
-        [str(COMMAND), "sweep", *grid, "--output", str(folder), *words], stdout=subprocess.PIPE,
+        [str(SCRIPT), "sweep", *grid, "--output", str(folder), *words], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )  # fmt: skip
 
 
-def wait_for(what, process: subprocess.Popen | None = None, seconds: float = PATIENCE):
+def wait_for(what, process: subprocess.Popen | Running | None = None, seconds: float = PATIENCE):
     deadline = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < deadline, "it did not happen in time"
-        assert process is None or process.poll() is None, process.communicate()
+        assert process is None or process.poll() is None, f"it ended: {process.wait()}"
         time.sleep(0.02)
     return found
 

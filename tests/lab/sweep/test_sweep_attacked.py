@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-import resource
 import signal
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 
 import pytest
 import torch
-from processes import PATIENCE, alive, linux, start, wait_for, workers_of
+from processes import PATIENCE, Running, alive, linux, start, start_script, wait_for, workers_of
+from resources import full_disk
 
 from lossnav import experiment, records, sweep
 from lossnav.cli import main
@@ -77,17 +75,6 @@ def test_a_file_that_is_no_record_of_the_run_does_not_count(tmp_path, content):
     path.write_text(content)
     assert not runs([one], tmp_path)[one.key()].before
     assert runs([one], tmp_path)[one.key()].before
-
-
-@contextmanager
-def full_disk(size):
-    """No file of this process may grow beyond so many bytes: the system refuses the write, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_written(tmp_path):
@@ -168,9 +155,14 @@ WHOLE = sweep.grid({}, range(4), {
 })  # fmt: skip
 
 
+@functools.cache
+def run_alone(index: int) -> dict:
+    return experiment.run(WHOLE[index]).results[0]
+
+
 def assert_whole(folder) -> None:
-    for one in WHOLE:
-        found, alone = records.load(folder / f"{one.key()}.json").results[0], experiment.run(one).results[0]
+    for index, one in enumerate(WHOLE):
+        found, alone = records.load(folder / f"{one.key()}.json").results[0], run_alone(index)
         for key in ("train_loss", "test_loss", "test_accuracy"):
             assert found[key] == alone[key]
 
@@ -188,15 +180,15 @@ def test_killed_in_the_middle_of_runs_that_keep_checkpoints(tmp_path, victim):
     os.kill(workers[0] if victim == "worker" else process.pid, signal.SIGKILL)
     begun = {}
     if victim == "driver":
-        process.communicate()
+        process.wait()
         wait_for(lambda: not any(map(alive, workers)))
         for path in states.glob("*.pt"):
             content = begun[path.stem] = torch.load(path, weights_only=True)
             content["history"]["seconds"][0] += 1000.0
             torch.save(content, path)
         process = start(tmp_path, *words)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "0 failed" in out, err
+    done = process.wait()
+    assert done.returncode == 0 and "0 failed" in done.stdout, done.stderr
     assert_whole(tmp_path)
     for one in WHOLE:
         seconds = records.load(tmp_path / f"{one.key()}.json").results[0]["seconds"]
@@ -208,7 +200,7 @@ def test_killed_in_the_middle_of_runs_that_keep_checkpoints(tmp_path, victim):
 @pytest.mark.slow
 def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
     """Before they have had a first job: they would wait for one for minutes, and hold the driver's output open."""
-    process = start(tmp_path)
+    process = start_script(tmp_path)
     workers = wait_for(lambda: workers_of(process.pid), process)
     process.kill()
     process.communicate(timeout=240)  # returns when nobody has the pipes any more
@@ -219,7 +211,7 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["start", "middle"])
 def test_interrupted_by_the_keyboard(tmp_path, moment):
-    process = start(tmp_path)
+    process = start_script(tmp_path)
     workers = wait_for(lambda: workers_of(process.pid), process)  # they are still importing what they need
     wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
     for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
@@ -232,13 +224,15 @@ def test_interrupted_by_the_keyboard(tmp_path, moment):
 
 
 IDLE = """
-import sys
+import sys, time
+from pathlib import Path
 from lossnav import sweep
 wanted = sweep.grid({"lr": [1e-3, 3e-3, 1e-2]}, base=%r)
 results = sweep.run(wanted, sys.argv[1], workers=2)
-print(*[next(results).record is not None for _ in wanted], flush=True)
-sys.stdin.readline()
-print(*results, "the end", flush=True)
+Path(sys.argv[2]).write_text(str([next(results).record is not None for _ in wanted]))
+while Path(sys.argv[2]).exists():
+    time.sleep(0.02)
+print(*results, "the end")
 """
 
 
@@ -247,15 +241,16 @@ print(*results, "the end", flush=True)
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_sweep_ends_although_a_worker_is_killed_after_the_last_run(tmp_path, which):
     """Killed while it waits for work, a worker takes the queue's lock with it: the other one would never hear."""
-    driver = subprocess.Popen(
-        [sys.executable, "-c", IDLE % SMALL, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    sign = tmp_path / "sign"
+    driver = Running(IDLE % SMALL, tmp_path / "runs", sign)
     try:
-        assert driver.stdout.readline().split() == ["True"] * 3
+        assert wait_for(lambda: sign.exists() and sign.read_text(), driver) == str([True] * 3)
         workers = wait_for(lambda: sorted(workers_of(driver.pid)), driver)
         time.sleep(1.0)  # now both wait
         os.kill(workers[which], signal.SIGKILL)
-        assert driver.communicate("\n", timeout=PATIENCE) == ("the end\n", None) and driver.returncode == 0
+        sign.unlink()
+        done = driver.wait()
+        assert (done.stdout, done.returncode) == ("the end\n", 0), done.stderr
     finally:
         driver.kill()
     wait_for(lambda: not any(map(alive, workers)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import PATIENCE, alive, linux, start, wait_for, workers_of
+from processes import alive, linux, start, wait_for, workers_of
 from resources import SHARED
 
 from lossnav import data, experiment, records, sweep
@@ -224,8 +224,8 @@ def test_the_group_of_a_killed_worker_is_done_again(tmp_path):
     process = start(tmp_path, *PAIRS)
     wait_for(lambda: list(tmp_path.glob("*.json")), process)
     os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "8 runs now, 0 before, 0 failed" in out, err
+    done = process.wait()
+    assert done.returncode == 0 and "8 runs now, 0 before, 0 failed" in done.stdout, done.stderr
     assert_complete(tmp_path)
 
 
@@ -236,10 +236,11 @@ def test_a_killed_sweep_of_groups_repeats_no_seed(tmp_path):
     wait_for(lambda: list(tmp_path.glob("*.json")), process)
     workers = workers_of(process.pid)
     process.kill()
-    process.communicate()
+    process.wait()
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    out, err = (again := start(tmp_path, *PAIRS)).communicate(timeout=PATIENCE)
-    assert again.returncode == 0 and f"{8 - len(kept)} runs now, {len(kept)} before, 0 failed" in out, err
+    done = start(tmp_path, *PAIRS).wait()
+    wanted = f"{8 - len(kept)} runs now, {len(kept)} before, 0 failed"
+    assert done.returncode == 0 and wanted in done.stdout, done.stderr
     assert 1 <= len(kept) < 8 and all(path.stat().st_mtime_ns == then for path, then in kept.items())
     wait_for(lambda: not any(map(alive, workers)))  # the workers of the killed sweep do not stay behind
 
@@ -252,6 +253,6 @@ def test_groups_on_an_existing_dask_cluster_survive_a_killed_worker(tmp_path, cl
 
     with Client(cluster.scheduler_address, set_as_default=False) as client:
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0 and "8 runs now, 0 before, 0 failed" in out, err
+    done = process.wait()
+    assert done.returncode == 0 and "8 runs now, 0 before, 0 failed" in done.stdout, done.stderr
     assert_complete(tmp_path)

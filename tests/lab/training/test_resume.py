@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import fresh
 import numpy as np
 import pytest
 import torch
+from resources import full_disk
 from torch import nn
 
 from lossnav import data, models, optim, training
@@ -325,27 +324,14 @@ def test_a_place_that_cannot_hold_a_checkpoint_is_named_before_the_first_step(di
         run(digits, tmp_path / "file" / "below", loss=never, resume=resume)
 
 
-FULL = """
-import resource, sys
-from lossnav import data, models, optim, training
-
-digits = data.load("digits").head(100, 50)
-model = models.mlp(64, (64,), seed=0)
-options = dict(seed=0, progress=False, device="cpu", checkpoint=sys.argv[1], resume=True)
-rule = optim.Ballistic(model.parameters(), lr=1e-3)
-training.train(model, digits, rule, epochs=1, **options)
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
-training.train(model, digits, rule, epochs=2, **options)
-"""
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("limit", [100, 5000, 20_000])
-def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, limit):
+def test_a_full_disk_keeps_the_last_checkpoint(digits, tmp_path, limit):
     path = tmp_path / "run.ckpt"
-    done = subprocess.run([sys.executable, "-c", FULL, str(path), str(limit)], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.rstrip().endswith(f"OSError: [Errno 27] File too large: '{path}'")
+    run(digits, path, epochs=1, hidden=64)
+    with full_disk(limit), pytest.raises(OSError, match=rf"^\[Errno 27\] File too large: '{path}'$"):
+        run(digits, path, epochs=2, hidden=64)
     assert len(checkpoint.read(path)["history"]["train_loss"]) == 1 and list(tmp_path.iterdir()) == [path]
+    run(digits, path, epochs=2, hidden=64)
 
 
 @pytest.mark.parametrize("change", ["nothing but a format", "no settings", "odd parts"])
