@@ -1,6 +1,7 @@
 """Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``."""
 
 from lossnav import _torch  # noqa: F401  says how to get torch
+from lossnav.optim import derive  # noqa: F401  what a LearningRule runs in
 from lossnav.optim.ballistic import Ballistic
 from lossnav.optim.belief import Belief
 from lossnav.optim.navigator import Navigator

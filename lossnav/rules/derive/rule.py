@@ -225,9 +225,9 @@ class LearningRule:
         Raises:
             ValueError: an option is wrong, or as in ``source``.
         """
-        from lossnav.optim.derive import Derived  # torch only where it is asked for
+        import lossnav  # whose names load what they name: torch only where it is asked for
 
-        return Derived(params, self, lr, maximize=maximize, foreach=foreach, fused=fused)
+        return lossnav.optim.derive.Derived(params, self, lr, maximize=maximize, foreach=foreach, fused=fused)
 
     # ---------------------------------------------------------------------------------------------------- beliefs
 
