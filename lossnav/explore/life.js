@@ -34,6 +34,8 @@ import { make } from "./kit.js";
 
 /** @typedef {Record<string, unknown>} Values traits by name */
 
+const NARROW = 120; // pixels: a page that is not laid out yet, or a box that is folded away
+
 /**
  * A value as Python writes it; null stands for ∞, which JSON does not have.
  * @param {unknown} value
@@ -178,12 +180,12 @@ export function explorable(name, build, traits) {
       model.on("change", update);
       let width = 0;
       const fit = (/** @type {number} */ next) => {
-        if (!next || Math.abs(next - width) < 1) return;
+        if (next < NARROW || Math.abs(next - width) < 1) return;
         width = next;
         view.layout(width);
         view.update();
       };
-      fit(root.clientWidth || 640);
+      fit(root.clientWidth < NARROW ? 640 : root.clientWidth);
       /** @type {(() => void) | null} */
       let restoreTwin = null;
       const observer = new ResizeObserver(() => {

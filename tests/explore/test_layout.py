@@ -149,6 +149,25 @@ def test_no_state_breaks_the_layout(browser, tmp_path, make, width):
         assert page.failures() == []
 
 
+@pytest.mark.parametrize("make", WIDGETS)
+def test_nothing_passes_its_box_on_the_narrowest_phone(browser, tmp_path, make):
+    with browser.page((320, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        found = page.evaluate(FUZZ)
+        assert found["spilled"] == []
+        assert page.complaints() == []
+
+
+@pytest.mark.parametrize("make", [explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyValley])
+def test_a_plane_uses_the_column_of_the_book(browser, tmp_path, make):
+    with browser.page((720, 900)) as page:
+        page.open(address(tmp_path, make()))
+        page.wait_until("window.ready === true")
+        plane = page.evaluate("document.querySelector('.ln-stage .ln-panel').getBoundingClientRect().width")
+        assert 440 <= plane <= 0.7 * 704  # of 704, and not so large that it does not fit on a screen
+
+
 # How many points of the drawn lines each label covers, the labels inside the plane being those that could.
 COVERED = """(() => {
   const points = [...document.querySelectorAll("#one svg svg path, #one svg > g > path")].flatMap((path) => {

@@ -50,7 +50,7 @@ function buildDriftField(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge });
+      frame = squareFrame(stage, root, width, { edge, alone: true });
       ground.replaceChildren();
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
     },

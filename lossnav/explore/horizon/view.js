@@ -144,9 +144,10 @@ function stepResult(start, gamma, dt) {
  * @type {(stage: Figure, plane: Figure, root: HTMLElement, width: number) => StepFrame}
  */
 function stepFrame(stage, plane, root, width) {
-  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 338, most: 520 });
-  const pw = isWide(root) ? Math.min(width - 38 - frame.w, 380) : frame.w;
-  const ph = isWide(root) ? clamp(frame.size - 100, 200, 320) : 220;
+  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 338, most: 520, alone: true });
+  const column = root.classList.contains("ln-column");
+  const pw = column ? Math.floor((width - 40) / 2) : isWide(root) ? Math.min(width - 38 - frame.w, 380) : frame.w;
+  const ph = column ? 300 : isWide(root) ? clamp(frame.size - 100, 200, 320) : 220;
   resize(plane, pw, ph);
   const box = { left: 44, right: pw - 8, top: 22, bottom: ph - 38 };
   const scales = { x: scale(GROUPS.damping, [box.left, box.right]), y: scale(GROUPS.progress, [box.bottom, box.top]) };

@@ -68,7 +68,7 @@ function buildMetricEllipse(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge: EDGE });
+      frame = squareFrame(stage, root, width, { edge: EDGE, alone: true });
       ground.replaceChildren();
       squareGround(ground, frame, [-3, -2, -1, 0, 1, 2, 3], ["θ₁ (h = 1/4)", "θ₂ (h = 2)"]);
       bowlContours(ground, frame, VALLEY);

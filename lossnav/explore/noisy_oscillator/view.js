@@ -55,7 +55,7 @@ function buildNoisyOscillator(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge });
+      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
       ground.replaceChildren();
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["position θ − μ", "velocity v, in units of ω"]);
     },

@@ -45,7 +45,7 @@ function buildNoisyValley(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge });
+      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
       ground.replaceChildren();
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
     },
