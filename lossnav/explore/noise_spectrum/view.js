@@ -68,7 +68,7 @@ function buildNoiseSpectrum(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      upper = chartFrame(stage, root, width, { share: ["noise in each octave of curvature, its share", 170, 150] });
+      upper = chartFrame(stage, root, width, { share: ["share of the noise in each octave", 170, 150] });
       lower = chartFrame(below, root, width, { c: ["exponent c after n steps", 120, 110] });
       ground.replaceChildren();
       under.replaceChildren();

@@ -123,7 +123,7 @@ class NoiseSpectrum(Explorable):
         ends = np.log10(2.0) * np.array([_SHARED["first"], _SHARED["first"] + len(rho)])
         bars = Panel((46, 56, 706, 250), (float(ends[0]), float(ends[1])), (0.0, _TOP))
         ticks = tuple(range(int(np.ceil(ends[0])), int(np.floor(ends[1])) + 1))
-        image.frame(bars, "noise in each octave of curvature, its share; pink: what of it still counts", ticks,
+        image.frame(bars, "share of the noise in each octave; pink: what of it still counts", ticks,
                     (0, 0.1, 0.2, 0.3), "log₁₀ of the curvature ρ + λ")  # fmt: skip
         shares, half = noise / noise.sum(), np.log10(2.0) / 2
         for middle, share, kept in zip(np.log10(rho), shares, self.counts(rho), strict=True):
