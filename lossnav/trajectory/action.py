@@ -11,41 +11,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from lossnav._checks import Array
 from lossnav.problem.functions import budget
-from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective
-from lossnav.trajectory import coming_to_rest, deadline
-from lossnav.trajectory.coming_to_rest import NO_EXTREMAL
+from lossnav.trajectory import coming_to_rest, deadline, wandering
+from lossnav.trajectory.candidates import standstill
+from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
-from lossnav.trajectory.still import standstill
-
-__all__ = ["NO_EXTREMAL", "Settings", "solve"]
 
 
-def solve(
-    objective: Objective,
-    loss: Loss,
-    theta0: Array,
-    *,
-    horizon: float | None,
-    endpoint: Array | None,
-    settings: Settings,
-) -> Trajectory:
-    """Return the best extremal from ``theta0``, with all that were compared as ``candidates``.
+class Action:
+    """Newton's method on the discretised J, refined until it is accurate.
 
-    ``endpoint`` with ``horizon`` fixes θ(horizon). A finite ``objective.horizon`` leaves the end free. Otherwise the
-    time is infinite and ``horizon``, if given, is where the numerics hand over to the quadratic model of the end.
+    Without a deadline it only looks for paths that come to rest; so these are checked against paths that never do.
     """
-    if endpoint is not None:
-        assert horizon is not None
-        attempts = deadline.from_starts(Problem(objective, loss, horizon, 2, endpoint=endpoint), theta0, settings)
-    elif math.isfinite(objective.horizon):
-        attempts = deadline.from_starts(Problem(objective, loss, objective.horizon, 2), theta0, settings)
+
+    name = "action"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a metric that depends on θ, a loss that depends on time."""
+        return plain(case)
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the best extremal."""
+        return wandering.checked(case, lambda: solve(case, settings))
+
+
+def solve(case: Case, settings: Settings) -> Trajectory:
+    """Return the best extremal, with all that were compared as ``candidates``.
+
+    ``span`` without an endpoint is where the numerics hand over to the quadratic model of the end.
+    """
+    if case.rests:
+        attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
     else:
-        attempts = coming_to_rest.to_rests(objective, loss, theta0, horizon, settings)
+        problem = Problem(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
+        attempts = deadline.from_starts(problem, case.theta0, settings)
     found: list[Trajectory] = []
     try:
         for traj in attempts:
@@ -54,7 +55,7 @@ def solve(
                 break
     except budget.OutOfBudget:
         pass
-    best = _best(found or [standstill(objective, loss, theta0, horizon, endpoint)])
+    best = _best(found or [standstill(case, Action.name)])
     if math.isfinite(best.end):
         best = _unbeaten(best)
     if budget.spent():

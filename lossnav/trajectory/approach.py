@@ -51,16 +51,16 @@ class Search:
             NotConverged: if the problem's time scales are too far apart to try.
         """
         self._require_near()
-        return self._arrived(self._checked(self._found(guesses)), _DOUBLINGS)
-
-    def _found(self, guesses: Iterable[Guess | None]) -> Trajectory:
         for guess in guesses:
             found = self._attempt(guess, nodes=_FEW)
             if found.converged:
-                return found
+                return self._arrived(self._checked(found), _DOUBLINGS)
         walked = self._walk() if self.endpoint is None else None
-        if walked is None:
-            return self._attempt(None, nodes=_MOST)
+        if walked is None:  # one more, on a fine mesh: where it does not arrive, no more time will help
+            return self._arrived(self._checked(self._attempt(None, nodes=_MOST)), 0)
+        return self._arrived(self._checked(self._tightened(walked)), _DOUBLINGS)
+
+    def _tightened(self, walked: Trajectory) -> Trajectory:
         for tol in (_ROUGH / 10, _ROUGH / 100, 0.0):
             walked = self._attempt(_read(walked), nodes=_MOST, tol=max(tol, self.tol), mesh=self._mesh(walked))
             if not walked.converged:

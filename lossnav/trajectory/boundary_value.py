@@ -7,9 +7,10 @@ Where the loss jumps in time, position and momentum go on: metric and drift are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.integrate
@@ -18,12 +19,17 @@ from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import stationary
+from lossnav.trajectory import stationary, wandering
+from lossnav.trajectory.candidates import cheapest
+from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.logarithms import Chart
-from lossnav.trajectory.result import Trajectory, final_charge, resting_action
-from lossnav.trajectory.riccati import LocalValue
-from lossnav.trajectory.still import standstill
+from lossnav.trajectory.motion import acceleration
+from lossnav.trajectory.result import Trajectory, final_charge
+from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.stretches import Stretches, stretches
+
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
 
 Motion = Callable[[Array, Array], Array]
 Guess = Callable[[Array], tuple[Array, Array]]  # times to θ and θ̇
@@ -51,26 +57,33 @@ class Equations:
     tangent: Callable[[Array, Array], tuple[Array, Array, Array, Array]] | None = None
 
 
-def solve(
-    objective: Objective, loss: Loss, theta0: Array, *, horizon: float | None, endpoint: Array | None, tol: float = 1e-9
-) -> Trajectory:
+class Collocation:
+    """scipy's collocation, an independent check; ``settings`` do not concern it. Rests are checked as in ``Action``."""
+
+    name = "bvp"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a metric that depends on θ, a loss that depends on time."""
+        return plain(case)
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the best extremal."""
+        return wandering.checked(case, lambda: solve(case))
+
+
+def solve(case: Case, tol: float = 1e-9) -> Trajectory:
     """Return the best extremal that collocation finds; ``is_minimum`` is None, for stationarity is all it knows."""
-    found: list[Trajectory] = []
-    try:
-        if endpoint is not None or math.isfinite(objective.horizon):
-            span = horizon if endpoint is not None else objective.horizon
-            assert span is not None
-            return collocate(objective, loss, theta0, span, None, endpoint, tol)
+    objective, loss, theta0 = case.objective, case.loss, case.theta0
+
+    def paths() -> Iterator[Trajectory]:
+        if not case.rests:
+            yield collocate(objective, loss, theta0, case.deadline, None, case.endpoint, tol)
+            return
         for end in stationary.targets(objective, loss, theta0):
-            budget.check()
             span = 12.0 / -end.growth if end.growth < 0 else 10.0 / max(objective.gamma, 2 * end.growth)
-            span = horizon if horizon is not None else span
-            found.append(collocate(objective, loss, theta0, span, end, None, tol))
-    except budget.OutOfBudget:
-        found = found or [standstill(objective, loss, theta0, horizon, endpoint, "bvp")]
-    found.sort(key=lambda traj: (not traj.converged, traj.action, traj.excess))
-    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
-    return replace(best, others=(best, *found[1:]))
+            yield collocate(objective, loss, theta0, case.span or span, end, None, tol)
+
+    return cheapest(case, paths(), Collocation.name)
 
 
 def collocate(
@@ -96,7 +109,12 @@ def collocate(
     parts = stretches(loss, span)
     chart = Chart(loss.positive, theta0)
     first = chart.inner(theta0, np.zeros(dim))[0]
-    laws = _laws(parts, lambda still: chart.equations((given or (lambda one: _constant(objective, one)))(still)))
+
+    def own(still: Loss) -> Equations:
+        push = partial(objective.cost_rate, still)
+        return Equations(lambda x, v: acceleration(objective, x, v, still.gradient(x)), push)
+
+    laws = _laws(parts, lambda still: chart.equations((given or own)(still)))
     rests = end is not None and bool(np.all(np.isfinite(end.fixed)))
     place = theta0 if end is None else (end.fixed if rests else end.centre)
     level = 0.0 if end is None else float(loss.at(math.inf).value(place))
@@ -176,70 +194,29 @@ def collocate(
     times = parts.on(found.x)
 
     def inside(u: Array) -> tuple[Array, Array]:
-        both = parts.read(found.sol, lambda i: slice(i * size, (i + 1) * size), np.minimum(u, span))
+        both = parts.read(found.sol, lambda i: slice(i * size, (i + 1) * size), u)
         return chart.outer(both[:, :dim], both[:, dim:])
 
     stop = inside(np.array([span]))[0][0]
-
-    def position(u: Array) -> Array:
-        within = inside(u)[0]
-        if end is None or not np.any(u > span):
-            return within
-        return np.where((u > span)[:, None], end.follow(stop, np.maximum(u - span, 0.0)), within)
-
-    def rate(u: Array) -> Array:
-        within = inside(u)[1]
-        return within if end is None else np.where((u > span)[:, None], end.velocity(position(u)), within)
-
-    running = float(found.y[-1, -1])
+    total = float(found.y[-1, -1])
     if loss.timed and found.success:
-        running = _summed(parts, found, laws, size, objective.gamma, objective.k * level)
+        total = _summed(parts, found, laws, size, objective.gamma, objective.k * level)
+    excess, growth, asymptote = math.nan, math.nan, stop.copy()
     if end is None:
-        running += final_charge(objective, float(final.value(stop)))
-        return Trajectory(
-            objective,
-            loss,
-            times,
-            running,
-            math.nan,
-            stop.copy(),
-            "bvp",
-            position,
-            rate,
-            end=span,
-            converged=bool(found.success),
-            reason="" if found.success else found.message,
-            residual=float(np.max(found.rms_residuals)),
-            is_minimum=None,
-        )
-    running += math.exp(-objective.gamma * span) * end.climb(stop)
-    excess = math.nan
-    if rests:
-        slip = float(objective.kinetic(end.fixed, np.zeros(dim)))
-        excess = running - resting_action(slip, objective.gamma, 1.0, span)
-        summed = loss.at(math.inf).summed(place)  # at least |level|
-        scale = objective.k * (abs(float(loss.value(theta0))) + summed) + abs(excess)
-        total = excess + resting_action(end.rest, objective.gamma, scale)
+        total += final_charge(objective, float(final.value(stop)))
     else:
-        beyond = math.exp(-objective.gamma * span) * end.rest / objective.gamma
-        total = running + resting_action(objective.k * level, objective.gamma, 1.0, span) + beyond
-    growth, asymptote = end.ending(theta0)
+        total += math.exp(-objective.gamma * span) * end.climb(stop)
+        summed = loss.at(math.inf).summed(place)  # at least |level|
+        scale = objective.k * (abs(float(loss.value(theta0))) + summed)
+        total, excess = end.total(objective, total, level, span, scale)
+        growth, asymptote = end.ending(theta0)
     return Trajectory(
-        objective,
-        loss,
-        times,
-        total,
-        excess,
-        asymptote,
-        "bvp",
-        position,
-        rate,
-        converged=bool(found.success),
-        reason="" if found.success else found.message,
-        residual=float(np.max(found.rms_residuals)),
-        is_minimum=None,
+        objective, loss, times, total, excess, asymptote, Collocation.name,
+        *continued(end, span, stop, lambda u: inside(u)[0], lambda u: inside(u)[1]),
+        end=span if end is None else math.inf, converged=bool(found.success),
+        reason="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
         growth=growth,
-    )
+    )  # fmt: skip
 
 
 class _Lost:
@@ -289,13 +266,6 @@ def _summed(
     return total
 
 
-def _constant(objective: Objective, loss: Loss) -> Equations:
-    return Equations(
-        lambda theta, velocity: _acceleration(objective, loss, theta, velocity),
-        lambda theta, velocity: np.asarray(objective.cost_rate(loss, theta, velocity)),
-    )
-
-
 def _first_guess(
     chart: Chart, parts: Stretches, end: LocalValue | None, endpoint: Array | None, s: Array, guess: Guess | None
 ) -> tuple[Array, Array]:
@@ -328,17 +298,3 @@ def _finer(rough: Any, tol: float) -> tuple[Array, Array]:
     share = (np.arange(parts.sum()) - first) / np.repeat(parts, parts)
     t = np.append(np.repeat(rough.x[:-1], parts) + share * np.repeat(np.diff(rough.x), parts), rough.x[-1])
     return t, rough.sol(t)
-
-
-def _acceleration(objective: Objective, loss: Loss, theta: Array, velocity: Array) -> Array:
-    """Return θ̈ term by term as the equation after (95) prints it for constant G, shape (N, D)."""
-    gamma, stiffness = objective.gamma, objective.eta * objective.k
-    metric = objective.metric_matrix(theta.shape[1])
-    inverse = np.linalg.inv(metric)
-    result = gamma * velocity + stiffness * loss.gradient(theta) @ inverse.T
-    if objective.drift is not None:
-        jacobian, drift = objective.drift.jacobian(theta), objective.drift(theta)
-        adjoint = inverse @ np.swapaxes(jacobian, 1, 2) @ metric
-        result = result + np.einsum("nij,nj->ni", jacobian - adjoint, velocity)
-        result = result + np.einsum("nij,nj->ni", adjoint, drift) - gamma * drift
-    return result

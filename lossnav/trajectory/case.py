@@ -1,14 +1,17 @@
-"""What every solver is given, and what every solver offers."""
+"""What every solver is given, checked, and what every solver offers."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
+from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective
+from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory.result import Trajectory
 
 if TYPE_CHECKING:  # it is made of parts of the solvers
@@ -39,6 +42,45 @@ class Case:
     def rests(self) -> bool:
         """Whether time is infinite: there is neither a deadline nor a fixed end."""
         return self.endpoint is None and math.isinf(self.objective.horizon)
+
+    @property
+    def deadline(self) -> float:
+        """When the end is reached, be it fixed or free: inf if time is infinite."""
+        if self.endpoint is None:
+            return self.objective.horizon
+        assert self.span is not None  # a fixed end has its time
+        return self.span
+
+
+def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, *, timed: bool = True) -> Case:
+    """Return the case of what a user has given; only with ``timed`` may the loss depend on time.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+    """
+    check_problem(objective, loss, dim=False, timed=timed)
+    theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
+    height = loss.value(theta)
+    if not math.isfinite(height):
+        raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
+    objective.check_dim(loss.dim)
+    objective.metric_at(theta)
+    span = None if horizon is None else _checks.positive("horizon", horizon)
+    if span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
+        raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
+    if endpoint is None:
+        return Case(objective, loss, theta, None, span)
+    stop = _checks.array("endpoint", np.atleast_1d(_checks.array("endpoint", endpoint)), shape=(loss.dim,))
+    span = objective.horizon if math.isfinite(objective.horizon) else span
+    if span is None:
+        raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
+    objective.metric_at(stop)
+    return Case(objective, loss, theta, stop, span)
+
+
+def plain(case: Case) -> str:
+    """Return "" for a constant metric and a loss that stands still, else why a solver of these declines."""
+    return CURVED if case.objective.curved else TIMED if case.loss.timed else ""
 
 
 class Solver(Protocol):

@@ -51,18 +51,9 @@ def solve(
     slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     pace = growth if growth > 0 else slowest
     return Trajectory(
-        objective,
-        loss,
-        plot_times(pace, horizon),
-        action,
-        excess,
-        asymptote,
-        "closed_form",
-        position,
-        rate,
-        end=horizon,
-        growth=growth,
-    )
+        objective, loss, plot_times(pace, horizon), action, excess, asymptote, "closed_form", position, rate,
+        end=horizon, growth=growth,
+    )  # fmt: skip
 
 
 def _action(
@@ -136,18 +127,10 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     level = float(loss.value(theta0 + directions @ rest))
     action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
     action += final_charge(objective, float(loss.value(endpoint)))
+    times, stays = plot_times(1.0, horizon), endpoint.copy()
     return Trajectory(
-        objective,
-        loss,
-        plot_times(1.0, horizon),
-        action,
-        climb,
-        endpoint.copy(),
-        "closed_form",
-        position,
-        rate,
-        end=horizon,
-    )
+        objective, loss, times, action, climb, stays, "closed_form", position, rate, end=horizon
+    )  # fmt: skip
 
 
 def _bridges(

@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lossnav._checks import Array
+from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import newton, relaxing, stationary
+from lossnav.trajectory import newton, relaxing, stationary, valley
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
-NO_EXTREMAL = "no extremal from theta0 comes to rest at "
 
 
 def to_rests(
@@ -31,10 +30,18 @@ def to_rests(
 
     Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
     """
-    rests = stationary.search(objective, loss, theta0)
-    ends = stationary.targets(objective, loss, theta0, rests)
+    rests, floor = valley.split(objective, loss, stationary.search(objective, loss, theta0))
+    if len(floor):
+        budget.stage("paths to a valley")
+        yield from valley.paths(objective, loss, theta0, floor, settings)
+    try:
+        ends = stationary.targets(objective, loss, theta0, rests)
+    except NoMinimiser:
+        if not len(floor):
+            raise
+        return
     probes: list[_Probe] = []
-    missed = True
+    missed = not len(floor)
     for number, end in enumerate(ends, 1):
         budget.stage(f"path to rest {number} of {len(ends)}")
         alone = len(rests.points) == 1 and cut is None and settings.steps is None

@@ -9,6 +9,7 @@ vanish: there the metric may be frozen, and the constant-metric theory gives the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,13 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
-from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective, check_problem
+from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, riccati, stationary, variation
 from lossnav.trajectory.approach import Search
 from lossnav.trajectory.boundary_value import Equations, Motion
-from lossnav.trajectory.case import TIMED, Case
+from lossnav.trajectory.candidates import cheapest
+from lossnav.trajectory.case import TIMED, Case, checked
 from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.stretches import stretches
@@ -83,12 +84,16 @@ def solve(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 8, 88–91.
     """
-    check_problem(objective, loss, dim=False)
+    case = checked(objective, loss, theta0, horizon, endpoint, timed=False)
+    if endpoint is None and horizon is not None:
+        raise ValueError(f"horizon = {horizon:g} is given, but endpoint is not; set objective.horizon for a free end")
+    if declined := Curved().accepts(case):
+        raise ValueError(f"objective.drift is set, but this {declined}")
     if motion is not None:
         _checks.function("motion", motion)
     _checks.flag("throw", throw)
     _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
-    best = _best(_case(objective, loss, theta0, horizon, endpoint), tol, motion)
+    best = _best(case, tol, motion)
     if throw and not best.converged:
         raise NotConverged(
             f"{best.reason} (residual {best.residual:.3g}); start nearer to the end, or loosen tol = {tol:g}"
@@ -130,46 +135,18 @@ def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
         sure = variation.definite(path, stretches(loss, float(path.times[-1])), tail, case.endpoint is not None)
         return replace(path, is_minimum=sure)
 
-    if not case.rests:
-        span = objective.horizon if case.endpoint is None else case.span
-        assert span is not None  # a fixed end has its time
-        return extremal(span, None)
-    found: list[Trajectory] = []
-    try:
+    def paths() -> Iterator[Trajectory]:
+        if not case.rests:
+            yield extremal(case.deadline, None)
+            return
+        height = float(loss.value(theta))
         for end in ends(objective, loss, theta):
-            found.append(extremal(case.span or _LIFETIMES / -end.growth, end))
-    except budget.OutOfBudget:
-        if not found:
-            raise
-    found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
-    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
-    return replace(best, others=(best, *found[1:]))
+            # |θ̇|²_G/2 − ηkL only grows along an extremal without drift: none comes to rest above its start.
+            if float(loss.value(end.fixed)) > height + 1e-9 * abs(height):
+                continue
+            yield extremal(case.span or _LIFETIMES / -end.growth, end)
 
-
-def _case(
-    objective: Objective, loss: Loss, theta0: ArrayLike, horizon: float | None, endpoint: ArrayLike | None
-) -> Case:
-    """Return the checked problem."""
-    objective.check_dim(loss.dim)
-    theta = _checks.array("theta0", theta0, shape=(loss.dim,))
-    objective.metric_at(theta)
-    stop, span = None, None
-    if endpoint is None:
-        if horizon is not None:
-            raise ValueError(
-                f"horizon = {horizon:g} is given, but endpoint is not; set objective.horizon for a free end"
-            )
-    else:
-        if horizon is None:
-            raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
-        stop = _checks.array("endpoint", endpoint, shape=(loss.dim,))
-        objective.metric_at(stop)
-        span = _checks.positive("horizon", horizon)
-    case = Case(objective, loss, theta, stop, span)
-    declined = Curved().accepts(case)
-    if declined:
-        raise ValueError(f"objective.drift is set, but this {declined}")
-    return case
+    return cheapest(case, paths(), Curved.name)
 
 
 def ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:

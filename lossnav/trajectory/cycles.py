@@ -24,8 +24,9 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective
+from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import fourier
+from lossnav.trajectory.motion import acceleration
 
 _FIRST_NODES = 33
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
@@ -223,7 +224,7 @@ def _newton(start: Cycle, clock: bool) -> Cycle:
         """Return θ'' and the balance's integrand at each node, shape (N, D+1), in units of size and period."""
         period, strength = unpack(factor)
         theta, rate = size * place, size / period * speed
-        bend = acceleration(objective, loss, metric, theta, rate, strength) * period**2 / size
+        bend = acceleration(objective, theta, rate, loss.gradient(theta), strength) * period**2 / size
         slip = (rate - strength * _drift(objective, theta)) * period / size
         return np.concatenate([bend, np.einsum("ni,ij,nj->n", speed, metric, slip)[:, None]], axis=1)
 
@@ -331,27 +332,12 @@ def _times(t: ArrayLike) -> Array:
 
 
 def _check(objective: Objective, loss: Loss) -> None:
-    if not isinstance(objective, Objective):
-        raise ValueError(f"objective = {_checks.shown(objective)}, but it must be a lossnav.Objective")
-    if not isinstance(loss, Loss):
-        raise ValueError(f"loss = {_checks.shown(loss)}, but it must come from lossnav.losses")
+    check_problem(objective, loss)
     if objective.drift is None:
         raise ValueError("objective.drift = None, but without a drift no closed path is optimal")
     objective.metric_matrix(loss.dim)
-    objective.check_dim(loss.dim)
 
 
 def _drift(objective: Objective, theta: Array) -> Array:
     assert objective.drift is not None  # asked by _check
     return objective.drift(theta)
-
-
-def acceleration(
-    objective: Objective, loss: Loss, metric: Array, theta: Array, velocity: Array, strength: float
-) -> Array:
-    """Return θ̈ of an extremal with the drift s·f and a constant metric, shape (N, D) (Eq. 99)."""
-    assert objective.drift is not None
-    jacobian, slip = strength * objective.drift.jacobian(theta), velocity - strength * objective.drift(theta)
-    # G(θ̈ − Jθ̇) = γGv − JᵀGv + ηk∇L with v = θ̇ − f
-    pull = objective.eta * objective.k * loss.gradient(theta) - np.einsum("nji,nj->ni", jacobian, slip @ metric)
-    return np.einsum("nij,nj->ni", jacobian, velocity) + objective.gamma * slip + np.linalg.solve(metric, pull.T).T

@@ -22,13 +22,18 @@ from lossnav.trajectory.result import Trajectory
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
-def from_starts(problem: Problem, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
-    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid."""
+def from_starts(
+    problem: Problem, theta0: Array, settings: Settings, places: Array | None = None
+) -> Iterator[Trajectory]:
+    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
+
+    ``places``, shape (M, D), are these; None: the stationary points.
+    """
     objective, loss = problem.objective, problem.loss
     first = first_steps(objective, len(theta0), problem.horizon)
     problem = replace(problem, steps=min(settings.steps or first, first))
     free = replace(objective, horizon=math.inf)
-    via = list(stationary.points(free, loss, theta0))
+    via = list(stationary.points(free, loss, theta0) if places is None else places)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:

@@ -68,6 +68,7 @@ def _scalar(objective: Objective, loss: Quadratic, rate: float, minimum: Array, 
     metric = objective.metric_matrix(loss.dim)
     basis = modes.decompose(hessian, metric)
     h, directions = basis.curvature, basis.directions
+    # Not the root of ``modes``: the drift shifts γ under the root, and only there; ``pull`` keeps the digits of r.
     square = (gamma / 2 - rate) ** 2 + eta * k * h
     if np.any(h < 0) and (rate >= gamma / 2 or np.any(square <= 0)):
         raise NoMinimiser(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.integrate
@@ -205,6 +206,7 @@ def _lead(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: f
 
 def _meeting(loss: Loss, stiffness: float, gamma: float, origin: float, end: float, place: float) -> float:
     """Return by how much the fast orbit out of ``origin`` is faster at ``place`` than the one into ``end``."""
+    # ``modes.fast_rate`` but at the pulled speed, where rounding may leave less than 0 under the root.
     square = gamma**2 / 4 + stiffness * float(loss.hessian([origin])[0, 0])
     out = math.sqrt(max(square, 0.0)) + gamma / 2
     leaving = edge_speed(loss, stiffness, gamma, origin, place, out)
@@ -242,14 +244,20 @@ def _climb(loss: Loss, minimum: float, barrier: float) -> float:
     return float(height)
 
 
+def ends(span: Any) -> tuple[float, float]:
+    """Return the two ends of a span, or raise ValueError."""
+    if len(_checks.sequence("span", span, "two numbers")) != 2:
+        raise ValueError(f"span = {_checks.shown(span)}, but it must be (low, high)")
+    low, high = (_checks.finite("span", edge) for edge in span)
+    return low, high
+
+
 def _stationary(objective: Objective, loss: Loss, span: Span | None) -> list[float]:
     """Return the stationary points in ascending order, those that were searched for polished."""
     if span is None:
         found = np.sort(stationary.points(objective, loss, np.zeros(1))[:, 0])
         return [_polished(loss, float(x), found) for x in found]
-    if len(_checks.sequence("span", span, "two numbers")) != 2:
-        raise ValueError(f"span = {_checks.shown(span)}, but it must be (low, high)")
-    low, high = (_checks.finite("span", edge) for edge in span)
+    low, high = ends(span)
     if not low < high:
         raise ValueError(f"span = {span}, but it must be (low, high) with low < high")
     theta = np.linspace(low, high, _SCAN)

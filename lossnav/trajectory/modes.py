@@ -19,18 +19,9 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
 
 __all__ = [
-    "Modes",
-    "decompose",
-    "displacement",
-    "exp_mean",
-    "fast_rate",
-    "focal_time",
-    "require_minimiser",
-    "rounding",
-    "slow_rate",
-    "speed",
-    "whitening",
-]
+    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "focal_time", "require_minimiser", "rounding",
+    "slow_rate", "speed", "whitening",
+]  # fmt: skip
 
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
 

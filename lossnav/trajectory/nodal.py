@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 from scipy.interpolate import PPoly
 
 from lossnav._checks import Array
-from lossnav.problem.objective import Objective
-from lossnav.trajectory import interpolate, newton, stationary
+from lossnav.trajectory import interpolate, newton
 from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
+from lossnav.trajectory.riccati import continued
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ def nodes_of(problem: Problem, found: newton.Minimum) -> Nodes:
 
 def curve(problem: Problem, nodes: Nodes) -> PPoly:
     """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
-    acceleration = _acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
-    return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, acceleration)
+    bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
+    return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
 
 
 def trajectory_of(
@@ -71,7 +71,6 @@ def trajectory_of(
 ) -> Trajectory:
     """Make a Trajectory: quintic between the nodes, the linear law of the end beyond them."""
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
-    last = nodes.path[-1]
 
     @cache  # made when it is first asked for: many candidates never are
     def curves() -> tuple[PPoly, PPoly]:
@@ -79,14 +78,10 @@ def trajectory_of(
         return place, place.derivative()
 
     def position(t: Array) -> Array:
-        inside = curves()[0](np.minimum(t, horizon))
-        if end is None or not np.any(t > horizon):
-            return inside
-        return np.where((t > horizon)[:, None], end.follow(last, np.maximum(t - horizon, 0.0)), inside)
+        return curves()[0](t)
 
     def rate(t: Array) -> Array:
-        inside = curves()[1](np.minimum(t, horizon))
-        return inside if end is None else np.where((t > horizon)[:, None], end.velocity(position(t)), inside)
+        return curves()[1](t)
 
     converged = found.converged and change <= rtol
     action, excess, asymptote = account(problem, nodes.action, nodes.path)
@@ -94,23 +89,11 @@ def trajectory_of(
     if end is not None:
         growth, asymptote = end.ending(nodes.path[0])
     return Trajectory(
-        objective,
-        problem.loss,
-        nodes.times,
-        action,
-        excess,
-        asymptote,
-        "action",
-        position,
-        rate,
-        end=horizon if end is None else math.inf,
-        converged=converged,
-        reason="" if converged else _why(problem, found, change),
-        residual=found.residual,
-        is_minimum=found.definite,
-        error=error,
-        growth=growth,
-    )
+        objective, problem.loss, nodes.times, action, excess, asymptote, "action",
+        *continued(end, horizon, nodes.path[-1], position, rate), end=horizon if end is None else math.inf,
+        converged=converged, reason="" if converged else _why(problem, found, change), residual=found.residual,
+        is_minimum=found.definite, error=error, growth=growth,
+    )  # fmt: skip
 
 
 def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, Array]:
@@ -119,16 +102,11 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     The sum was taken with L − level up to the horizon; the terminal value counts from the resting cost.
     """
     objective, end = problem.objective, problem.terminal
-    level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
     if end is None:
+        level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
-    if not np.all(np.isfinite(end.fixed)):
-        beyond = math.exp(-objective.gamma * problem.horizon) * end.rest / objective.gamma
-        return climb + level + beyond, math.nan, end.fixed
-    slip = float(objective.kinetic(end.fixed, np.zeros_like(end.fixed)))
-    excess = climb - resting_action(slip, objective.gamma, 1.0, problem.horizon)
-    scale = objective.k * (abs(float(problem.loss.value(path[0]))) + abs(problem.level)) + abs(excess)
-    return excess + resting_action(end.rest, objective.gamma, scale), excess, end.fixed
+    scale = objective.k * (abs(float(problem.loss.value(path[0]))) + abs(problem.level))
+    return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
 def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
@@ -141,14 +119,3 @@ def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
         f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
         "give steps= or a larger rtol="
     )
-
-
-def _acceleration(objective: Objective, path: Array, velocity: Array, slope: Array) -> Array:
-    """Return θ̈ from the Euler–Lagrange equation for constant G (theory: the unnumbered equation after 95)."""
-    force = objective.gamma * velocity + stationary.rest_force(objective, slope, path)
-    if objective.drift is None:
-        return force
-    metric = objective.metric_matrix(path.shape[1])
-    jacobian = objective.drift.jacobian(path)
-    transported = np.einsum("nji,nj->ni", jacobian, velocity @ metric)
-    return force + np.einsum("nij,nj->ni", jacobian, velocity) - np.linalg.solve(metric, transported.T).T

@@ -25,14 +25,9 @@ from lossnav.trajectory.manifold import Branch, linear_reach
 from lossnav.trajectory.result import resting_action
 
 __all__ = [
-    "Discounts",
-    "Feedback",
-    "barrier_discount",
-    "feedback",
-    "heteroclinic_discount",
-    "indifference_point",
+    "Discounts", "Feedback", "barrier_discount", "feedback", "heteroclinic_discount", "indifference_point",
     "quartic_discounts",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +67,7 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
     """
     stiffness = fronts.one_dimensional(objective, loss)
     target = _checks.finite("target", target)
-    if len(_checks.sequence("span", span, "two numbers")) != 2:
-        raise ValueError(f"span = {_checks.shown(span)}, but it must be (low, high)")
-    low, high = (_checks.finite("span", edge) for edge in span)
+    low, high = fronts.ends(span)
     if not low < target < high:
         raise ValueError(f"span = {span}, but it must be (low, high) with low < target = {target:g} < high")
     curvature = float(loss.hessian([target])[0, 0])
@@ -152,7 +145,3 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
     if lead(high) >= 0:
         return stop
     return start + float(scipy.optimize.brentq(lead, low, high, xtol=1e-15, rtol=1e-14)) * (stop - start)
-
-
-def _ordered(a: float, b: float) -> tuple[float, float]:
-    return (a, b) if a <= b else (b, a)

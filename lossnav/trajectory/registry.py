@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from lossnav.trajectory.action import Action
+from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
 from lossnav.trajectory.curved import Curved
 from lossnav.trajectory.drifting import ClosedForm
-from lossnav.trajectory.numerical import Action, Collocation
 from lossnav.trajectory.riccati import Riccati
 from lossnav.trajectory.timed import Timed
 

@@ -14,6 +14,8 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
+NO_EXTREMAL = "no extremal from theta0 comes to rest at "  # how the reason begins of one that does not exist
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:

@@ -8,6 +8,7 @@ The value function is :math:`V = \tfrac12x^\top Px + s^\top x + v_0` in :math:`x
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ from lossnav.trajectory.result import Trajectory, plot_times, resting_action
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
+
+
+Motion = Callable[[Array], Array]  # from times, shape (T,), to (T, D)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,20 @@ class LocalValue:
         rates = np.linalg.eigvals(self.closed).real
         return float(np.max(rates, initial=-math.inf, where=rates < 0)), self.fixed
 
+    def total(self, objective: Objective, climb: float, level: float, span: float, scale: float) -> tuple[float, float]:
+        """Return J, and its excess over resting or NaN, of a path that the law continues after ``span``.
+
+        ``climb`` is what it costs up to then with L − ``level`` for the loss, and what V adds after it; ``scale`` is
+        the size of what is summed, to tell zero from rounding.
+        """
+        gamma = objective.gamma
+        if not np.all(np.isfinite(self.fixed)):
+            beyond = math.exp(-gamma * span) * self.rest / gamma
+            return climb + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
+        slip = float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
+        excess = climb - resting_action(slip, gamma, 1.0, span)
+        return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
+
     def velocity(self, theta: Array) -> Array:
         """Return the law's θ̇ at θ, shape (..., D)."""
         return (theta - self.centre) @ self.closed.T + self.shift
@@ -105,6 +123,24 @@ class LocalValue:
     def growth(self) -> float:
         """The law's largest growth rate; negative if it comes to rest."""
         return float(np.max(np.linalg.eigvals(self.closed).real))
+
+
+def continued(
+    end: LocalValue | None, span: float, stop: Array, position: Motion, rate: Motion
+) -> tuple[Motion, Motion]:
+    """Return position and rate of a path that is at ``stop`` at ``span``, after that by the law of its end, if any."""
+
+    def place(t: Array) -> Array:
+        within = position(np.minimum(t, span))
+        if end is None or not np.any(t > span):
+            return within
+        return np.where((t > span)[:, None], end.follow(stop, np.maximum(t - span, 0.0)), within)
+
+    def pace(t: Array) -> Array:
+        within = rate(np.minimum(t, span))
+        return within if end is None else np.where((t > span)[:, None], end.velocity(place(t)), within)
+
+    return place, pace
 
 
 def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
@@ -256,18 +292,11 @@ def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, m
     action = climb + resting_action(local.rest, objective.gamma, scale)
     rates = np.abs(np.linalg.eigvals(local.closed).real)
     pace = growth if growth > 0 else float(np.min(rates[rates > 1e-13 * np.max(rates)], initial=math.inf))
+    rests = np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed))
     return Trajectory(
-        objective,
-        loss,
-        plot_times(pace, math.inf),
-        action,
-        climb if np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed)) else math.nan,
-        asymptote,
-        method,
-        lambda t: local.follow(theta0, t),
-        lambda t: local.velocity(local.follow(theta0, t)),
-        growth=growth,
-    )
+        objective, loss, plot_times(pace, math.inf), action, climb if rests else math.nan, asymptote, method,
+        lambda t: local.follow(theta0, t), lambda t: local.velocity(local.follow(theta0, t)), growth=growth,
+    )  # fmt: skip
 
 
 def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float) -> Trajectory:
@@ -322,17 +351,9 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
         return np.array([feedback(float(u), path.sol(float(u))) for u in t])
 
     stop = position(np.array([horizon]))[0]
+    action = float(value.y[-1, -1])
     return Trajectory(
-        objective,
-        loss,
-        plot_times(1.0, horizon),
-        float(value.y[-1, -1]),
-        math.nan,
-        stop,
-        "riccati",
-        position,
-        rate,
-        end=horizon,
+        objective, loss, plot_times(1.0, horizon), action, math.nan, stop, Riccati.name, position, rate, end=horizon
     )
 
 

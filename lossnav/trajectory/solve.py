@@ -13,11 +13,12 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.functions.budget import Budget, OutOfBudget
 from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory import action, registry, units
-from lossnav.trajectory.case import Case, Solver
-from lossnav.trajectory.result import Trajectory
-from lossnav.trajectory.still import standstill
+from lossnav.problem.objective import Objective
+from lossnav.trajectory import registry, units
+from lossnav.trajectory.candidates import standstill
+from lossnav.trajectory.case import Case, Solver, checked
+from lossnav.trajectory.refinement import Settings
+from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
 
 
 def solve(
@@ -83,14 +84,13 @@ def solve(
     _checks.positive("rtol", rtol)
     if steps is not None and (not _checks.is_whole(steps) or steps < 2):
         raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
-    case = _case(objective, loss, theta0, horizon, endpoint)
+    case = checked(objective, loss, theta0, horizon, endpoint)
     solver = registry.choose(case, method)
     with limits:
         try:
-            result = _solve(case, solver, action.Settings(steps=steps, rtol=rtol))
+            result = _solve(case, solver, Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
-            rest = standstill(objective, loss, case.theta0, case.span, case.endpoint, solver.name)
-            result = replace(rest, reason=limits.spent)
+            result = replace(standstill(case, solver.name), reason=limits.spent)
         return _judge(result, throw)
 
 
@@ -115,10 +115,10 @@ def methods(
         >>> [name for name, reason in found.items() if not reason], found["action"]
         (['curved'], 'needs a metric that does not depend on theta')
     """
-    return registry.reasons(_case(objective, loss, theta0, horizon, endpoint))
+    return registry.reasons(checked(objective, loss, theta0, horizon, endpoint))
 
 
-def _solve(case: Case, solver: Solver, settings: action.Settings) -> Trajectory:
+def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
     """Choose the units, and solve; what is returned is not judged yet."""
     objective, loss = case.objective, case.loss
     scales = units.natural(objective, loss, case.theta0, case.span, case.endpoint)
@@ -185,32 +185,6 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
     return Budget(seconds, calls)
 
 
-def _case(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any) -> Case:
-    """Return the checked problem."""
-    check_problem(objective, loss, dim=False, timed=True)
-    theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
-    height = loss.value(theta)
-    if not math.isfinite(height):
-        raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
-    objective.check_dim(loss.dim)
-    objective.metric_at(theta)
-    span = None if horizon is None else _checks.positive("horizon", horizon)
-    stop = None
-    if endpoint is not None:
-        stop = _checks.array("endpoint", np.atleast_1d(_checks.array("endpoint", endpoint)), shape=(loss.dim,))
-        if math.isfinite(objective.horizon):
-            if span is not None and span != objective.horizon:
-                raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
-            span = objective.horizon
-        if span is None:
-            raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
-    elif span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
-        raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
-    if stop is not None:
-        objective.metric_at(stop)
-    return Case(objective, loss, theta, stop, span)
-
-
 def _judge(result: Trajectory, throw: bool) -> Trajectory:
     if result.converged and result.is_minimum is False:
         result = replace(result, converged=False, reason="a conjugate point: the path is stationary but not a minimum")
@@ -218,7 +192,7 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
         result = _check_energy(result)
     if throw and not result.converged:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
-        if all(other.reason.startswith(action.NO_EXTREMAL) for other in result.candidates):
+        if all(other.reason.startswith(NO_EXTREMAL) for other in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
         raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
     return result

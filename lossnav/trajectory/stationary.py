@@ -12,24 +12,10 @@ from lossnav.problem.functions import budget, differences
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import multi_start, riccati
+from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
-
-
-def rest_force(objective: Objective, slope: Array, theta: Array) -> Array:
-    """Return θ̈ of a path at rest, shape (..., D): ηkG⁻¹∇L + (G⁻¹JᵀG − γ)f (Eq. 99 with a constant metric).
-
-    ``slope`` is ∇L(θ).
-    """
-    pull = objective.eta * objective.k * slope
-    if objective.drift is None and objective.metric is None:
-        return pull
-    metric = objective.metric_matrix(theta.shape[-1])
-    if objective.drift is not None:
-        drift = objective.drift(theta) @ metric
-        pull = pull + np.einsum("...ji,...j->...i", objective.drift.jacobian(theta), drift) - objective.gamma * drift
-    return np.linalg.solve(metric, pull[..., None])[..., 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +64,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         lost = np.empty((0, dim))
 
         def force(x: Array) -> Array:
-            return rest_force(objective, loss.gradient(x), x)
+            return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
     return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts))
@@ -181,7 +167,7 @@ def _flat(objective: Objective, loss: Loss, found: Array) -> Array:
         size = np.maximum(1.0, np.abs(found).max(axis=1))
         if objective.drift is not None:
             curvature = np.abs(loss.hessian(found)).max(axis=(1, 2))
-            force = np.abs(rest_force(objective, loss.gradient(found), found)).max(axis=1)
+            force = np.abs(acceleration(objective, found, np.zeros_like(found), loss.gradient(found))).max(axis=1)
             return found[force <= 1e-6 * np.maximum(curvature, 1e-12) * size]
         # Direction by direction: a slope along a valley's floor is small beside its walls, but not beside its own bend.
         values, vectors = np.linalg.eigh(loss.hessian(found))

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lossnav.problem.drifts import Linear
-from lossnav.problem.functions import budget
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, boundary_value, curved, stationary, surprised, variation, wandering
 from lossnav.trajectory.approach import Search
 from lossnav.trajectory.boundary_value import Equations, Guess
+from lossnav.trajectory.candidates import cheapest
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.connection import Terms
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
-from lossnav.trajectory.still import standstill
 from lossnav.trajectory.stretches import stretches
 
 if TYPE_CHECKING:
@@ -59,17 +57,7 @@ class Timed:
             NoMinimiser: if there is no place to rest.
         """
         tol = max(settings.rtol, _FINEST)
-        found: list[Trajectory] = []
-        try:
-            for span, end in _ends(case):
-                budget.check()
-                found.append(_extremal(case, span, end, tol))
-        except budget.OutOfBudget:
-            if not found:
-                found = [standstill(case.objective, case.loss, case.theta0, case.span, case.endpoint, self.name)]
-        found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
-        best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
-        return _against_wandering(case, replace(best, others=(best, *found[1:])))
+        return _against_wandering(case, cheapest(case, (_extremal(case, *end, tol) for end in _ends(case)), self.name))
 
 
 def _ends(case: Case) -> Iterator[tuple[float, LocalValue | None]]:
@@ -77,9 +65,7 @@ def _ends(case: Case) -> Iterator[tuple[float, LocalValue | None]]:
     objective, loss = case.objective, case.loss
     assert isinstance(loss, Task)
     if not case.rests:
-        span = objective.horizon if case.endpoint is None else case.span
-        assert span is not None  # a fixed end has its time
-        yield span, None
+        yield case.deadline, None
         return
     assert loss.final is not None
     if case.span is not None and case.span <= loss.settled:
@@ -128,6 +114,6 @@ def _against_wandering(case: Case, path: Trajectory) -> Trajectory:
     final, state = loss.final, path(loss.settled)
     if wandering.bound(objective, final, state) is None:
         return path
-    resting = partial(boundary_value.solve, objective, final, state, horizon=None, endpoint=None)
-    rest = wandering.checked(objective, final, state, resting)
+    after = Case(objective, final, state)
+    rest = wandering.checked(after, lambda: boundary_value.solve(after))
     return path if rest.converged else replace(path, converged=False, reason=rest.reason)

@@ -19,10 +19,12 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, interpolate, newton, stationary
-from lossnav.trajectory.action import NO_EXTREMAL
+from lossnav.trajectory import cycles, newton, stationary
+from lossnav.trajectory.case import Case
 from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.grids import double
+from lossnav.trajectory.nodal import nodes_of, trajectory_of
+from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
 
 _TURNS = 6  # how long the deadline is, in turns of the drift
 _MOST_STEPS = 1024
@@ -66,11 +68,12 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
         return None
     best = min(found, key=lambda one: one.action)
     finer = replace(problem, steps=2 * steps)
-    middle = np.repeat(best.path, 2, axis=0)[:-1]
-    middle[1::2] = (best.path[1:] + best.path[:-1]) / 2
-    fine = newton.minimise(finer, middle, limit=30)
+    fine = newton.minimise(finer, double(best.path), limit=30)
     once = (4 * fine.action - best.action) / 3
-    path = replace(_wrap(finer, fine), action=once)
+    path = replace(
+        trajectory_of(finer, fine, nodes_of(finer, fine)), action=once, asymptote=np.full(loss.dim, np.nan),
+        converged=False, is_minimum=None,
+    )  # fmt: skip
     if objective.gamma == 0:
         rate = _loop_rate(objective, loss, path)
         return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, path)
@@ -161,22 +164,10 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
     return lowest
 
 
-def _wrap(problem: Problem, found: newton.Minimum) -> Trajectory:
-    objective, loss = problem.objective, problem.loss
-    velocity = problem.velocities(found.path)
-    metric = objective.metric_matrix(loss.dim)
-    bend = cycles.acceleration(objective, loss, metric, found.path, velocity, 1.0)
-    curve = interpolate.quintic(problem.times, found.path, velocity, bend)
-    return Trajectory(
-        objective, loss, problem.times, found.action, math.nan, np.full(loss.dim, np.nan), "action", curve,
-        curve.derivative(), end=problem.horizon, converged=False, residual=found.residual,
-        is_minimum=None,
-    )  # fmt: skip
-
-
-def checked(objective: Objective, loss: Loss, theta0: Array, solver: Callable[[], Trajectory]) -> Trajectory:
+def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
     """Return what ``solver`` finds among paths that come to rest; ``converged`` False where another one costs less."""
-    other = bound(objective, loss, theta0)
+    objective, loss, theta0 = case.objective, case.loss, case.theta0
+    other = bound(objective, loss, theta0) if case.rests else None
     if other is None or not math.isfinite(other.cost):
         return solver()
     if objective.gamma == 0:

@@ -8,12 +8,5 @@ from lossnav.lab.streams.tasks import BitFlipping, Permuted, Stream
 from lossnav.lab.streams.utility import UtilityPerturbed
 
 __all__ = [
-    "BitFlipping",
-    "ContinualBackprop",
-    "Online",
-    "Permuted",
-    "ShrinkAndPerturb",
-    "Stream",
-    "UtilityPerturbed",
-    "run",
-]
+    "BitFlipping", "ContinualBackprop", "Online", "Permuted", "ShrinkAndPerturb", "Stream", "UtilityPerturbed", "run",
+]  # fmt: skip

@@ -10,9 +10,10 @@ import torch
 from lossnav._checks import finite
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import parameters as check_parameters
+from lossnav.lab.streams.noise import Shaking
 
 
-class ShrinkAndPerturb(torch.optim.SGD):
+class ShrinkAndPerturb(Shaking, torch.optim.SGD):
     """Gradient descent whose weights, at every step, shrink a little and are shaken a little.
 
         θ ← (1 − lr · weight_decay) θ − lr · g + noise · z,   z ~ N(0, 1)
@@ -45,7 +46,7 @@ class ShrinkAndPerturb(torch.optim.SGD):
         self.noise = finite("noise", noise, low=0.0)
         seed = check_seed("seed", seed)
         super().__init__(check_parameters("params", params), lr=lr, weight_decay=weight_decay)
-        self._generator = torch.Generator(self.param_groups[0]["params"][0].device).manual_seed(seed)
+        self._seeded(seed)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -53,16 +54,5 @@ class ShrinkAndPerturb(torch.optim.SGD):
         loss = super().step(closure)
         if self.noise > 0:
             moved = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
-            noise = torch.randn(sum(p.numel() for p in moved), generator=self._generator, device=moved[0].device)
-            shakes = noise.to(moved[0].dtype).split([p.numel() for p in moved])
-            torch._foreach_add_(moved, [z.view_as(p) for z, p in zip(shakes, moved, strict=True)], alpha=self.noise)
+            torch._foreach_add_(moved, self._draws(moved), alpha=self.noise)
         return loss
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the optimizer's state with that of its noise."""
-        return {**super().state_dict(), "generator": self._generator.get_state()}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what ``state_dict`` returned."""
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "generator"})
-        self._generator.set_state(state_dict["generator"].cpu())

@@ -11,11 +11,12 @@ from torch import Tensor
 from lossnav._checks import finite, flag, instance
 from lossnav._checks import seed as check_seed
 from lossnav.lab.members import Ensemble
+from lossnav.lab.streams.noise import Shaking
 
 _TINY = 1e-30  # where no weight is of use, none is spared
 
 
-class UtilityPerturbed(torch.optim.Optimizer):
+class UtilityPerturbed(Shaking):
     """Gradient descent that shakes each weight in proportion to how useless it is.
 
     The utility of a weight is what the loss would lose without it, to first order, as a running average:
@@ -64,9 +65,9 @@ class UtilityPerturbed(torch.optim.Optimizer):
         if decay == 1:
             raise ValueError("decay = 1, but it must be < 1: the average would never begin")
         flag("protect", protect)
-        start = check_seed("seed", seed)
+        seed = check_seed("seed", seed)
         super().__init__(ensemble.parameters(), {"lr": lr, "noise": noise, "protect": protect, "decay": decay})
-        self._generator = torch.Generator(self.param_groups[0]["params"][0].device).manual_seed(start)
+        self._seeded(seed)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -87,14 +88,11 @@ class UtilityPerturbed(torch.optim.Optimizer):
         best = torch.stack([u.flatten(1).amax(1) for u in utilities]).amax(0).clamp_min(_TINY)  # (S,)
         ratios = torch._foreach_div(utilities, [best.view(-1, *[1] * (p.ndim - 1)) for p in moved])
         useless = list(torch._foreach_sigmoid(torch._foreach_neg(ratios)))
-        noise = torch.randn(sum(p.numel() for p in moved), generator=self._generator, device=moved[0].device)
-        shakes = noise.to(moved[0].dtype).split([p.numel() for p in moved])
+        shakes = self._draws(moved)
         if group["protect"]:
             gradients = list(torch._foreach_mul(gradients, useless))
         torch._foreach_add_(moved, gradients, alpha=-group["lr"])
-        torch._foreach_addcmul_(
-            moved, [z.view_as(p) for z, p in zip(shakes, moved, strict=True)], useless, value=-group["noise"]
-        )
+        torch._foreach_addcmul_(moved, shakes, useless, value=-group["noise"])
 
     def _utilities(self, moved: list[Tensor], gradients: list[Tensor], decay: float) -> list[Tensor]:
         for p in moved:
@@ -105,12 +103,3 @@ class UtilityPerturbed(torch.optim.Optimizer):
         torch._foreach_mul_(averages, decay)
         torch._foreach_addcmul_(averages, gradients, moved, value=decay - 1)
         return list(torch._foreach_div(averages, [1 - decay ** self.state[p]["step"] for p in moved]))
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the optimizer's state with that of its noise."""
-        return {**super().state_dict(), "generator": self._generator.get_state()}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what ``state_dict`` returned."""
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "generator"})
-        self._generator.set_state(state_dict["generator"].cpu())

@@ -57,10 +57,6 @@ def _entry(then: Mapping[str, Any], now: Mapping[str, Any], key: str, name: str)
     return [f"{name} = {there} there, {here} here"]
 
 
-def _numbered(values: list[Any]) -> dict[str, Any]:
-    return {str(place): value for place, value in enumerate(values)}
-
-
 def _describe(value: Any, above: tuple[int, ...]) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value

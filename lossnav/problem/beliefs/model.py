@@ -157,10 +157,7 @@ class Beliefs:
             gradient: datum g, shape (...).
             square: datum q, shape (...): g² or (g−m)², taken as data; None for the exact model, which has none.
         """
-        return self._surprise(*self._arguments(state, gradient, square, velocity))
-
-    def _surprise(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
-        (_, m, v), (_, dm, dv) = x, dx
+        (_, m, v), (_, dm, dv), g, q = self._arguments(state, gradient, square, velocity)
         seen = self.observation.cost(m, v, g, q)
         return seen + self.mean.cost(m, dm) + self.variance.cost(v, dv)
 
@@ -168,11 +165,9 @@ class Beliefs:
         self, state: ArrayLike, velocity: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None
     ) -> Array:
         """Return the undiscounted integrand of J: kinetic cost, loss and surprise; arguments as in ``surprise``."""
-        return self._integrand(*self._arguments(state, gradient, square, velocity))
-
-    def _integrand(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
-        """Return what ``cost_rate`` does, unchecked."""
-        return dx[0] ** 2 / (2 * self.eta) + self.k * self._loss(x) + self.weight * self._surprise(x, dx, g, q)
+        x, dx, _, _ = self._arguments(state, gradient, square, velocity)
+        surprise = self.surprise(state, velocity, gradient, square)
+        return dx[0] ** 2 / (2 * self.eta) + self.k * self._loss(x) + self.weight * surprise
 
     def acceleration(
         self, state: ArrayLike, velocity: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None
@@ -188,20 +183,12 @@ class Beliefs:
         Returns:
             Shape (3, ...).
         """
-        x, dx, g, q = self._arguments(state, gradient, square, velocity)
-        return self._motion(x, dx, g, q)
-
-    def _motion(self, x: Array, dx: Array, g: Array, q: Array) -> Array:
-        """Return what ``acceleration`` does, unchecked: a solver passes through states that no one would call valid."""
-        return self.gamma * dx + self._pull(x, g, q)
+        _, dx, _, _ = self._arguments(state, gradient, square, velocity)
+        return self.gamma * dx + self.pull(state, gradient, square)
 
     def pull(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the right-hand sides of ẍ − γẋ = …, shape (3, ...); arguments as in ``acceleration``."""
-        x, _, g, q = self._arguments(state, gradient, square)
-        return self._pull(x, g, q)
-
-    def _pull(self, x: Array, g: Array, q: Array) -> Array:
-        delta, m, v = x
+        (delta, m, v), _, g, q = self._arguments(state, gradient, square)
         c, tilt = self.curvature_scale, self.k / self.weight
         by_mean, by_variance = self.observation.slope(m, v, g, q)
         on_mean = self.mean.stiffness(self.gamma) * m + self.mean.diffusion**2 * (tilt * delta + by_mean)

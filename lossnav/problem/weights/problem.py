@@ -89,17 +89,12 @@ class Problem:
     def kinetic(self, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> Any:
         """Return (1/2η)Σ[μ̇²/v + v̇²/2v²], shape (...), for arguments of shape (..., D)."""
         v, mu_dot, v_dot = _state(variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
-        return self._kinetic(v, mu_dot, v_dot)
-
-    def _kinetic(self, v: Array, mu_dot: Array, v_dot: Array) -> Any:
         return np.sum(mu_dot**2 / v + (v_dot / v) ** 2 / 2, axis=-1) / (2 * self.eta)
 
     def potential(self, loss: Average, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return kL̄ − (λ_S/2)Σ ln v, with a prior + (λ_S/2v_p)Σ(μ²+v), shape (...)."""
         check_average(loss)
-        return self._potential(loss, *_state(loss.dim, mean=mean, variance=variance))
-
-    def _potential(self, loss: Average, mu: Array, v: Array) -> Any:
+        mu, v = _state(loss.dim, mean=mean, variance=variance)
         parsimony = self.pull * (mu**2 + v) - self.entropy * np.log(v)
         return self.k * loss.value(mu, v) + np.sum(parsimony, axis=-1) / 2
 
@@ -108,14 +103,8 @@ class Problem:
     ) -> Any:
         """Return the undiscounted integrand of J, shape (...)."""
         check_average(loss)
-        mu, v, mu_dot, v_dot = _state(
-            loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate
-        )
-        return self._integrand(loss, mu, v, mu_dot, v_dot)
-
-    def _integrand(self, loss: Average, mu: Array, v: Array, mu_dot: Array, v_dot: Array) -> Any:
-        """Return what ``cost_rate`` does, unchecked: solvers pass through states that no one would call valid."""
-        return self._kinetic(v, mu_dot, v_dot) + self._potential(loss, mu, v)
+        _state(loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
+        return self.kinetic(variance, mean_rate, variance_rate) + self.potential(loss, mean, variance)
 
 
 def kl_divergence(

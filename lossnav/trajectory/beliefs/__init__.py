@@ -21,21 +21,7 @@ from lossnav.trajectory.beliefs.plans import Plan, plan, resting_places
 sys.modules.setdefault("lossnav.belief.memory", sys.modules[memory.__module__])
 
 __all__ = [
-    "Beliefs",
-    "Believed",
-    "Exact",
-    "HiddenWeights",
-    "Memory",
-    "Plan",
-    "Prior",
-    "Simplified",
-    "adam",
-    "averaged_variance",
-    "corrected_gains",
-    "from_beta",
-    "kalman_gains",
-    "memory",
-    "plan",
-    "resting_places",
+    "Beliefs", "Believed", "Exact", "HiddenWeights", "Memory", "Plan", "Prior", "Simplified", "adam",
+    "averaged_variance", "corrected_gains", "from_beta", "kalman_gains", "memory", "plan", "resting_places",
     "simulate",
-]
+]  # fmt: skip

@@ -25,27 +25,7 @@ from lossnav.trajectory.weights.overdamped import (
 from lossnav.trajectory.weights.plans import Plan, plan
 
 __all__ = [
-    "Average",
-    "Hermite",
-    "Plan",
-    "Potential",
-    "Problem",
-    "Quadratic",
-    "Wells",
-    "acceleration",
-    "average",
-    "distance",
-    "drive",
-    "equilibrium_variance",
-    "force",
-    "geodesic",
-    "kl_divergence",
-    "log_acceleration",
-    "momentum",
-    "overdamped_offset",
-    "overdamped_path",
-    "overdamped_rate",
-    "overdamped_variance",
-    "plan",
-    "relaxation_rate",
-]
+    "Average", "Hermite", "Plan", "Potential", "Problem", "Quadratic", "Wells", "acceleration", "average", "distance",
+    "drive", "equilibrium_variance", "force", "geodesic", "kl_divergence", "log_acceleration", "momentum",
+    "overdamped_offset", "overdamped_path", "overdamped_rate", "overdamped_variance", "plan", "relaxation_rate",
+]  # fmt: skip

@@ -22,11 +22,8 @@ def momentum(
 ) -> tuple[Array, Array]:
     r"""Return the momenta :math:`e^{-\gamma t}\dot\mu/\eta v` and :math:`e^{-\gamma t}\dot v/2\eta v^2` of Eq. 144."""
     check_problem(problem)
-    v, mu_dot, v_dot = (
-        _checks.positives("variance", variance),
-        *_arrays(mean_rate=mean_rate, variance_rate=variance_rate),
-    )
-    _checks.together(variance=v, mean_rate=mu_dot, variance_rate=v_dot)
+    v = _checks.positives("variance", variance)
+    v, mu_dot, v_dot = _arrays(variance=v, mean_rate=mean_rate, variance_rate=variance_rate)
     scale = math.exp(-problem.gamma * _checks.finite("t", t)) / problem.eta
     return scale * mu_dot / v, scale * v_dot / (2 * v**2)
 
@@ -104,15 +101,9 @@ def log_acceleration(
         \ddot\ell = \gamma\dot\ell + 2\eta k\,e^\ell\,\partial_v\bar L - \eta\lambda_S - \dot\mu^2e^{-\ell}
     """
     _check(problem, loss)
-    return log_motion(
-        problem, loss, *_arrays(loss.dim, mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate)
+    mu, ell, mu_dot, ell_dot = _arrays(
+        loss.dim, mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate
     )
-
-
-def log_motion(
-    problem: Problem, loss: Average, mu: Array, ell: Array, mu_dot: Array, ell_dot: Array
-) -> tuple[Array, Array]:
-    """Return what ``log_acceleration`` does, unchecked."""
     v = np.exp(ell)
     slope, bend = push(problem, loss, mu, v)
     return (

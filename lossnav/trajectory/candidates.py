@@ -1,0 +1,43 @@
+"""The cheapest of several paths, and what a solver hands back when its budget is spent before it has one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from lossnav.problem.functions import budget
+from lossnav.trajectory.case import Case
+from lossnav.trajectory.result import Trajectory, final_charge, resting_action
+
+
+def cheapest(case: Case, paths: Iterable[Trajectory], method: str) -> Trajectory:
+    """Return the best of some paths, with all as candidates; not converged if the budget ends while they are made."""
+    found: list[Trajectory] = []
+    try:
+        for path in paths:
+            found.append(path)
+    except budget.OutOfBudget:
+        found = found or [standstill(case, method)]
+    found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
+    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
+    return replace(best, others=(best, *found[1:]))
+
+
+def standstill(case: Case, method: str) -> Trajectory:
+    """Return what there is before any path was solved for: resting at θ₀, or the straight line to a fixed end."""
+    objective, loss, theta0, endpoint = case.objective, case.loss, case.theta0, case.endpoint
+    end = objective.horizon if endpoint is None or case.span is None else case.span
+    span = end if math.isfinite(end) else 10.0
+    pace = np.zeros_like(theta0) if endpoint is None else (endpoint - theta0) / span
+    rate = float(objective.kinetic(theta0, pace)) + objective.k * float(loss.value(theta0))
+    action = math.nan
+    if endpoint is None:
+        action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
+    return Trajectory(
+        objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,
+        lambda t: theta0 + t[:, None] * pace, lambda t: np.broadcast_to(pace, (len(t), len(pace))), end=end,
+        converged=False, residual=math.nan, is_minimum=None, error=math.nan,
+    )  # fmt: skip
