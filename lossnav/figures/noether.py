@@ -21,6 +21,33 @@ _HUES = ("optimal", "gradient descent", "newton", "ballistic", "kinetic", "poten
 
 
 @of.takes(
+    axis=of.reals("M"),
+    planes=of.mapping(of.TEXT, of.row(of.reals("M", "M"), of.reals("M", "M", 2))),
+)
+def fields(axis: ArrayLike, planes: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Figure:
+    """Draw losses of two weights, and the fields along which they do not change.
+
+    Args:
+        axis: values of both weights, (M,), evenly spaced.
+        planes: title → (loss (M, M), ξ (M, M, 2)) on the grid of the axis, second weight first.
+
+    Returns:
+        The figure: a panel each.
+    """
+    figure, axes = plt.subplots(1, len(planes), figsize=(6.4, 2.6), sharey=True, squeeze=False)
+    q = np.asarray(axis, dtype=np.float64)
+    every = slice(len(q) // 18, None, max(1, len(q) // 9))
+    for ax, (values, arrows) in zip(axes[0], planes.values(), strict=True):
+        ax.contour(q, q, np.asarray(values, dtype=np.float64), 9, cmap=LANDSCAPE, linewidths=1.2)
+        u, v = np.moveaxis(np.asarray(arrows, dtype=np.float64)[every, every], -1, 0)
+        ax.quiver(q[every], q[every], u, v, color=COLOURS["optimal"], angles="xy", width=0.009, zorder=3)
+        ax.set(xlabel="$q_1$", aspect="equal")
+    axes[0, 0].set_ylabel("$q_2$")
+    letter(axes[0], list(planes))
+    return figure
+
+
+@of.takes(
     total=of.row(of.reals("T"), of.reals("T")), pairs=of.row(of.reals("T", "P"), of.reals("T", "P")), every=of.COUNT
 )
 def charges(total: tuple[ArrayLike, ArrayLike], pairs: tuple[ArrayLike, ArrayLike], every: int = 40) -> Figure:
@@ -144,6 +171,44 @@ def averages(
     )
     label(axes[1], 0.97 * t[-1], 1.06 * last["white"], "white gradients", "optimal", ha="right", va="bottom")
     letter(axes, titles)
+    return figure
+
+
+@of.takes(
+    radius=of.mapping(of.TEXT, of.row(of.positives("T"), of.positives("T"))),
+    angles=of.mapping(of.TEXT, of.positives("W")),
+    expected=of.positives("T"),
+)
+def drops(
+    radius: Mapping[str, tuple[ArrayLike, ArrayLike]], angles: Mapping[str, ArrayLike], expected: ArrayLike
+) -> Figure:
+    """Draw radius and angle per step of normalised layers while the learning rate is lowered.
+
+    Args:
+        radius: name of a layer → (r² recorded, r² by the recursion), each (T,).
+        angles: name → angle per step over that of T29, (W,), averaged over windows of steps.
+        expected: the same ratio as the law of r⁴ has it, (T,); its jumps are the drops of the rate.
+
+    Returns:
+        The figure: two panels.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.1))
+    law = np.asarray(expected, dtype=np.float64)
+    steps = np.arange(len(law))
+    for hue, (name, (found, wanted)) in zip(_HUES, radius.items(), strict=False):
+        recorded, exact = np.sqrt(np.asarray(found, dtype=np.float64)), np.sqrt(np.asarray(wanted, dtype=np.float64))
+        axes[0].plot(steps, exact, **line(hue, lw=1.8, linestyle="-"))
+        sparse = slice(None, None, max(1, len(law) // 16))
+        axes[0].plot(steps[sparse], recorded[sparse], **_DOTS)
+        label(axes[0], 0.97 * steps[-1], 1.06 * float(exact[-1]), name, hue, ha="right", va="bottom", fontsize=9)
+    for hue, values in zip(_HUES, angles.values(), strict=False):
+        part = np.asarray(values, dtype=np.float64)
+        width = len(law) / len(part)
+        axes[1].plot((np.arange(len(part)) + 0.5) * width, part, **{**_DOTS, "color": COLOURS[hue], "ms": 2.6})
+    axes[1].plot(steps, law, color=COLOURS["ink"], lw=1.4)
+    axes[0].set(ylabel="radius $r$", xlabel="step", ylim=(0.0, None))
+    axes[1].set(ylabel="angle per step, measured / T29", xlabel="step", ylim=(0.0, None))
+    letter(axes, ("radius", "angle per step"))
     return figure
 
 

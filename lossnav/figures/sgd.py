@@ -17,6 +17,33 @@ _SEEN, _SAID = "sgd", "ink"  # what was measured, and what was predicted
 _PLANE = {"xlabel": r"position $\langle\theta-\mu,q\rangle$", "ylabel": r"velocity $\langle v,q\rangle$"}
 
 
+@of.takes(paths=of.mapping(of.TEXT, of.reals(None, 2)), n=of.positives("K"), far=of.mapping(of.TEXT, of.positives("K")))
+def walks(paths: Mapping[str, Array], n: Array, far: Mapping[str, Array]) -> Figure:
+    """Draw kinds of walks in a plane, and how far they get.
+
+    Args:
+        paths: name → places, (T, 2).
+        n: numbers of steps, (K,).
+        far: the same names → mean squared distances after n steps, (K,).
+
+    Returns:
+        The figure: two panels.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.0))
+    hues = ("potential", _SEEN, "optimal") * len(paths)
+    for (name, path), hue in zip(paths.items(), hues, strict=False):
+        axes[0].plot(*np.asarray(path).T, color=COLOURS[hue], lw=0.9)
+        axes[1].loglog(n, far[name], color=COLOURS[hue], lw=1.8)
+        label(axes[1], float(n[-1]), float(far[name][-1]), name, hue, ha="right", va="bottom", fontsize=9)
+    axes[0].plot(0, 0, "o", mfc="white", mec=COLOURS["ink"], ms=6)
+    axes[0].set_aspect("equal", adjustable="datalim")
+    axes[0].set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
+    axes[1].set(xlabel="number of steps $n$", ylabel=r"mean of $|\Delta_n|^2$")
+    axes[1].margins(y=0.15)
+    letter(axes, ("three walks", "how far"))
+    return figure
+
+
 @of.takes(curves=of.mapping(of.TEXT, of.row(of.reals(2, None), of.reals(2, None))))
 def regimes(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
     """Draw one mode without noise in the phase plane, one panel a regime of damping.

@@ -51,6 +51,28 @@ def test_charges_and_layers_and_averages_draw_their_numbers():
     assert_readable(figure)
 
 
+def test_fields_run_along_the_contours():
+    axis = np.linspace(-2, 2, 40)
+    a, b = np.meshgrid(axis, axis)
+    figure = pictures.fields(
+        axis, {"one": (a - b, np.stack([a * 0 + 1, a * 0 + 1], -1)), "two": (a * b, np.stack([a, -b], -1))}
+    )
+    (arrows,) = [artist for artist in figure.axes[1].collections if hasattr(artist, "U")]
+    np.testing.assert_allclose(arrows.U, arrows.X)
+    np.testing.assert_allclose(arrows.V, -arrows.Y)
+    assert_readable(figure)
+
+
+def test_drops_of_the_rate_draw_their_numbers():
+    law = 1 - np.exp(-STEPS / 90) / 2
+    sizes = {name: (top - np.tanh(STEPS / 50), top - np.tanh(STEPS / 50)) for name, top in (("one", 9.0), ("two", 3.0))}
+    figure = pictures.drops(sizes, dict.fromkeys(sizes, law[::8]), law)
+    np.testing.assert_allclose(data(figure.axes[0])[:, 1] ** 2, sizes["one"][1])
+    np.testing.assert_allclose(data(figure.axes[1], 2)[:, 1], law)
+    np.testing.assert_allclose(data(figure.axes[1], 1)[:, 1], law[::8])
+    assert_readable(figure)
+
+
 def test_planes_draw_their_paths():
     road = np.stack([2 + 0.07 * np.tanh(T), 0.1 + 0.38 * np.tanh(T)], axis=1)
     ray = np.stack([2 + T, 0.1 + T / 20], axis=1)

@@ -78,3 +78,12 @@ def test_slices_variances_speeds_and_displacements():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "simulated"]
     figure = figures.correlations(n, {"a": np.cos(n), "b": np.exp(-n)})
     assert len(figure.axes[0].get_legend().get_texts()) == 2
+
+
+def test_walks_draw_their_paths_and_distances():
+    n = np.array([1.0, 10.0, 100.0])
+    path = np.cumsum(np.random.default_rng(0).normal(size=(50, 2)), axis=0)
+    figure = figures.walks({"a": path, "b": path[::-1]}, n, {"a": n, "b": n**0.5})
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_xydata(), path)
+    np.testing.assert_allclose(figure.axes[1].lines[1].get_ydata(), n**0.5)
+    assert figure.axes[1].get_xscale() == figure.axes[1].get_yscale() == "log"

@@ -251,6 +251,10 @@ def _noether() -> dict[str, dict[str, Argument]]:
             "radius": nest({"x": nest((steps, steps))}), "angles": nest({"x": free(RISING, below=0.0, at=True)}),
             "ratio": nest({"x": free(RISING, below=0.0, at=True)}),
         },
+        "fields": {"axis": array(T), "planes": nest({"x": nest((array(np.outer(T, T)), array(np.ones((12, 12, 2)))))})},
+        "drops": {
+            "radius": nest({"x": nest((steps, steps))}), "angles": nest({"x": steps}), "expected": steps,
+        },
         "averages": {
             "steps": VALUES, "found": nest((steps, steps)), "laws": nest((pair, pair)), "titles": nest((TEXT, TEXT))
         },
@@ -450,6 +454,7 @@ def _sgd() -> dict[str, dict[str, Argument]]:
     matrix, plane = array(np.eye(2)), free(PLANE)
     seen = nest((positives(), positives()))
     return {
+        "walks": {"paths": nest({"x": plane}), "n": positives(), "far": nest({"x": positives()})},
         "regimes": {"curves": nest({"x": nest((pair, pair))})},
         "correlations": {"times": array(T), "curves": nest({"x": VALUES, "y": VALUES})},
         "spirals": {"runs": nest({"x": nest((VALUES, VALUES, VALUES, VALUES, array(FALL, below=0.0)))})},
