@@ -36,6 +36,28 @@ def _beta(name: str, value: Any, _: of.Lengths) -> float:
     return beta
 
 
+@of.takes(sizes=of.positives("N"), inside=of.positives("N"), outside=of.positives("N"))
+def epsilon(sizes: ArrayLike, inside: ArrayLike, outside: ArrayLike) -> Figure:
+    """Draw the length of a step of a rule that divides by a root, with ε inside of it and outside.
+
+    Args:
+        sizes: |g| of steady gradients, increasing, shape (N,).
+        inside, outside: length of a step in units of the rate, shape (N,).
+
+    Returns:
+        The figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.8, 2.7))
+    x = np.asarray(sizes, dtype=np.float64)
+    for rule, values, text in (("ballistic", inside, "ε inside the root"), ("rmsprop", outside, "ε outside")):
+        y = np.asarray(values, dtype=np.float64)
+        ax.loglog(x, y, **style(rule, lw=2.4))
+        place = int(np.argmin(np.abs(np.log(y / 0.1))))
+        label(ax, 1.8 * x[place], y[place], text, rule, va="top", weight="bold")
+    ax.set(xlabel="size of the gradient $|g|$", ylabel="step over lr", ylim=(1e-4, 3.0))
+    return figure
+
+
 @of.takes(
     panels=of.many(
         of.row(of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2)))

@@ -121,7 +121,7 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
         "acceleration": _acceleration, "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar,
-        "continual": _continual, "drift": _drift,
+        "continual": _continual, "drift": _drift, "example": _example,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
         "phase": _phase, "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables,
@@ -306,6 +306,11 @@ def _geometry() -> dict[str, dict[str, Argument]]:
         "spectra": {"values": nest({("log", 0): SOME, ("brier", 3): SOME}, rules=True)},
         "learning": {"runs": Argument(learned.good, [*learned.bad, dict(list(learned.good.items())[:-1])])},
     }  # fmt: skip
+
+
+def _example() -> dict[str, dict[str, Argument]]:
+    way = nest((RULE, POINTS, number(0.5, low=0.0, high=1.0), word("above")))
+    return {"bent": {"first": POINTS, "ways": nest({"one": way}), "clouds": free([[0.0, 0.1, 0.2, 0.3]], none=True)}}
 
 
 def _landscape() -> dict[str, dict[str, Argument]]:
@@ -512,6 +517,7 @@ def _training() -> dict[str, dict[str, Argument]]:
     return {
         "diagonal": {"panels": nest([nest((SCALAR, MATRIX, ways))] * 2)},
         "curves": {"runs": histories("sgd", "ballistic, corrected", **curves), "data": TEXT},
+        "epsilon": {"sizes": positives(), "inside": positives(), "outside": positives()},
         "first_steps": {"beta": number(0.9, low=0.0, high=1.0, open_high=True),
                         "runs": histories("ballistic", step_loss=[2.0, 1.0, 0.5]), "steps": COUNT},
         "sensitivity": {"record": record(runs, {"rates": {rule: 0.1}, "epochs": 2}, ("test_accuracy", "train_loss"))},

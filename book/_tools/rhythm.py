@@ -1,0 +1,107 @@
+"""How the chapters read: words, pictures, explorables, and the longest way from one picture to the next.
+
+    python book/_tools/rhythm.py [NAME ...]
+
+A line counts if the page shows it unfolded: prose, formulas, and code that is not hidden. Solutions, dropdowns and the
+code of figures do not. A picture is a figure or an explorable.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import nbformat
+from notebooks import chapters, read_text
+
+HIDDEN = {"hide-input", "remove-cell", "remove-input", "hide-cell"}
+FENCE = re.compile(r"\s*(?P<fence>`{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)")
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """What one chapter is made of.
+
+    Attributes:
+        words: of prose, formulas and captions included, solutions included, code left out.
+        pictures, explorables: how many of each.
+        stretch: lines that are shown between one picture and the next, at most, beginning and end of the page included.
+        where: the first of these lines.
+    """
+
+    words: int
+    pictures: int
+    explorables: int
+    stretch: int
+    where: str
+
+
+def rhythm(name: str) -> Rhythm:
+    """Measure book/myst/NAME.md."""
+    return of_cells(read_text(name).cells)
+
+
+def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
+    """Measure a chapter's cells."""
+    words = pictures = explorables = 0
+    stretches: list[list[str]] = [[]]
+    folded = False
+    for cell in cells:
+        if cell.cell_type == "code":
+            figure = cell.metadata.get("mystnb", {}).get("figure", {})
+            moves = "explore." in cell.source and not HIDDEN & set(cell.metadata.get("tags", []))
+            words += len(str(figure.get("caption", "")).split())
+            pictures, explorables = pictures + bool(figure), explorables + moves
+            if (figure or moves) and not folded:
+                stretches.append([])
+            elif not folded and not HIDDEN & set(cell.metadata.get("tags", [])):
+                stretches[-1] += [line for line in cell.source.split("\n") if line.strip()]
+            continue
+        words += len(cell.source.split())
+        for line in unfolded(cell.source, folded):
+            if isinstance(line, bool):
+                folded = line
+            elif line.strip():
+                stretches[-1].append(line)
+    longest = max(stretches, key=len)
+    return Rhythm(words, pictures, explorables, len(longest), longest[0] if longest else "")
+
+
+def unfolded(source: str, folded: bool) -> Iterator[str | bool]:
+    """Yield the lines that are shown, and True or False where a solution of several cells begins or ends."""
+    inside: list[tuple[str, bool]] = []  # open fences, and whether they fold
+    for line in source.split("\n"):
+        fence = FENCE.fullmatch(line)
+        if (
+            fence
+            and inside
+            and not fence["name"]
+            and not fence["rest"].strip()
+            and len(fence["fence"]) >= len(inside[-1][0])
+        ):
+            inside.pop()
+        elif fence and fence["name"] in ("solution-start", "solution-end"):
+            folded = fence["name"] == "solution-start"
+            inside.append((fence["fence"], True))
+            yield folded
+        elif fence:
+            inside.append((fence["fence"], fence["name"] in ("solution", "dropdown")))
+        elif inside and line.strip() == ":class: dropdown":
+            inside[-1] = (inside[-1][0], True)
+        elif not folded and not any(folds for _, folds in inside):
+            yield line
+
+
+def main(names: list[str]) -> None:
+    """Print a table of the chapters."""
+    print(f"{'chapter':18}{'words':>7}{'pictures':>10}{'explorables':>13}{'longest stretch':>17}")
+    for name in names or chapters():
+        found = rhythm(name)
+        numbers = f"{found.words:7}{found.pictures:10}{found.explorables:13}{found.stretch:17}"
+        print(f"{name:18}{numbers}  {found.where[:60]}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
