@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fresh
 import pytest
 import torch
 
@@ -94,7 +95,7 @@ def folder(tmp_path_factory):
 
 def analyse(folder: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(COMMAND), "analyse", *words], capture_output=True, text=True, cwd=folder, timeout=300,
+        [str(COMMAND), "analyse", *words], capture_output=True, text=True, cwd=folder, timeout=fresh.PATIENCE,
         env={**os.environ, "LOSSNAV_DATA": ""},
     )  # fmt: skip
 

@@ -203,7 +203,7 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
     process = start_script(tmp_path)
     workers = wait_for(lambda: workers_of(process.pid), process)
     process.kill()
-    process.communicate(timeout=240)  # returns when nobody has the pipes any more
+    process.communicate(timeout=PATIENCE)  # returns when nobody has the pipes any more
     assert not any(map(alive, workers))
 
 

@@ -70,9 +70,9 @@ def test_both_precisions_begin_alike_and_learn(record):
 @pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 def test_a_run_made_now_equals_the_recorded_one(record):
-    """The first epoch of one run, on whatever processor: sums are rounded differently."""
+    """The first epoch of one run, on whatever processor: sums are rounded differently. Nothing is tested in it."""
     base = {key: value for key, value in record.config.items() if key not in ("precision", "threads")}
-    (one,) = sweep.grid({"precision": ["bfloat16"]}, [0], {**base, "epochs": 1})
+    (one,) = sweep.grid({"precision": ["bfloat16"]}, [0], {**base, "epochs": 1, "test_size": 100})
     now = experiment.run(one, dataset=data.load("cifar10", root=SHARED)).results[0]
     then = next(run for run in record.results["runs"] if (run["precision"], run["seed"]) == ("bfloat16", 0))
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
