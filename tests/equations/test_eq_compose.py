@@ -14,8 +14,6 @@ import lossnav as ln
 from lossnav.rules import keep_norm, prior_shrink, relative_step, shrink
 from lossnav.trajectory import modes
 
-# Beyond the numbered equations: the book's own.
-
 ETA, K = 0.7, 1.3
 
 
