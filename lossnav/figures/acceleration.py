@@ -102,21 +102,21 @@ def variation(
     Returns:
         The figure: two panels.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4))
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 6.4))
     x = np.asarray(horizon, dtype=np.float64)
     for place, (text, (rule, values, end)) in enumerate(sorted(smallest.items(), key=lambda item: item[1][2])):
         y = np.asarray(values, dtype=np.float64)
-        left.plot(x, y, **line(rule))
-        left.plot(end, 0.0, **mark(rule, ms=7))
+        upper.plot(x, y, **line(rule))
+        upper.plot(end, 0.0, **mark(rule, ms=7))
         side, shift = ("right", -0.02) if place == 0 else ("left", 0.02)  # the first zero's name stands before its line
         near = float(x[np.argmin(np.abs(y - 1.1))])
-        label(left, near + shift * x[-1], 1.1, text, rule, ha=side, va="center", fontsize=9)
-    left.axhspan(-10.0, 0.0, color=COLOURS["quiet"], alpha=0.15, lw=0)
-    label(left, x[-1], -0.93, "a saddle", "quiet", ha="right", va="bottom", fontsize=9)
-    left.axhline(0.0, color=COLOURS["ink"], lw=0.8)
-    left.set(xlabel="horizon $T$", ylabel="lowest second variation", ylim=(-1.0, 2.0), xlim=(0.0, x[-1]))
-    _lines(right, times, paths)
-    letter((left, right), ("minimum or saddle?", "a free end"))
+        label(upper, near + shift * x[-1], 1.1, text, rule, ha=side, va="center")
+    upper.axhspan(-10.0, 0.0, color=COLOURS["quiet"], alpha=0.15, lw=0)
+    label(upper, 0.02 * x[-1], -0.93, "a saddle", "quiet", va="bottom")
+    upper.axhline(0.0, color=COLOURS["ink"], lw=0.8)
+    upper.set(xlabel="horizon $T$", ylabel="lowest second variation", ylim=(-1.0, 2.0), xlim=(0.0, x[-1]))
+    _lines(lower, times, paths)
+    letter((upper, lower), ("minimum or saddle?", "a free end"))
     return figure
 
 
@@ -128,7 +128,7 @@ def _lines(ax: Axes, times: ArrayLike, paths: Lines) -> None:
         y = np.asarray(values, dtype=np.float64)
         ax.plot(t, y, **line(rule))
         side = ("right", "top") if y[middle] == lowest else ("right", "bottom") if y[-1] > y[0] else ("left", "bottom")
-        label(ax, t[middle], y[middle], f" {text} ", rule, ha=side[0], va=side[1], fontsize=9)
+        label(ax, t[middle], y[middle], f" {text} ", rule, ha=side[0], va=side[1])
     ax.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
     ax.set(xlabel="time $t$", ylabel=r"$\theta(t)$", xlim=(t[0], t[-1]))
     ax.margins(y=0.15)
@@ -150,23 +150,23 @@ def coincidence(times: ArrayLike, alone: Lines, plane: Lines) -> Figure:
     Returns:
         The figure: two panels.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4))
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.8, 6.4))
     t = np.asarray(times, dtype=np.float64)
     for place, (text, (rule, values)) in enumerate(alone.items()):
         y = np.asarray(values, dtype=np.float64)
         if place == 0:
-            left.plot(t, y, **line(rule, lw=3.0))
+            upper.plot(t, y, **line(rule, lw=3.0))
         else:
             every = max(1, len(t) // 14)
-            left.plot(t[::every], y[::every], **mark(rule, ms=5.5))
-        label(left, 0.3 * t[-1], 0.75 - 0.14 * place, text, rule, fontsize=9)
-    left.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
-    left.set(xlabel="time $t$", ylabel=r"$\theta(t)$", xlim=(t[0], t[-1]))
+            upper.plot(t[::every], y[::every], **mark(rule, ms=5.5))
+        label(upper, 0.3 * t[-1], 0.75 - 0.14 * place, text, rule)
+    upper.axhline(0.0, color=COLOURS["quiet"], lw=0.8)
+    upper.set(xlabel="time $t$", ylabel=r"$\theta(t)$", xlim=(t[0], t[-1]))
     for place, (text, (rule, path)) in enumerate(plane.items()):
         points: Array = np.asarray(path, dtype=np.float64)
-        right.plot(*points.T, **line(rule, lw=2.2), path_effects=halo())
-        label(right, 0.02, 0.88 - 0.12 * place, text, rule, transform=right.transAxes, fontsize=9)
-    right.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
-    right.set(xlabel=r"$\theta_1$, flat", ylabel=r"$\theta_2$, steep")
-    letter((left, right), ("one curvature", "two"))
+        lower.plot(*points.T, **line(rule, lw=2.2), path_effects=halo())
+        label(lower, 0.02, 0.88 - 0.12 * place, text, rule, transform=lower.transAxes)
+    lower.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
+    lower.set(xlabel=r"$\theta_1$, flat", ylabel=r"$\theta_2$, steep")
+    letter((upper, lower), ("one curvature", "two"))
     return figure
