@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
 from slopes import check_slopes
 from test_drifting import problem as random_problem
 from test_user_losses import logistic
@@ -16,9 +15,15 @@ from lossnav.trajectory.graded import Graded
 from lossnav.trajectory.nodal import account
 
 
-def breast_cancer(penalty, dim=30):
+def patients():
+    from sklearn.datasets import load_breast_cancer  # a second, which a quick look at this file need not pay
+
     features, labels = load_breast_cancer(return_X_y=True)
-    features = (features - features.mean(0)) / features.std(0)
+    return (features - features.mean(0)) / features.std(0), labels
+
+
+def breast_cancer(penalty, dim=30):
+    features, labels = patients()
     return logistic(features[:, :dim], labels.astype(float), penalty)
 
 
@@ -135,9 +140,8 @@ def test_a_logistic_regression_with_slow_modes_in_few_calls(penalty, most):
 
 @pytest.mark.parametrize("penalty", [0.1, 0.01])
 def test_few_parameters_as_collocation_and_equal_steps_have_it(penalty):
-    features, labels = load_breast_cancer(return_X_y=True)
-    features = ((features - features.mean(0)) / features.std(0))[:, :2]
-    loss = logistic_of_arrays(features, labels, penalty)
+    features, labels = patients()
+    loss = logistic_of_arrays(features[:, :2], labels, penalty)
     objective, start = ln.Objective(gamma=0.1), np.array([1.0, -1.0])
     traj = ln.solve(objective, loss, start)
     t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])
