@@ -8,10 +8,13 @@ for pages without JavaScript.
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import nbformat
 import pytest
 from chrome import PHONE, WIDE, Browser, BrowserError, Page
+from lossnav_thumbnails import first_picture
 from notebooks import chapters, notebook_path, views
 
 ROOTS = ".lossnav-explorable[data-explorable]"
@@ -125,6 +128,63 @@ def test_every_handle_answers_the_mouse_and_the_keyboard(browser: Browser, base:
             for index in range(count):
                 assert moves_readout(page, root, index, "mouse"), f"handle {index} of {root} is dead to the mouse"
                 assert_answers_the_keyboard(page, root, index)
+
+
+def open_landing(page: Page, base: str) -> int:
+    """Open the landing page and wait until its picture lives; its number of handles."""
+    page.open(f"{base}/book/index.html")
+    page.wait_until(f"document.querySelectorAll({json.dumps(ROOTS)}).length === 1")
+    return int(
+        page.evaluate(f"document.querySelector({json.dumps(ROOTS)}).querySelectorAll({json.dumps(HANDLES)}).length")
+    )
+
+
+@pytest.mark.parametrize("base", ["http"], indirect=True)
+def test_every_handle_of_the_landing_page_answers_the_finger(browser: Browser, base: str) -> None:
+    with browser.page(PHONE, touch=True) as page:
+        count = open_landing(page, base)
+        assert_alive(page, [count])
+        for index in range(count):
+            assert moves_readout(page, 0, index, "finger"), f"handle {index} is dead to the finger"
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_every_handle_of_the_landing_page_answers_the_mouse_and_the_keyboard(browser: Browser, base: str) -> None:
+    with browser.page(WIDE) as page:
+        count = open_landing(page, base)
+        assert count == 5  # γ, tilt, the well to dig, the start, the time
+        for index in range(count):
+            assert moves_readout(page, 0, index, "mouse"), f"handle {index} is dead to the mouse"
+            assert_answers_the_keyboard(page, 0, index)
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("way", ["click", "tap"])
+def test_the_landscape_is_dug_where_it_is_pressed_and_the_rule_is_a_formula(
+    browser: Browser, base: str, way: str
+) -> None:
+    with browser.page(PHONE if way == "tap" else WIDE, touch=way == "tap") as page:
+        open_landing(page, base)
+        assert "2 wells" in readout(page, 0)
+        page.evaluate("document.querySelector('.ln-dig').scrollIntoView({block: 'center'})")
+        box = "(({x, y, width, height}) => [x + 0.6 * width, y + height / 4])"
+        x, y = page.evaluate(f"{box}(document.querySelector('.ln-dig').getBoundingClientRect())")
+        page.tab.touchscreen.tap(x, y) if way == "tap" else page.tab.mouse.click(x, y)
+        page.wait_until("document.querySelector('.lossnav-readout').textContent.includes('3 wells')")
+        set_by_the_browser = "document.querySelector('.ln-formula math msqrt, .ln-formula math mfrac')"
+        assert page.evaluate(f"{set_by_the_browser}.getBoundingClientRect().width") > 10
+        level = "[...document.querySelectorAll('.ln-button')].find((b) => b.textContent === 'Level')"
+        page.evaluate(f"{level}.click()")
+        page.wait_until("document.querySelector('.lossnav-readout').textContent.includes('equally deep')")
+
+
+def test_chapters_of_the_landing_page_show_their_first_pictures(html: Path) -> None:
+    text = (html / "book" / "index.html").read_text(encoding="utf-8")
+    shown = set(re.findall(r'class="lossnav-thumbnail" src="\.\./_images/first-([\w-]+)\.webp"', text))
+    drawn = {name for name in chapters() if first_picture(nbformat.read(notebook_path(name), as_version=4))}
+    assert shown == drawn and len(shown) > 9
+    sizes = [(html / "_images" / f"first-{name}.webp").stat().st_size for name in shown]
+    assert max(sizes) < 20_000 and min(sizes) > 500
 
 
 def assert_answers_the_keyboard(page: Page, root: int, index: int) -> None:
