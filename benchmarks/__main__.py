@@ -15,7 +15,7 @@ from benchmarks import machine
 from benchmarks.report import FOLDER, Report, Settings, store
 
 ON_DEVICE = ("data", "eigenpairs", "optimizers", "seeds", "step")  # modules with a function run(settings) -> Report
-BENCHMARKS = tuple(sorted(("action", "update", *ON_DEVICE)))
+BENCHMARKS = tuple(sorted(("action", "explorables", "update", *ON_DEVICE)))
 HELP = {
     "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",
     "--device": f"cpu, cuda or mps, of {', '.join(ON_DEVICE)}; the others have no tensors",

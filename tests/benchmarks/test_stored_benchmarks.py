@@ -10,6 +10,7 @@ from resources import ROOT
 
 from benchmarks.__main__ import BENCHMARKS, ON_DEVICE
 from benchmarks.report import FOLDER
+from lossnav import explore
 from lossnav.figures import tables
 
 STORED = {path.stem: tables.load(path) for path in sorted(FOLDER.glob("*.json"))}
@@ -87,6 +88,11 @@ def step(table):
             yield True
 
 
+def test_measured_explorables_exist():
+    measured = {row.partition(":")[0] for row in STORED["explorables"]}
+    assert len(measured) > 10 and measured <= set(explore.__all__)
+
+
 def update(table):
     for row in table:
         if table.value(row, "error") is not None:
@@ -105,7 +111,14 @@ def eigenpairs(table):
             yield table.value(row, "ours is faster") >= 1
 
 
-CLAIMS = {claims.__name__: claims for claims in (action, data, eigenpairs, optimizers, seeds, step, update)}
+def explorables(table):
+    for row in table:
+        yield table.value(row, "ms") <= 8 and table.value(row, "99 of 100") <= 16
+
+
+CLAIMS = {
+    claims.__name__: claims for claims in (action, data, eigenpairs, explorables, optimizers, seeds, step, update)
+}
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name.partition("-")[0] in CLAIMS])
