@@ -20,6 +20,7 @@ from typing import Any
 
 import grimp
 from docutils import nodes
+from lossnav_math import inline
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -141,9 +142,14 @@ def picture(found: tuple[Wing, ...]) -> str:
 
 def rooms(wing: Wing) -> str:
     """Return what lies in a wing as HTML, folded away."""
-    entries = "".join(f"<li><code>{name}</code>: {escape(sentence)}</li>" for name, sentence in wing.rooms)
-    head = f"<summary><strong>{wing.name}</strong>: {escape(wing.purpose)} ({wing.lines:,} lines)</summary>"
+    entries = "".join(f"<li><code>{name}</code>: {_words(sentence)}</li>" for name, sentence in wing.rooms)
+    head = f"<summary><strong>{wing.name}</strong>: {_words(wing.purpose)} ({wing.lines:,} lines)</summary>"
     return f'<details class="ln-rooms">{head}<ul>{entries}</ul></details>'
+
+
+def _words(sentence: str) -> str:
+    parts = re.split(r":math:`([^`]*)`", sentence)  # text and formulas in turn
+    return "".join(inline(part) if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
 class Architecture(SphinxDirective):

@@ -1,8 +1,9 @@
 r"""Sphinx extension: anchors and marks at the paper's equations, and the index of equations.
 
 A display formula with ``\tag{6}`` becomes the target ``#eq-V6`` and, if the ledger says that a test checks it, gets a
-small mark that links to its row in the index. The directive ``{equation-index} V`` makes the table of one source, and
-the role ``{equation}`V6``` is the number of an equation, which leads to the chapter that states it.
+small mark that links to its row in the index. Its number stands beside the formula, so that it stays in sight where a
+long formula scrolls. The directive ``{equation-index} V`` makes the table of one source, and the role
+``{equation}`V6``` is the number of an equation, which leads to the chapter that states it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 
 import yaml
 from docutils import nodes
-from lossnav_tags import tags_in_math
+from lossnav_tags import tags_in_math, without_tags
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
@@ -28,7 +29,7 @@ SYMBOLS = {"checked": "✓", "definition": "○"}  # an open equation has no mar
 
 
 class equation_mark(nodes.Element):
-    """The mark beside a formula; ``labels`` of one tag. Filled or removed when the page is written."""
+    """The number and the mark beside a formula: ``labels`` and ``number`` of one tag."""
 
 
 class equation_place(nodes.inline):
@@ -102,7 +103,7 @@ class MarkEquations(SphinxTransform):
                 logger.warning("%s", error, location=node, type="lossnav", subtype="tag")
                 continue
             if tags:
-                self._wrap(node, [tag.labels for tag in tags], ledger)
+                self._wrap(node, {tag.content: tag.labels for tag in tags}, ledger)
 
     @staticmethod
     def _unnumber(node: nodes.math_block) -> None:
@@ -114,10 +115,10 @@ class MarkEquations(SphinxTransform):
         if isinstance(before, nodes.target) and any(name.startswith("equation-") for name in before["ids"]):
             node.parent.remove(before)
 
-    def _wrap(self, node: nodes.math_block, groups: list[list[str]], ledger: Ledger) -> None:
+    def _wrap(self, node: nodes.math_block, groups: dict[str, list[str]], ledger: Ledger) -> None:
         here = stated(self.env).setdefault(self.env.docname, {})
         anchors = []
-        for label in (label for group in groups for label in group):
+        for label in (label for group in groups.values() for label in group):
             if label not in ledger.rows:
                 logger.warning("the ledger has no equation %s", label, location=node, type="lossnav", subtype="tag")
             elif label in here:
@@ -127,23 +128,11 @@ class MarkEquations(SphinxTransform):
             else:
                 here[label] = f"eq-{label}"
                 anchors.append(f"eq-{label}")
-        self._keep_whole(node)
+        node.children = [nodes.Text(without_tags(node.astext()))]
         box = nodes.container("", ids=anchors, classes=["ln-equation"])
         node.parent.replace(node, box)
-        marks = nodes.container("", *(equation_mark("", labels=group) for group in groups), classes=["ln-marks"])
-        box += [node, marks]
-
-    @staticmethod
-    def _keep_whole(node: nodes.math_block) -> None:
-        r"""Keep Sphinx from putting a formula with ``\\`` into ``split``, inside which ``\tag`` is an error."""
-        formula = node.astext()
-        if "amsmath" in node["classes"] or "\\\\" not in formula:
-            return
-        if not formula.lstrip().startswith(("\\begin{align", "\\begin{gather", "\\begin{equation", "\\begin{multline")):
-            formula = f"\\begin{{equation}}\n{formula.strip()}\n\\end{{equation}}"
-        node.children = [nodes.Text(formula)]
-        node["nowrap"] = True
-        node["classes"].append("amsmath")
+        marks = (equation_mark("", labels=labels, number=number) for number, labels in groups.items())
+        box += [node, nodes.container("", *marks, classes=["ln-marks"])]
 
 
 class EquationIndex(SphinxDirective):
@@ -276,14 +265,15 @@ def prepare(app: Sphinx) -> None:
 
 
 def visit_mark(self: Any, node: equation_mark) -> None:
-    """Write the mark as a link with a name; an empty span holds the place of a mark that is not there."""
+    """Write the number, and the mark as a link with a name; an empty span holds the place of one that is not there."""
+    self.body.append(f'<div class="ln-beside"><span class="ln-number">({self.encode(node["number"])})</span>')
     if "refuri" not in node:
-        self.body.append('<span class="ln-mark" aria-hidden="true"></span>')
+        self.body.append('<span class="ln-mark" aria-hidden="true"></span></div>')
     else:
         words = self.attval(node["title"])
         self.body.append(
             f'<a class="ln-mark ln-mark-{node["status"]}" href="{self.attval(node["refuri"])}" '
-            f'title="{words}" aria-label="{words}">{SYMBOLS[node["status"]]}</a>'
+            f'title="{words}" aria-label="{words}">{SYMBOLS[node["status"]]}</a></div>'
         )
     raise nodes.SkipNode
 

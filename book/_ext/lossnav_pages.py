@@ -2,6 +2,7 @@
 
 The theme's templates name a script with all icons (1.5 MB; ``icons.css`` has those in use) and, twice, the settings of
 an extension that runs cells through a public server. Pictures outside of the first screen wait until they are near.
+Each picture has a copy for the dark theme. What the templates say wrongly to those who listen is put right.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lossnav_dark import dark_copy
 from PIL import Image
 from sphinx.application import Sphinx
 
@@ -21,8 +23,25 @@ DROPPED = (
     re.compile(r"\s*<link[^>]*sphinx-thebe\.css[^>]*/>"),
     re.compile(r'\s*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = [^<]*</script>', re.DOTALL),
 )
+SAID = (  # to those who listen
+    # a name that is not what is written on it: whoever speaks what he sees would not reach it
+    (re.compile(r'(<summary) aria-label="Toggle hidden content"'), r"\1"),
+    (re.compile(r'(<button class="[^"]*search-button-field[^"]*") title="Search" aria-label="Search"'), r"\1"),
+    # the list of references: a role that is no more
+    (re.compile(r'(<div class="citation" id="[^"]+" role=)"doc-biblioentry"'), r'\1"listitem"'),
+    # a header of nothing is no header
+    (re.compile(r"<th( class=\"[^\"]*\")?>(\s*<p>\s*</p>\s*)</th>"), r"<td\1>\2</td>"),
+    # a table that scrolls is no landmark
+    (re.compile(r'(<div class="scroll" tabindex="0" role=)"region"'), r'\1"group"'),
+    # everything on a page belongs to a landmark
+    (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
+)
 PICTURE = re.compile(r'<img (?P<before>[^>]*)src="(?P<source>[^":]*_images/[^"]+)"(?P<after>[^>]*?)\s*/?>')
-ALSO = ("_static/scripts/fontawesome.js", "_static/scripts/fontawesome.js.map", "_static/sphinx-thebe.js")
+CLASSES = re.compile(r'class="([^"]*)"\s*')
+ALSO = (
+    "_static/scripts/fontawesome.js", "_static/scripts/fontawesome.js.map", "_static/sphinx-thebe.js",
+    "_static/lib/katex/katex.mjs",
+)  # fmt: skip
 
 
 @cache
@@ -35,6 +54,8 @@ def lighter(page: str, folder: Path) -> str:
     """Return the page of a folder without what it does not need."""
     for pattern in DROPPED:
         page = pattern.sub("", page)
+    for pattern, better in SAID:
+        page = pattern.sub(better, page)
 
     def lazy(found: re.Match[str]) -> str:
         path = folder / found["source"]
@@ -44,7 +65,12 @@ def lighter(page: str, folder: Path) -> str:
         rest = found["after"].replace('style="', f'style="aspect-ratio: {width} / {height}; ', 1)
         if rest == found["after"]:
             rest += f' style="aspect-ratio: {width} / {height}"'
-        return f'<img {found["before"]}src="{found["source"]}"{rest} loading="lazy" decoding="async" />'
+        before, classes = CLASSES.sub("", found["before"]), "".join(CLASSES.findall(found["before"]))
+        dark = found["source"].removesuffix(path.name) + dark_copy(path.resolve()).name
+        return "".join(
+            f'<img {before}class="{classes} {kind}" src="{source}"{rest} loading="lazy" decoding="async" />'
+            for kind, source in (("ln-light", found["source"]), ("ln-dark dark-light", dark))
+        )
 
     return PICTURE.sub(lazy, page)
 
@@ -63,5 +89,6 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
+    app.add_js_file("scrolls.js", loading_method="defer")
     app.connect("build-finished", lighten)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

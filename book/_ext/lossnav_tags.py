@@ -62,6 +62,11 @@ def tags_in_math(formula: str) -> list[Tag]:
     return found
 
 
+def without_tags(formula: str) -> str:
+    """Return the formula without its tags."""
+    return _TAG.sub("", formula)
+
+
 def tags_in_markdown(text: str) -> list[Tag]:
     """Return the tags of a MyST page; what stands in code, fenced or inline, does not count."""
     found = []

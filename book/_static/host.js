@@ -84,20 +84,10 @@
   function start() {
     const states = {};
     for (const script of document.querySelectorAll(STATE)) Object.assign(states, JSON.parse(script.textContent).state);
-    const mounted = [...document.querySelectorAll(VIEW)].map((script) =>
-      mount(script, states).catch((error) => console.error("explorable:", error)),
-    );
-    return Promise.all(mounted);
+    for (const script of document.querySelectorAll(VIEW))
+      mount(script, states).catch((error) => console.error("explorable:", error));
   }
 
-  // What moves comes first: formulas are set when the explorables live. The page is parsed when it is "interactive";
-  // deferred scripts, MathJax among them, run after that.
-  const alive = new Promise((resolve) => {
-    const begin = () => start().then(resolve);
-    if (document.readyState === "loading") {
-      document.addEventListener("readystatechange", begin, { once: true });
-    } else begin();
-  });
-  const mathjax = (window.MathJax = window.MathJax || {});
-  mathjax.startup = { ...mathjax.startup, pageReady: () => alive.then(() => window.MathJax.startup.defaultPageReady()) };
+  if (document.readyState === "loading") document.addEventListener("readystatechange", start, { once: true });
+  else start();
 })();

@@ -131,11 +131,11 @@ class Page:
             self._refused.append(f"{response.url}: status {response.status}")
 
     def _listen(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "assert"):
+        if message.type in ("error", "warning", "assert"):
             self._said.append(message.text)
 
     def open(self, url: str) -> None:
-        """Go to `url`; return when it has loaded and the formulas and widgets have settled."""
+        """Go to `url`; return when it has loaded and the widgets have settled."""
         for record in (self._sent, self._ended, self._refused, self._said):
             record.clear()
         self.tab.goto(url)
@@ -145,7 +145,7 @@ class Page:
                 raise BrowserError(f"waited {PATIENCE:.0f} s for {url} to become quiet")
 
     def _is_quiet(self) -> bool:
-        """No request under way, no formula left to set, and no change of height for a moment; no, if it moves on."""
+        """No request under way, and no change of height for a moment; no, if it moves on."""
         try:
             before = self.evaluate(SETTLE)
             self.tab.wait_for_timeout(300)
@@ -173,7 +173,7 @@ class Page:
         return [f"{request.url}: {request.failure}" for request in self._sent if request.failure] + self._refused
 
     def complaints(self) -> list[str]:
-        """Errors that scripts raised or that the browser logged."""
+        """Errors and warnings that scripts raised or that the browser logged."""
         return list(self._said)
 
     # ---- real input
@@ -210,7 +210,6 @@ ALL_PICTURES = (
 )
 
 SETTLE = """(async () => {
-  if (window.MathJax && MathJax.startup && MathJax.startup.promise) await MathJax.startup.promise;
   await document.fonts.ready;
   return [document.documentElement.scrollHeight, document.getElementsByTagName('*').length].join();
 })()"""

@@ -63,13 +63,14 @@ def install_packages(folder: Path) -> Path:
     )
 
 
-def copy_mathjax(package: Path, lib: Path) -> None:
-    """The combined component, its fonts, and the TeX extensions that it loads on demand."""
-    es5, out = package / "es5", lib / "mathjax"
-    out.mkdir(parents=True)
-    shutil.copyfile(es5 / "tex-chtml.js", out / "tex-chtml.js")
-    for folder in ("output/chtml/fonts/woff-v2", "input/tex/extensions"):
-        shutil.copytree(es5 / folder, out / folder)
+def copy_katex(package: Path, lib: Path) -> None:
+    """What typesets formulas when the book is built, its style, and the fonts that pages ask for."""
+    dist, out = package / "dist", lib / "katex"
+    (out / "fonts").mkdir(parents=True)
+    for name in ("katex.mjs", "katex.min.css"):
+        shutil.copyfile(dist / name, out / name)
+    for path in (dist / "fonts").glob("*.woff2"):
+        shutil.copyfile(path, out / "fonts" / path.name)
     shutil.copyfile(package / "LICENSE", out / "LICENSE")
 
 
@@ -82,7 +83,7 @@ def assemble(modules: Path, root: Path) -> None:
     """Lay the files out as the pages ask for them, below `root`/_static/lib."""
     lib = root / "_static" / "lib"
     lib.mkdir(parents=True)
-    copy_mathjax(modules / "mathjax", lib)
+    copy_katex(modules / "katex", lib)
     write_icons(modules / "@fortawesome" / "fontawesome-free", lib)
 
 

@@ -1,4 +1,4 @@
-"""What a page costs before its reader can move something: bytes, requests, and the order in which things come alive."""
+"""What a page costs before its reader can move something: bytes, requests, and stops of the Tab key."""
 
 from __future__ import annotations
 
@@ -14,20 +14,9 @@ from lossnav_pages import lighter
 from notebooks import chapters, notebook_path
 from paths import pages
 from PIL import Image
-from test_explorables import WITH_EXPLORABLES
 
 MEGABYTE = 1_000_000
 COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}  # by any server; pictures and fonts are already small
-
-ORDER = """
-  window.order = {};
-  const seen = (name, query) => {
-    if (!(name in window.order) && document.querySelector(query)) window.order[name] = performance.now();
-  };
-  document.addEventListener('readystatechange', () => { window.order[document.readyState] = performance.now(); });
-  new MutationObserver(() => { seen('explorable', '.lossnav-explorable'); seen('formula', 'mjx-container'); })
-    .observe(document, {childList: true, subtree: true});
-"""
 
 
 def weight(path: Path) -> int:
@@ -41,23 +30,15 @@ def test_a_chapter_opens_with_less_than_a_megabyte(browser: Browser, base: str, 
     with browser.page() as page:
         page.open(f"{base}/{name}.html")
         asked = {unquote(urlsplit(url).path) for url in page.requests()}
-        stops = page.evaluate("document.querySelectorAll('mjx-container[tabindex]').length")
+        stops = page.evaluate(
+            "document.querySelectorAll('.math[tabindex=\"0\"]:not([data-more]), .math [tabindex]').length"
+        )
     files = [Path(path) for path in asked]
     assert all(path.is_relative_to(html.resolve()) for path in files) and len(files) > 10
     total = sum(map(weight, files))
     largest = sorted(((weight(path), path.name) for path in files), reverse=True)[:5]
     assert total <= MEGABYTE, f"{total:,} bytes, of them {largest}"
-    assert stops == 0, "the menu of each formula is a stop of the Tab key"
-
-
-@pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", WITH_EXPLORABLES)
-def test_explorables_live_before_the_formulas_are_set(browser: Browser, base: str, name: str) -> None:
-    with browser.page() as page:
-        page.tab.add_init_script(ORDER)
-        page.open(f"{base}/book/{name}.html")
-        order = page.evaluate("window.order")
-    assert order["interactive"] < order["explorable"] < order["formula"], order
+    assert stops == 0, "formulas that fit are stops of the Tab key"
 
 
 @pytest.mark.parametrize("name", pages())
@@ -81,5 +62,6 @@ def test_pages_lose_what_they_do_not_need_and_keep_the_rest(tmp_path: Path) -> N
     )
     found = lighter(page, tmp_path)
     assert "fontawesome" not in found and "unpkg" not in found and kept in found
-    assert 'style="aspect-ratio: 30 / 20; width: 100%;" loading="lazy" decoding="async" />' in found
+    assert found.count('style="aspect-ratio: 30 / 20; width: 100%;" loading="lazy" decoding="async" />') == 2
+    assert 'class=" ln-light" src="_images/a.png"' in found and 'src="_images/a-dark.png"' in found
     assert lighter(found, tmp_path) == found

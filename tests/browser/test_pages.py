@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import pytest
 from chrome import ALL_PICTURES, PHONE, WIDE, Browser, Page
+from measures import CUT, FORMULAS, LINES, violations
 from paths import pages
-
-FORMULAS = """(() => {
-  const sources = [...document.querySelectorAll('.bd-article .math')];
-  return {
-    sources: sources.length,
-    unset: sources.filter(e => !e.querySelector('mjx-container')).map(e => e.textContent.slice(0, 80)),
-    wrong: [...document.querySelectorAll('mjx-merror, mjx-container [data-mml-node=merror]')].map(e => e.textContent),
-  };
-})()"""
 
 IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
 }))"""
+
+FORMULAS_CUT = 2  # on a page of a phone: definitions by cases do not break
 
 # What sticks out to the right although no ancestor scrolls or clips it (a drawing clips its own content).
 TOO_WIDE = """(() => {
@@ -55,9 +49,22 @@ def assert_needs_nothing_but_itself(page: Page, base: str) -> None:
     assert foreign == []
     assert page.failures() == []
     assert page.complaints() == []
+
+
+def assert_formulas_are_drawn(page: Page) -> int:
+    """How many there are."""
     formulas = page.evaluate(FORMULAS)
-    assert formulas["wrong"] == []
-    assert formulas["unset"] == []
+    assert (formulas["wrong"], formulas["unset"], formulas["raw"]) == ([], [], [])
+    return int(formulas["sources"])
+
+
+def assert_lines_are_whole(page: Page) -> None:
+    """Formulas in the text break with it; what cannot break scrolls, and says so."""
+    lines = page.evaluate(LINES)
+    assert (lines["wide"], lines["boxes"], lines["orphans"]) == ([], [], [])
+    cut = page.evaluate(CUT)
+    assert cut["silent"] == [], "wider than the screen, and nothing tells that there is more"
+    assert len(cut["formulas"]) <= FORMULAS_CUT, cut["formulas"]
 
 
 def assert_nothing_overlaps(page: Page) -> None:
@@ -75,13 +82,15 @@ def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, name: str) ->
         page.open(f"{base}/{name}.html")
         page.evaluate(ALL_PICTURES)
         assert_needs_nothing_but_itself(page, base)
+        formulas = assert_formulas_are_drawn(page)
         assert_nothing_overlaps(page)
         for image in page.evaluate(IMAGES):
             assert image["loaded"], image
             assert len(image["alt"].split()) >= 3, f"say what a blind reader must know: {image}"
         if name in ("book/navigation", "book/momentum", "book/ballistic-mnist"):
-            assert page.evaluate("document.querySelectorAll('mjx-container').length") > 5
+            assert formulas > 5
             assert page.evaluate("document.querySelectorAll('.bd-article figure img').length") > 0
+        assert violations(page) == {"light": [], "dark": []}
 
 
 @pytest.mark.parametrize("base", ["http"], indirect=True)
@@ -92,6 +101,7 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
         assert_needs_nothing_but_itself(page, base)
         assert_nothing_overlaps(page)
         assert page.evaluate("window.innerWidth") == PHONE[0]
+        assert_lines_are_whole(page)
         for scheme in ("light", "dark"):
             page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.wait_until(f"document.documentElement.dataset.theme === '{scheme}'")
@@ -102,12 +112,13 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
 @pytest.mark.parametrize("name", pages())
-def test_without_scripts_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
+def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
     with browser.page(WIDE, scripts=False) as page:
         page.open(f"{base}/{name}.html")
         for width, height in (WIDE, PHONE):
             page.tab.set_viewport_size({"width": width, "height": height})
             assert page.evaluate("window.innerWidth") == width
+            assert_formulas_are_drawn(page)
             assert_nothing_overlaps(page)
 
 

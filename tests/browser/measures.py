@@ -1,0 +1,90 @@
+"""What tests measure on an open page, as scripts: formulas, lines, boxes, pictures, and what axe says."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from chrome import Page
+from node import MODULES
+
+# Formulas that are not drawn, or drawn as an error; and TeX that a reader would see.
+FORMULAS = r"""(() => {
+  const sources = [...document.querySelectorAll('.bd-article .math')];
+  const texts = document.createTreeWalker(document.querySelector('.bd-article'), NodeFilter.SHOW_TEXT);
+  let words = '';
+  for (let text; text = texts.nextNode();)
+    if (!text.parentElement.closest('pre, code, script, style')) words += text.data;
+  return {
+    sources: sources.length,
+    unset: sources.filter(e => !e.querySelector('.katex-html')).map(e => e.textContent.slice(0, 80)),
+    wrong: [...document.querySelectorAll('.katex-error')].map(e => e.textContent),
+    raw: words.match(/\\(frac|d?tfrac|theta|eta|gamma|begin|nabla|mathrm)\b/g) || [],
+  };
+})()"""
+
+# Boxes that hold more than they show: each must scroll, say at which side there is more, and be reached by the Tab key.
+# `formulas` of them are formulas.
+CUT = """(() => {
+  const boxes = [...document.querySelectorAll('.bd-article :is(div.math, pre, table, .scroll, .output)')]
+    .filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)
+    .filter(e => getComputedStyle(e).overflowX !== 'visible');
+  const said = e => e.dataset.more && e.tabIndex === 0 && getComputedStyle(e).maskImage !== 'none';
+  return {
+    formulas: boxes.filter(e => e.matches('.math')).map(e => `${e.scrollWidth} in ${e.clientWidth}`),
+    silent: boxes.filter(e => !said(e)).map(e => e.outerHTML.slice(0, 120)),
+  };
+})()"""
+
+# Formulas in lines of text: those that leave their paragraph or scroll; and punctuation at the start of a line.
+LINES = r"""(() => {
+  const inline = [...document.querySelectorAll('.bd-article span.math')].filter(e => e.getClientRects().length);
+  const home = e => e.closest('p, li, td, th, dt, dd, h1, h2, h3, h4, summary, div').getBoundingClientRect();
+  const scrolls = e => ['auto', 'scroll'].includes(getComputedStyle(e).overflowX);
+  const orphans = [];
+  for (const formula of inline) {
+    const after = formula.nextSibling, bases = formula.querySelectorAll('.katex-base');
+    const text = after && after.nodeType === Node.TEXT_NODE ? after : formula.parentElement.nextSibling;
+    if (!text || text.nodeType !== Node.TEXT_NODE || !/^[,.;:!?)\]]/.test(text.data)) continue;
+    const range = document.createRange();
+    range.setStart(text, 0);
+    range.setEnd(text, 1);
+    if (range.getBoundingClientRect().left < bases[bases.length - 1].getBoundingClientRect().right - 2)
+      orphans.push(formula.textContent.slice(0, 40) + text.data.slice(0, 20));
+  }
+  return {
+    inline: inline.length,
+    wide: inline.filter(e => [...e.querySelectorAll('.katex-base')]
+      .some(part => part.getBoundingClientRect().right > home(e).right + 1)).map(e => e.textContent.slice(0, 60)),
+    boxes: inline.filter(e => [e, e.querySelector('.katex-html')].some(scrolls)).map(e => e.textContent.slice(0, 60)),
+    orphans,
+  };
+})()"""
+
+READ = """document.querySelectorAll('.katex').forEach(
+  e => e.replaceWith(e.querySelector('.katex-mathml').textContent))"""
+
+AXE = """axe.run(document, %s).then(found => found.violations.map(v =>
+  `${v.impact} ${v.id}: ${v.nodes.length} times, as ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`))"""
+
+
+@cache
+def _axe() -> str:
+    for modules in MODULES:
+        if (path := modules / "axe-core" / "axe.min.js").is_file():
+            return path.read_text(encoding="utf-8")
+    raise FileNotFoundError("axe-core is not here; `python book/_tools/vendor.py` fetches it")
+
+
+def violations(page: Page) -> dict[str, Any]:
+    """What axe finds in the light theme, and of colours in the dark one. The page is spoilt: formulas become words."""
+    page.evaluate(READ)  # axe knows no MathML, and needs minutes to go through the parts of drawn formulas
+    page.evaluate(_axe())
+    found = {}
+    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_until(f"document.documentElement.dataset.theme === '{scheme}'")
+        asked = json.dumps({"resultTypes": ["violations"], "preload": False, **options})
+        found[scheme] = page.evaluate(AXE % asked)
+    return found

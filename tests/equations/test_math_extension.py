@@ -1,0 +1,58 @@
+"""Formulas are typeset at build: whole, in rows that may break, tied to their punctuation."""
+
+from __future__ import annotations
+
+import re
+
+import lossnav_math
+import pytest
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.utils import new_document
+
+drawn = pytest.mark.skipif(not lossnav_math.KATEX.is_file(), reason="KaTeX comes with the book's assets (make book)")
+
+
+@pytest.mark.parametrize(
+    "body, rows",
+    [
+        (r"a &= b \\ c &= d", [["a ", "= b "], [" c ", "= d"]]),
+        (r"a &= b \\[4pt] c \\", [["a ", "= b "], [" c "]]),
+        (r"\{x\} &= \begin{bmatrix}0&1\\2&3\end{bmatrix}", [[r"\{x\} ", r"= \begin{bmatrix}0&1\\2&3\end{bmatrix}"]]),
+        (r"\text{A \& B} & c", [[r"\text{A \& B} ", " c"]]),
+    ],
+)
+def test_rows_and_cells(body: str, rows: list[list[str]]) -> None:
+    assert lossnav_math.split_rows(body) == rows
+
+
+@drawn
+def test_a_formula_is_drawn_and_can_be_heard_without_its_source() -> None:
+    made = lossnav_math.display(r"\frac{1}{2} = \theta")
+    assert made.startswith('<div class="ln-formula">') and made.count("katex-base") == 2  # it may break after =
+    assert "<mfrac>" in made and "<mi>θ</mi>" in made
+    assert "frac{" not in made and "annotation" not in made
+
+
+@drawn
+def test_an_aligned_formula_has_rows_of_cells() -> None:
+    made = lossnav_math.display("\\begin{aligned}\na &= b \\\\\n&+ c\n\\end{aligned} ,")
+    assert [len(re.findall('class="ln-cell"', row)) for row in re.split('class="ln-row[ "]', made)[1:]] == [2, 2]
+    assert made.count("ln-goes-on") == 1 and made.rstrip("</divspan>").endswith(",")
+    assert 'class="ln-rows"' not in lossnav_math.display("\\begin{aligned}a = b\\end{aligned}")  # it may break, then
+
+
+@drawn
+def test_what_katex_cannot_read_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"nosuchthing"):
+        lossnav_math.inline(r"\nosuchthing")
+    assert "katex" in lossnav_math.inline("x")  # and the next one is drawn
+
+
+def test_punctuation_is_tied_to_its_formula() -> None:
+    document = new_document("page", get_default_settings())
+    line = nodes.paragraph("", "", nodes.Text("so ("), nodes.math("", "x"), nodes.Text("), and "), nodes.math("", "y"))
+    document += line
+    lossnav_math.TiePunctuation(document).run()
+    assert [child.astext() for child in line] == ["so ", "(x),", " and ", "y"]
+    assert line.astext() == "so (x), and y"
