@@ -3,6 +3,7 @@
 #   make book       install, execute the notebooks, build the HTML book     -> _build/html/index.html
 #   make test       everything that is checked                              (make check: the quick part)
 #   make notebooks  write book/*.ipynb again from book/myst/*.md, where they differ
+#   make pdf, make zip  the whole book as one file: to print, to read offline        -> _build/lossnav.pdf, .zip
 
 .DEFAULT_GOAL := help
 SHELL := bash
@@ -34,10 +35,10 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book notebooks check quick lint test committed browser shots clean
+.PHONY: help install book pdf zip notebooks check quick lint test committed browser shots clean
 
 help:
-	@sed -n '3,5s/^#  *//p' Makefile
+	@sed -n '3,6s/^#  *//p' Makefile
 
 install: $(INSTALLED)
 
@@ -59,6 +60,9 @@ $(BUILT): $(INSTALLED) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
 	@mkdir -p _build && rm -f $@
 	@$(PY) book/_tools/build.py
 	@touch $@
+
+pdf zip: $(BUILT)
+	@$(PY) book/_tools/paper.py $@
 
 notebooks: $(INSTALLED)
 	@$(PY) book/_tools/notebooks.py write --stale

@@ -173,10 +173,37 @@ def visit_block(self: Any, formula: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def plain(title: nodes.Element) -> str:
+    """Return a title with its formulas in letters, as far as there are letters: √κ."""
+    words = []
+    for part in title.findall(nodes.Text):
+        if isinstance(part.parent, nodes.math):
+            heard = typeset(part.astext()).partition(_DRAWN)[0].replace("<msqrt>", "√").replace("<mo>⁡</mo>", "")
+            words.append(_TAGS.sub("", heard))
+        else:
+            words.append(part.astext())
+    return "".join(words)
+
+
+def plain_titles(app: Sphinx, exception: Exception | None) -> None:
+    """Put plain titles into the index that the search shows them from."""
+    index = Path(app.outdir) / "searchindex.js"
+    if exception is not None or not index.is_file():
+        return
+    text = index.read_text(encoding="utf-8")
+    for name in app.env.found_docs:
+        for title in app.env.get_doctree(name).findall(nodes.title):
+            if title.next_node(nodes.math) is not None:
+                for before, after in ((title.astext(), plain(title)), (title.astext().lower(), plain(title).lower())):
+                    text = text.replace(json.dumps(before), json.dumps(after))
+    index.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_html_math_renderer("lossnav", (visit_inline, None), (visit_block, None))
     app.add_post_transform(TiePunctuation)
+    app.connect("build-finished", plain_titles)
     app.add_css_file("lib/katex/katex.min.css")
     app.add_css_file("lossnav_math.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

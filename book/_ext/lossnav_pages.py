@@ -37,6 +37,7 @@ SAID = (  # to those who listen
     (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
 )
 PICTURE = re.compile(r'<img (?P<before>[^>]*)src="(?P<source>[^":]*_images/[^"]+)"(?P<after>[^>]*?)\s*/?>')
+SEARCHED = '[".headerlink", "script", "style"]'
 CLASSES = re.compile(r'class="([^"]*)"\s*')
 ALSO = (
     "_static/scripts/fontawesome.js", "_static/scripts/fontawesome.js.map", "_static/sphinx-thebe.js",
@@ -75,6 +76,17 @@ def lighter(page: str, folder: Path) -> str:
     return PICTURE.sub(lazy, page)
 
 
+def plain_snippets(script: str) -> str:
+    """Return the theme's search without what no one reads aloud: formulas as drawn (their MathML stays), marks, twins.
+
+    Raises:
+        ValueError: the script is another than the one that this was written for.
+    """
+    if SEARCHED not in script:
+        raise ValueError(f"searchtools.js has no {SEARCHED}: what does its htmlToText remove now?")
+    return script.replace(SEARCHED, SEARCHED.replace("]", ', ".katex-html", ".ln-mark", ".lossnav-fallback"]'))
+
+
 def lighten(app: Sphinx, exception: Exception | None) -> None:
     """Go through the written pages."""
     if exception is not None or app.builder.format != "html":
@@ -85,6 +97,8 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
         path.write_text(lighter(page, path.parent), encoding="utf-8")
     for name in ALSO:
         (root / name).unlink(missing_ok=True)
+    search = root / "_static" / "searchtools.js"
+    search.write_text(plain_snippets(search.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
