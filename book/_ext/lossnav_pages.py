@@ -67,6 +67,8 @@ def lighter(page: str, folder: Path) -> str:
         if rest == found["after"]:
             rest += f' style="aspect-ratio: {width} / {height}"'
         before, classes = CLASSES.sub("", found["before"]), "".join(CLASSES.findall(found["before"]))
+        if "ln-photo" in classes:  # nobody wants to see its negative
+            return f'<img {found["before"]}src="{found["source"]}"{rest} loading="lazy" decoding="async" />'
         dark = found["source"].removesuffix(path.name) + dark_copy(path.resolve()).name
         return "".join(
             f'<img {before}class="{classes} {kind}" src="{source}"{rest} loading="lazy" decoding="async" />'
