@@ -15,14 +15,18 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator
+from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bs4 import BeautifulSoup, Tag  # comes with the theme
 from chrome import ALL_PICTURES, Browser
 from paths import BUILD, pages
 
-DROPPED = ".headerlink, script, .ln-dark, .ln-marks .ln-mark, .prev-next-area, button, .lossnav-explorable"
+ARTICLE = re.compile(r'<article class="bd-article">(.*?)</article>', re.DOTALL)
+SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+ID = re.compile(r'(<[^<>]*\s(?:id|aria-labelledby|aria-describedby|for)=)"([^"\s]+)"')
+LINK = re.compile(r'(<(?:a|use)\b[^<>]*\shref=)"([^"]*)"')
+SOURCE = re.compile(r'(<img\b[^<>]*\ssrc=)"((?!data:|https?:)[^"]*)"')
 STYLE = """
 @page { size: A4; margin: 18mm 16mm; }
 html, body { background: #fff; }
@@ -34,6 +38,7 @@ article.bd-article details:not([open]) > :not(summary) { display: none; }
 .bd-article img { max-width: 13cm !important; display: block; margin-inline: auto; }
 .bd-article aside.margin, .bd-article div.margin { float: none; width: auto; margin: 1em 2em; }
 .bd-article pre { white-space: pre-wrap; }
+.headerlink, .ln-dark, .ln-mark, .prev-next-area, button { display: none !important; }
 h1, h2, h3, h4 { break-after: avoid; }
 """
 FOOTER = """<div style="font-size: 8px; width: 100%; text-align: center"><span class="pageNumber"></span></div>"""
@@ -54,24 +59,17 @@ def _target(address: str, name: str, known: set[str]) -> str:
     return f"#{_key(page, link.fragment)}" if page in known else address
 
 
-def _article(folder: Path, name: str, known: set[str]) -> Tag:
+def _article(folder: Path, name: str, known: set[str]) -> str:
     """The text of a page, its ids and addresses as they are in the one document."""
-    soup = BeautifulSoup((folder / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
-    article = soup.select_one("article.bd-article")
-    if article is None:
+    page = (folder / f"{name}.html").read_text(encoding="utf-8")
+    found = ARTICLE.search(SCRIPT.sub("", page))
+    if found is None:
         raise ValueError(f"{name}.html has no article: it is no page of the book")
-    for element in article.select(DROPPED):
-        element.decompose()
-    for element in article.find_all(id=True):
-        element["id"] = _key(name, str(element["id"]))
-    for element in article.find_all(href=True):
-        element["href"] = _target(str(element["href"]), name, known)
-    for element in article.find_all("img", src=True):
-        source = urlsplit(str(element["src"]))
-        if not source.scheme:
-            element["src"] = posixpath.normpath(posixpath.join(posixpath.dirname(name), source.path))
-    article["id"] = _key(name)
-    return article
+    place = f"{posixpath.dirname(name)}/"
+    text = ID.sub(lambda m: f'{m[1]}"{_key(name, m[2])}"', found[1]).replace("url(#", f"url(#{_key(name)}--")
+    text = LINK.sub(lambda m: f'{m[1]}"{escape(_target(unescape(m[2]), name, known))}"', text)
+    text = SOURCE.sub(lambda m: f'{m[1]}"{posixpath.normpath(place + m[2])}"', text).replace(' loading="lazy"', "")
+    return f'<article class="bd-article" id="{_key(name)}">{text}</article>'
 
 
 def whole(folder: Path) -> str:
@@ -80,7 +78,7 @@ def whole(folder: Path) -> str:
     page = (folder / f"{names[0]}.html").read_text(encoding="utf-8")
     sheets = re.findall(r'<link[^>]*rel="(?:preload )?stylesheet"[^>]*>', page)
     sheets = [re.sub(r'href="(?:\.\./)*', 'href="', sheet) for sheet in sheets]
-    text = "\n".join(str(_article(folder, name, set(names))) for name in names)
+    text = "\n".join(_article(folder, name, set(names)) for name in names)
     return (
         '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>LossNav</title>'
         f"{''.join(sheets)}<style>{STYLE}</style></head><body><main>{text}</main></body></html>"
@@ -92,7 +90,7 @@ def write_pdf(folder: Path, target: Path) -> None:
     document = folder / "whole-book.html"
     try:
         document.write_text(whole(folder), encoding="utf-8")
-        with Browser() as browser, browser.page() as page:
+        with Browser() as browser, browser.page(scripts=False) as page:
             page.open(document.resolve().as_uri())
             page.evaluate(ALL_PICTURES)
             page.tab.pdf(
