@@ -30,7 +30,7 @@ export function sampleTable(rows, heads = []) {
     body.append(row);
     found[key] = { row, cells, drawn };
   }
-  const names = heads.map((head) => make("th", { scope: "col" }, head));
+  const names = heads.map((head) => (head ? make("th", { scope: "col" }, head) : make("td")));
   const node = make("table", { class: "ln-table" }, ...(names.length ? [make("thead", {}, make("tr", {}, ...names))] : []), body);
   return { node, rows: found };
 }
