@@ -149,7 +149,7 @@ def test_each_kind_of_markup_has_its_plain_form() -> None:
     body = said[2]
     page = f"{published()}book/momentum.html"
     assert body.startswith(
-        "## A heading\n\nIt is 42, by [Vastola *et al.* (2025)](https://arxiv.org/abs/2510.26997) (["
+        "## A heading\n\nIt is 42, by [Vastola *et al.* (2025)](https://doi.org/10.48550/arXiv.2510.26997) (["
     )
     assert f"see [Fig. 3.1]({page}#fig-x)" in body
     assert f"[the exercise]({page}#ex-one) and [there]({page}#here)" in body
