@@ -72,9 +72,8 @@ def _article(folder: Path, name: str, known: set[str]) -> str:
     return f'<article class="bd-article" id="{_key(name)}">{text}</article>'
 
 
-def whole(folder: Path) -> str:
-    """The one document, to lie beside the book's index."""
-    names = pages()
+def whole(folder: Path, names: list[str]) -> str:
+    """The one document of some pages, to lie beside the book's index."""
     page = (folder / f"{names[0]}.html").read_text(encoding="utf-8")
     sheets = re.findall(r'<link[^>]*rel="(?:preload )?stylesheet"[^>]*>', page)
     sheets = [re.sub(r'href="(?:\.\./)*', 'href="', sheet) for sheet in sheets]
@@ -85,11 +84,11 @@ def whole(folder: Path) -> str:
     )
 
 
-def write_pdf(folder: Path, target: Path) -> None:
-    """Print the book of a folder."""
+def write_pdf(folder: Path, target: Path, names: list[str]) -> None:
+    """Print pages of the book of a folder."""
     document = folder / "whole-book.html"
     try:
-        document.write_text(whole(folder), encoding="utf-8")
+        document.write_text(whole(folder, names), encoding="utf-8")
         with Browser() as browser, browser.page(scripts=False) as page:
             page.open(document.resolve().as_uri())
             page.evaluate(ALL_PICTURES)
@@ -128,7 +127,10 @@ def main() -> int:
         print(f"paper: {options.html} has no index.html; build the book first: make book", file=sys.stderr)
         return 1
     target = options.output or BUILD / f"lossnav.{options.kind}"
-    (write_pdf if options.kind == "pdf" else write_zip)(options.html, target)
+    if options.kind == "pdf":
+        write_pdf(options.html, target, pages())
+    else:
+        write_zip(options.html, target)
     print(f"paper: {target} ({target.stat().st_size / 2**20:.1f} MiB)")
     return 0
 
