@@ -42,7 +42,7 @@ def test_it_is_tanh():
     [{}, {"stiffness": 0.0}, {"discount": 3.0}, {"terminal": 0.01}, {"stiffness": 0.0, "discount": 2.0},
      {"kind": "power", "power": 2.0}, {"kind": "power", "cooldown": 1.0},
      {"kind": "kernel", "kernel": lambda u: 1 / (1 + 50 * u)}],
-    ids=str,
+    ids=["tanh", "flat", "discounted", "charged", "flat and discounted", "squares", "linear", "kernel"],
 )  # fmt: skip
 def test_falling_within_bounds(options):
     found = _factors(200, **options)
