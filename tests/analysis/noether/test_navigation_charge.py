@@ -268,10 +268,17 @@ def test_a_fixed_end_carries_charge_and_a_free_one_none():
     assert np.ptp(fixed) < 1e-5 * abs(fixed[0]) and abs(fixed[0]) > 0.05
 
 
-def test_a_valley_of_rests_is_refused_in_words():
-    """An infinite horizon on a ring of minima is beyond the solvers; they say so."""
-    with pytest.raises(ln.NotConverged, match="horizon"):
-        ln.solve(ln.Objective(gamma=3.0), hat(), [1.7, 0.4])
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 3.0])
+def test_a_valley_of_rests_is_reached_without_a_charge(gamma):
+    """On a ring of minima the best plan goes straight in: it has no angular momentum, and at γ = 0 costs ∫√(2L)dr."""
+    plan = ln.solve(ln.Objective(gamma=gamma), hat(), [1.7, 0.4])
+    assert math.hypot(*plan.asymptote) == pytest.approx(1.0, abs=1e-6)
+    t = np.linspace(0.0, 3.0, 9)
+    (a, b), (da, db) = plan(t).T, plan.velocity(t).T
+    np.testing.assert_allclose(a * db - b * da, 0.0, atol=1e-10)
+    if gamma == 0.0:
+        far = math.hypot(1.7, 0.4)
+        assert plan.action == pytest.approx(math.sqrt(2) * (far**3 / 3 - far + 2 / 3), rel=1e-6)
 
 
 def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
