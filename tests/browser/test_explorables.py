@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -19,7 +20,15 @@ from notebooks import chapters, notebook_path, views
 
 ROOTS = ".lossnav-explorable[data-explorable]"
 HANDLES = '[role="slider"], input[type="range"]'
-MOVES = ((60, 0), (-60, 0), (0, -60), (0, 60))  # CSS pixels: a handle at the end of its track can go one way only
+# CSS pixels. A handle at the end of its track can go one way only, and one that is dead to a way costs a wait: those in
+# the upper half of their range begin with the way back.
+MOVES = {"finger": ((60, 0), (-60, 0), (0, -60), (0, 60)), "mouse": ((60, -60), (-60, 60), (60, 60), (-60, -60))}
+KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
+HIGH = """((handle) => {
+  const value = (own, told) => Number(handle.type === 'range' ? handle[own] : handle.getAttribute(told));
+  const low = value('min', 'aria-valuemin'), high = value('max', 'aria-valuemax');
+  return 2 * value('value', 'aria-valuenow') > low + high;
+})"""
 
 # Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
 GRIP = """((roots, handles, root, index) => {
@@ -78,8 +87,8 @@ def follows(page: Page, root: int, before: str) -> bool:
 
 
 def moves_readout(page: Page, root: int, index: int, way: str) -> bool:
-    """Drag or swipe one handle in the four directions until the readout answers."""
-    for dx, dy in MOVES:
+    """Drag or swipe one handle in four directions until the readout answers."""
+    for dx, dy in sorted_by_room(page, root, index, MOVES[way]):
         before = readout(page, root)
         grip = page.evaluate(f"{GRIP}({json.dumps(ROOTS)}, {json.dumps(HANDLES)}, {root}, {index})")
         assert grip["inside"] and grip["hit"], f"handle {index} of explorable {root} cannot be gripped: {grip}"
@@ -88,6 +97,13 @@ def moves_readout(page: Page, root: int, index: int, way: str) -> bool:
         if follows(page, root, before):
             return True
     return False
+
+
+def sorted_by_room(page: Page, root: int, index: int, ways: tuple[Any, ...]) -> list[Any]:
+    """The ways in pairs of opposites, each pair turned round where the handle has more room that way."""
+    handle = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll({json.dumps(HANDLES)})[{index}]"
+    turn = -1 if page.evaluate(f"{HIGH}({handle})") else 1
+    return [way for pair in zip(ways[::2], ways[1::2], strict=True) for way in pair[::turn]]
 
 
 def test_theory_chapters_have_explorables() -> None:
@@ -180,7 +196,7 @@ def test_the_landscape_is_dug_where_it_is_pressed_and_the_rule_is_a_formula(
 
 def test_chapters_of_the_landing_page_show_their_first_pictures(html: Path) -> None:
     text = (html / "book" / "index.html").read_text(encoding="utf-8")
-    shown = set(re.findall(r'class="lossnav-thumbnail" src="\.\./_images/first-([\w-]+)\.webp"', text))
+    shown = set(re.findall(r'class="lossnav-thumbnail ln-light" src="\.\./_images/first-([\w-]+)\.webp"', text))
     drawn = {name for name in chapters() if first_picture(nbformat.read(notebook_path(name), as_version=4))}
     assert shown == drawn and len(shown) > 9
     sizes = [(html / "_images" / f"first-{name}.webp").stat().st_size for name in shown]
@@ -192,7 +208,7 @@ def assert_answers_the_keyboard(page: Page, root: int, index: int) -> None:
     assert page.evaluate(f"{handle}.tabIndex") >= 0
     page.evaluate(f"{handle}.focus()")
     assert page.evaluate(f"document.activeElement === {handle}")
-    assert any(press_and_see(page, root, key) for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")), (
+    assert any(press_and_see(page, root, key) for key in sorted_by_room(page, root, index, KEYS)), (
         f"handle {index} of explorable {root} is dead to the arrow keys"
     )
 

@@ -501,7 +501,6 @@ def _fields() -> dict[str, Recipe]:
 FORMULA = "takes sympy's symbols as well as numbers: it returns the formula itself, and refuses nothing"
 EXEMPT = {
     "rules.recipe.Draws": "arrays; the rule that takes them checks them",
-    "trajectory.motion.acceleration": "the arithmetic of solvers that have checked their arguments",
     **dict.fromkeys((
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",
