@@ -205,11 +205,25 @@ def _deaf() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    _start_trackers()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_trackers() -> None:
+    """Start the processes that clean up behind workers, which come with the first worker otherwise.
+
+    Starting one lets Ctrl-C through again, and the workers after it would hear it.
+    """
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    resource_tracker.ensure_running()
+    of_loky.ensure_running()
 
 
 def _workers(workers: int | None) -> int:
