@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -25,16 +26,60 @@ class Kernel(Protocol):
         ...
 
 
-class _Multiplier:
-    """The multiplier of step n: a table over the time left, as plain numbers, so that a checkpoint can hold it."""
+class _Law:
+    """The multiplier of a step by its number; a law holds plain numbers only, so that a checkpoint can hold it."""
 
-    def __init__(self, remaining: list[float], factor: list[float], total: int) -> None:
-        self.remaining, self.factor, self.total = remaining, factor, total
+    def __init__(self, total: int) -> None:
+        self.total = total
 
     def __call__(self, step: int) -> float:
         """Return the multiplier in the middle of step ``step``; after the last step that of the last."""
-        left = max(1 - (step + 0.5) / self.total, 0.5 / self.total)
-        return float(np.interp(left, self.remaining, self.factor))
+        return self.at(max(1 - (step + 0.5) / self.total, 0.5 / self.total))
+
+    def at(self, left: float) -> float:
+        """Return the multiplier with a share ``left`` of the time left."""
+        raise NotImplementedError
+
+
+class _Deadline(_Law):
+    """The rate of one curvature (of a flat direction for ``firm`` = 0), over the largest that a step has."""
+
+    def __init__(self, total: int, firm: float, fade: float, charge: float) -> None:
+        super().__init__(total)
+        self.firm, self.fade, self.charge, self.top = firm, fade, charge, 1.0
+        self.top = max(self.at(1 - 0.5 / total), self.at(0.5 / total))  # the rate rises or falls all the way (L3)
+
+    def at(self, left: float) -> float:
+        flat = self.firm == 0.0
+        objective = Objective(eta=1.0 if flat else self.firm**2, gamma=self.fade, terminal=self.charge)
+        return float(deadline_rate(objective, 0.0 if flat else 1.0, left)) / self.top
+
+
+class _Power(_Law):
+    """A plateau, then a power of the time left over the cooldown's."""
+
+    def __init__(self, total: int, power: float, share: float) -> None:
+        super().__init__(total)
+        self.power, self.share = power, share
+
+    def at(self, left: float) -> float:
+        return float(min(left / self.share, 1.0) ** self.power)
+
+
+class _Cooled(_Law):
+    """A plateau, then a table over the time left, whose last entry is the cooldown's begin."""
+
+    def __init__(self, total: int, remaining: list[float], factor: list[float]) -> None:
+        super().__init__(total)
+        self.remaining, self.factor = remaining, factor
+
+    def at(self, left: float) -> float:
+        above = bisect_left(self.remaining, left)
+        if above == 0 or above == len(self.remaining):
+            return self.factor[0 if above == 0 else -1]
+        low, high = self.remaining[above - 1 : above + 1]
+        part = (left - low) / (high - low)
+        return (1 - part) * self.factor[above - 1] + part * self.factor[above]
 
 
 def deadline_schedule(
@@ -95,34 +140,16 @@ def deadline_schedule(
     share = _checks.finite("cooldown", cooldown, low=0.0, high=1.0, open_low=True)
     if (kernel is None) == (kind == "kernel"):
         raise ValueError(f"kind = {kind!r}, but a kernel must be given with 'kernel', and with it alone")
+    law: _Law
     if kind == "deadline":
-        remaining, factor = _deadline(total, firm, fade, charge)
+        law = _Deadline(total, firm, fade, charge)
     elif kind == "power":
-        # The straight parts of the table end where the law is 0; between them it is as fine as the steps.
-        remaining = np.unique(np.r_[np.linspace(0.0, share, max(total, 2) * 2 + 1), 1.0])
-        factor = np.minimum(remaining / share, 1.0) ** slope
+        law = _Power(total, slope, share)
     else:
         rate = float(optimizer.param_groups[0]["lr"])
         remaining, factor = _measured(_checks.function("kernel", kernel), rate * total * share)
-        remaining = np.r_[share * remaining, 1.0] if share < 1 else share * remaining
-        factor = np.r_[factor, 1.0] if share < 1 else factor
-    multiplier = _Multiplier(remaining.tolist(), factor.tolist(), total)
-    return LambdaLR(optimizer, [_copy(multiplier) for _ in optimizer.param_groups])
-
-
-def _copy(multiplier: _Multiplier) -> _Multiplier:
-    return _Multiplier(multiplier.remaining, multiplier.factor, multiplier.total)
-
-
-def _deadline(total: int, firm: float, fade: float, charge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a over the time left, as multiples of the largest; time in units of T, k = 1 and h = 1."""
-    left = (np.arange(total) + 0.5) / total
-    if firm == 0.0:  # ωT → 0 without units of its own: the flat direction
-        objective, curvature = Objective(gamma=fade, terminal=charge), 0.0
-    else:
-        objective, curvature = Objective(eta=firm * firm, gamma=fade, terminal=charge), 1.0
-    rate = deadline_rate(objective, curvature, left)
-    return left, rate / float(np.max(rate))
+        law = _Cooled(total, (share * remaining).tolist(), factor.tolist())
+    return LambdaLR(optimizer, [law] * len(optimizer.param_groups))
 
 
 def _measured(kernel: Callable[[Any], Any], reach: float) -> tuple[np.ndarray, np.ndarray]:

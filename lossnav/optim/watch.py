@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from lossnav import _checks
@@ -115,6 +116,8 @@ class Watch:
 
         The first component of each Ritz vector is in the basis' rows: they are Ritz vectors times their share of g.
         """
+        from lossnav.analysis.curvature.quadrature import lanczos  # only who compares directions pays for its import
+
         assert self._closure is not None
         with torch.enable_grad():
             value = self._closure()
@@ -124,34 +127,19 @@ class Watch:
         slopes = tuple(torch.zeros_like(p) if s is None else s for p, s in zip(moving, slopes, strict=True))
         first = torch.cat([s.detach().reshape(-1) for s in slopes])
         size = float(first.double().norm())
-        count = min(self._lanczos, len(first))
-        basis = first.new_zeros(count, len(first))
         if size == 0:
-            return np.zeros(1), 0.0, basis[:1]
-        basis[0] = first / size
-        diagonal: list[float] = []
-        beside: list[float] = []
-        for k in range(count):
+            return np.zeros((2, 1)), 0.0, first.new_zeros(1, len(first))
+
+        def product(vector: Tensor) -> Tensor:
             with torch.enable_grad():
-                product = torch.autograd.grad(
-                    slopes, moving, _split(basis[k], moving), retain_graph=True, allow_unused=True
-                )
-            image = torch.cat(
-                [(torch.zeros_like(p) if s is None else s).reshape(-1) for p, s in zip(moving, product, strict=True)]
-            )
-            diagonal.append(float(image @ basis[k]))
-            for _ in range(2):
-                image = image - (basis[: k + 1] @ image) @ basis[: k + 1]
-            length = float(image.norm())
-            scale = max(map(abs, [*diagonal, *beside]))
-            if k + 1 == count or length <= 8 * torch.finfo(first.dtype).eps * scale * len(first) ** 0.5:
-                break
-            beside.append(length)
-            basis[k + 1] = image / length
-        known = len(diagonal)
-        matrix = np.diag(diagonal) + np.diag(beside[: known - 1], 1) + np.diag(beside[: known - 1], -1)
-        values, vectors = np.linalg.eigh(matrix)
-        turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis[:known]
+                parts = _split(vector, moving)
+                found = torch.autograd.grad(slopes, moving, parts, retain_graph=True, allow_unused=True)
+            each = (torch.zeros_like(p) if s is None else s for p, s in zip(moving, found, strict=True))
+            return torch.cat([s.reshape(-1) for s in each])
+
+        diagonal, beside, basis = lanczos(product, first, min(self._lanczos, len(first)))
+        values, vectors = eigh_tridiagonal(diagonal, beside)
+        turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis
         return np.stack([values, vectors[0] ** 2]), size, turned
 
     # ------------------------------------------------------------------------------------------------- what it comes to

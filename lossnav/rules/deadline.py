@@ -16,8 +16,6 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.trajectory import modes
 
-_NEAR = 1e-6  # |S²|s² below which the form in tanh(Ss)/S keeps more digits than the one in e^{−2Ss}
-
 
 def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLike) -> Array:
     r"""Return the optimal rate a(s) of :math:`\dot\theta=-a\,\nabla L` with a time ``remaining`` to the deadline.
@@ -59,10 +57,7 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
     stiffness, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
     h, left = (np.asarray(part, dtype=np.float64) for part in np.broadcast_arrays(h, left))
     _require(h, left, stiffness, gamma, charge / objective.k)
-    square = gamma * gamma / 4 + stiffness * h
-    finite = np.where(np.isinf(left), 0.0, left)
-    near = (square < 0) | ((np.abs(square) * finite**2 < _NEAR) & np.isfinite(left))
-    return np.where(near, _near(objective, h, finite), _far(objective, h, left, near))
+    return modes.first_speed(h, stiffness, gamma, left, charge / objective.k)
 
 
 def _remaining(remaining: ArrayLike) -> Array:
@@ -84,30 +79,6 @@ def _require(h: Array, left: Array, stiffness: float, gamma: float, charge: floa
     square = gamma * gamma / 4 + stiffness * h
     if np.any(np.isinf(left) & (square <= 0)):
         raise NoMinimiser("no minimiser: remaining = inf needs gamma²/4 + eta·k·h > 0, else the rate grows for ever")
-
-
-def _near(objective: Objective, h: Array, left: Array) -> Array:
-    """Return a by cos and sin, or by their even series, where S² < 0 or Ss is small."""
-    eta, k, gamma, charge = objective.eta, objective.k, objective.gamma, objective.terminal
-    square = gamma * gamma / 4 + eta * k * h
-    angle = np.sqrt(np.maximum(-square, 0.0)) * left
-    grown = np.where(square < 0, 0.0, np.minimum(square * left * left, _NEAR))
-    cosine = np.where(square < 0, np.cos(angle), 1 + grown / 2 * (1 + grown / 12))
-    sine = left * np.where(square < 0, np.sinc(angle / np.pi), 1 + grown / 6 * (1 + grown / 20))
-    above = charge * (cosine - gamma / 2 * sine) + k * sine
-    below = cosine + (gamma / 2 + eta * charge * h) * sine
-    return eta * above / np.where(below == 0, 1.0, below)
-
-
-def _far(objective: Objective, h: Array, left: Array, near: Array) -> Array:
-    eta, k, gamma, charge = objective.eta, objective.k, objective.gamma, objective.terminal
-    h, left = np.where(near, 1.0, h), np.where(near, np.inf, left)
-    fast, slow = modes.fast_rate(h, eta * k, gamma), modes.slow_rate(h, eta * k, gamma)
-    with np.errstate(invalid="ignore"):
-        whole = -(fast + slow) * left  # −2Ss, but for S = 0, which ``_near`` has
-    faded, grown = np.exp(whole), -np.expm1(whole)
-    above = charge * (slow + fast * faded) + k * grown
-    return eta * above / (fast + slow * faded + eta * charge * h * grown)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,8 +20,8 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
 
 __all__ = [
-    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "focal_time", "require_minimiser", "rounding",
-    "slow_rate", "speed", "whitening",
+    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "first_speed", "focal_time", "require_minimiser",
+    "rounding", "slow_rate", "speed", "whitening",
 ]  # fmt: skip
 
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -158,8 +159,17 @@ def speed(
     return stiffness * decay * left / denominator
 
 
+def first_speed(curvature: Array, stiffness: float, gamma: float, remaining: Array, charge: float = 0.0) -> Array:
+    """Return ψ(0) with a time ``remaining`` to the deadline, inf included, in the shape of both arrays."""
+    endless = np.isinf(remaining)
+    start = np.zeros_like(remaining)
+    _, left, denominator = _finite_parts(curvature, stiffness, gamma, start, np.where(endless, 1.0, remaining), charge)
+    steady = fast_rate(np.where(endless, curvature, 1.0), stiffness, gamma)
+    return stiffness * np.where(endless, 1 / steady, left / denominator)
+
+
 def _finite_parts(
-    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float, charge: float
+    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: Any, charge: float
 ) -> tuple[Array, Array, Array]:
     """Return e^{−rt}-like decay, sinh(S(T−t))/S with the charge's share, and the free end's denominator, rescaled."""
     square = gamma * gamma / 4 + stiffness * curvature

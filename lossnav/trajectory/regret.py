@@ -26,8 +26,7 @@ from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory import riccati, stationary
-from lossnav.trajectory.closed_form import decay_matrix
+from lossnav.trajectory import modes, riccati, stationary
 from lossnav.trajectory.result import final_charge
 from lossnav.trajectory.solve import optimal_velocity, solve
 
@@ -99,12 +98,15 @@ def regret(
     _checks.one_of("value", value, _WORDS)
     known = _known(objective, loss, places[0], value)
     step = _step(places, objective, loss, known, dt)
-    total, speed, direction = _parts(places, objective, loss, known, step)
+    speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
+    total = speed + direction if known.exact else _difference(places, objective, loss, known, step)
     climb = known.climb(places[0])
     terminal = _beyond(places, objective, loss, known, step)
     timing, shape = _jacobi(places, objective, loss, known, step)
     ideal = known.follow(step * np.arange(len(places)))
-    floor = _parts(ideal, objective, loss, known, step)[0]
+    floor = (
+        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, loss, known, step)
+    )
     return Regret(
         total, _over(total, climb), speed, direction, terminal, step, _over(floor, climb), timing, shape
     )  # fmt: skip
@@ -135,13 +137,12 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
     places, step = _places(path, loss.dim), _checks.positive("dt", dt)
     rates = _checks.nonnegatives("gamma", gamma, shape=(None,))
     metric, hessian = objective.metric_matrix(loss.dim), loss.hessian(places[0])
+    basis = modes.decompose(hessian, metric)
     move, middle = np.diff(places, axis=0), (places[1:] + places[:-1]) / 2 - loss.minimum
     found = np.full(len(rates), np.nan)
     for i, rate in enumerate(rates):
-        values, vectors = scipy.linalg.eigh(
-            metric @ decay_matrix(replace(objective, gamma=float(rate)), hessian), metric
-        )
-        wanted = -(middle @ metric @ vectors * (2 * np.tanh(values * step / 2))) @ vectors.T
+        pace = modes.slow_rate(basis.curvature, objective.eta * objective.k, rate)
+        wanted = -(middle @ metric @ basis.directions * (2 * np.tanh(pace * step / 2))) @ basis.directions.T
         norms = [float(np.einsum("ni,ij,nj", x, metric, x)) for x in (move, wanted)]
         if min(norms) > 0:
             found[i] = float(np.einsum("ni,ij,nj", move, metric, wanted)) / math.sqrt(norms[0] * norms[1])
@@ -266,23 +267,21 @@ def _beyond(places: Array, objective: Objective, loss: Loss, known: _Known, step
     return math.exp(-objective.gamma * step * (len(places) - 1)) * known.climb(places[-1])
 
 
-def _parts(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> tuple[float, float, float]:
-    """Return the regret, and its parts by speed and by direction."""
-    speed = direction = math.nan
-    if known.velocity is not None:
-        times, at, velocity, weights = _sampled(places, objective, step, known.nodes)
-        best, metric = known.velocity(times, at), objective.metric_at(at)
-        own, ideal, both = (
-            np.einsum("ni,nij,nj->n", x, np.broadcast_to(metric, (len(at), *metric.shape[-2:])), y)
-            for x, y in ((velocity, velocity), (best, best), (velocity, best))
-        )
-        product = np.sqrt(own * ideal)
-        speed = float(weights @ (np.sqrt(own) - np.sqrt(ideal)) ** 2) / (2 * objective.eta)
-        direction = float(weights @ np.maximum(product - both, 0.0)) / objective.eta
-    if known.exact:
-        return speed + direction, speed, direction
+def _parts(places: Array, objective: Objective, known: _Known, step: float) -> tuple[float, float]:
+    """Return the parts of the regret by speed and by direction."""
+    assert known.velocity is not None  # it was asked for
+    times, at, velocity, weights = _sampled(places, objective, step, known.nodes)
+    best, metric = known.velocity(times, at), objective.metric_at(at)
+    pairs = ((velocity, velocity), (best, best), (velocity, best))
+    own, ideal, both = (np.einsum("ni,nij,nj->n", x, metric, y) for x, y in pairs)
+    speed = float(weights @ (np.sqrt(own) - np.sqrt(ideal)) ** 2) / (2 * objective.eta)
+    return speed, float(weights @ np.maximum(np.sqrt(own * ideal) - both, 0.0)) / objective.eta
+
+
+def _difference(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
+    """Return the regret as a difference of costs, which asks for V at the ends alone."""
     after = _beyond(places, objective, loss, known, step)
-    return _running(places, objective, loss, known, step) + after - known.climb(places[0]), speed, direction
+    return _running(places, objective, loss, known, step) + after - known.climb(places[0])
 
 
 def _jacobi(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> tuple[float, float]:

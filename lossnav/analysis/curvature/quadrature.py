@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,13 +79,33 @@ def quadrature(operator: Operator, vectors: Tensor, *, steps: int = 30) -> Quadr
 
 def _gauss(operator: Operator, vector: Tensor, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights of one vector, by Lanczos."""
-    length = vector.double().norm().item()
+    diagonal, beside, _ = lanczos(operator.matvec, vector, steps)
+    nodes, vectors = eigh_tridiagonal(diagonal, beside)
+    return nodes, vector.double().norm().item() ** 2 * vectors[0] ** 2
+
+
+def lanczos(
+    product: Callable[[Tensor], Tensor], vector: Tensor, steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Tensor]:
+    """Return the tridiagonal matrix (its diagonal, and what is beside it) of H in the Krylov space of a vector.
+
+    Args:
+        product: maps a vector, shape (D,), to H times it.
+        vector: not zero, shape (D,).
+        steps: most products; fewer if the space is exhausted.
+
+    Returns:
+        Shapes (K,) and (K − 1,), and the orthonormal basis, shape (K, D).
+
+    Raises:
+        ValueError: a product is not finite.
+    """
     basis = vector.new_zeros(steps, len(vector))
-    basis[0] = vector / length
+    basis[0] = vector / vector.double().norm().item()
     diagonal: list[float] = []
     beside: list[float] = []
     for k in range(steps):
-        image = operator.matvec(basis[k])
+        image = product(basis[k])
         diagonal.append(float(image @ basis[k]))
         if not np.isfinite(diagonal[-1]):
             raise ValueError("operator gives products that are not finite, but all their entries must be")
@@ -96,5 +117,4 @@ def _gauss(operator: Operator, vector: Tensor, steps: int) -> tuple[NDArray[np.f
             break
         beside.append(size)
         basis[k + 1] = image / size
-    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
-    return nodes, length**2 * vectors[0] ** 2
+    return np.array(diagonal), np.array(beside), basis[: len(diagonal)]
