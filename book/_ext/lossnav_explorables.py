@@ -7,8 +7,8 @@
 The body gives the constructor's arguments, one a line. The page gets the static twin, the widget's state and
 module, and the script that mounts it. Nothing is executed in a kernel.
 
-The role ``{lights}`words <NAME:part>` `` marks words that light up a part of an explorable of their page, and are lit by
-it: a line, a slider, a point or a row, by the name that the script gives it.
+The role ``{lights}`words <NAME:part>` `` marks words that light up a part of an explorable of their page, and are lit
+by it: a line, a slider, a point or a row, by the name that the script gives it.
 """
 
 from __future__ import annotations

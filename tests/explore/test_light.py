@@ -14,7 +14,8 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <script src="%(host)s"></script><script src="%(light)s"></script><style>%(css)s</style>
 <article class="bd-article"><p>The <span class="ln-term" data-light="Acceleration:heavy">heavy ball</span>,
-<span class="ln-term" data-light="Acceleration:kappa">the number κ</span>.</p>%(shown)s<p id="below">below</p></article></html>"""
+<span class="ln-term" data-light="Acceleration:kappa">the number κ</span>.</p>%(shown)s
+<p id="below">below</p></article></html>"""
 TERM = ".ln-term[data-light$=%s]"
 WIDTHS = (
     "Object.fromEntries([...document.querySelectorAll('.ln-stage [data-curve]')].map((line) => "
