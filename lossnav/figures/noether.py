@@ -6,6 +6,7 @@ Every function takes what it draws and returns a figure; nothing is trained or s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -100,7 +101,7 @@ def layers(
         The figure: three panels.
     """
     figure, panels = plt.subplot_mosaic("ab;cc", figsize=(5.8, 5.0), height_ratios=(1.2, 1.0))
-    axes = list(panels.values())
+    axes: Any = list(panels.values())
     for hue, (found, wanted) in zip(_HUES, radius.values(), strict=False):
         recorded, law = np.sqrt(np.asarray(found, dtype=np.float64)), np.sqrt(np.asarray(wanted, dtype=np.float64))
         steps = np.arange(len(law))
