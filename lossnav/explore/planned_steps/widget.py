@@ -29,7 +29,7 @@ class PlannedSteps(Explorable):
 
     Example:
         >>> round(PlannedSteps(gamma=0.5, dt=1.0).factors()["planned"], 4)
-        0.4258
+        0.4259
     """
 
     _esm = bundle(_HERE)
