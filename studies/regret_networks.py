@@ -1,0 +1,149 @@
+"""How far from optimal do optimizers train a network, and which discount do they look as if they had? Five seeds.
+
+    python studies/regret_networks.py [--seeds 5]
+
+A perceptron with tanh learns a thousand digits of MNIST, with gradients of all of them and 200 steps. Each rule tries
+eight rates over two decades; the one whose loss at the end is the lowest, as a mean over two seeds of their own, is
+watched on the others by ``lossnav.watch``: once as it is, and once with batches of 100, where loss, slope and Hessian
+of the comparison stay those of all examples. MNIST is found or downloaded as by ``lossnav.data.load``. It takes about
+three minutes of one core.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from lossnav import data, optim, records
+from lossnav.lab.study import Measurement, Study, main
+
+EXAMPLES, HIDDEN, STEPS, BATCH = 1000, 32, 200, 100
+TUNED_ON, TRIED = (100, 101), 8  # seeds that nothing else uses; rates of each rule
+GAMMA = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)  # over √(ηk)
+EVERY, LANCZOS = 20, 16
+Made = Callable[[Any, float], torch.optim.Optimizer]
+RULES: dict[str, tuple[Made, float]] = {  # how it is made, and the smallest rate that is tried
+    "gradient descent": (lambda p, lr: torch.optim.SGD(p, lr=lr), 0.01),
+    "heavy ball": (lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9), 0.002),
+    "nesterov": (lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9, nesterov=True), 0.002),
+    "rmsprop": (lambda p, lr: torch.optim.RMSprop(p, lr=lr, alpha=0.99), 1e-4),
+    "adam": (lambda p, lr: torch.optim.Adam(p, lr=lr), 5e-4),
+    "ballistic": (lambda p, lr: optim.Ballistic(p, lr=lr, beta=0.99, bias_correction=True), 1e-4),
+}
+_TUNED: dict[str, tuple[float, list[float]]] = {}
+
+
+def rates(rule: str) -> list[float]:
+    """Return the rates that a rule tries."""
+    return [float(f"{rate:.4g}") for rate in np.geomspace(RULES[rule][1], 100 * RULES[rule][1], TRIED)]
+
+
+def network(seed: int) -> nn.Sequential:
+    """Return the perceptron; its second derivatives exist everywhere."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(784, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 10))
+
+
+def digits(dataset: data.Dataset) -> tuple[Tensor, Tensor]:
+    """Return the first training images, shape (N, 784), and their labels."""
+    x, y = dataset.train.batch(slice(0, EXAMPLES))
+    return x.flatten(1), y
+
+
+def run(dataset: data.Dataset, seed: int, rule: str, lr: float, batch: int | None, watched: bool) -> dict[str, Any]:
+    """Train once; ``batch``: None for all examples."""
+    x, y = digits(dataset)
+    model = network(seed)
+    optimizer = RULES[rule][0](model.parameters(), lr)
+    order = torch.Generator().manual_seed(seed)
+    steep = 0.0
+
+    def loss() -> Tensor:
+        return cross_entropy(model(x), y)
+
+    def step(seen: optim.Watch | None) -> None:
+        nonlocal steep
+        optimizer.zero_grad()
+        value = loss()
+        if batch is None:
+            value.backward()
+        else:
+            some = torch.randperm(EXAMPLES, generator=order)[:batch]
+            cross_entropy(model(x[some]), y[some]).backward()
+        if seen is not None:
+            seen.note(value)
+            slope = sum(float(p.grad.square().sum()) for p in model.parameters() if p.grad is not None)
+            steep = max(steep, slope / (2 * float(value.detach())))
+        optimizer.step()
+
+    first = float(loss().detach())
+    if not watched:
+        for _ in range(STEPS):
+            step(None)
+        return {"first": first, "last": float(loss().detach())}
+    with optim.watch(optimizer, loss, every=EVERY, lanczos=LANCZOS) as seen:
+        for _ in range(STEPS):
+            step(seen)
+    factor, regret = seen.timing(), seen.regret()
+    return {
+        "first": first, "last": float(loss().detach()), "timing": factor, "cost": regret * factor / (factor - 1),
+        "cosines": seen.alignment(GAMMA).tolist(), "smoothness": steep,
+    }  # fmt: skip
+
+
+def tuned(dataset: data.Dataset, rule: str) -> tuple[float, list[float]]:
+    """Return the rate that ends lowest, and where each ends; found once for all seeds that are measured."""
+    if rule in _TUNED:
+        return _TUNED[rule]
+    ends = [np.mean([run(dataset, seed, rule, lr, None, False)["last"] for seed in TUNED_ON]) for lr in rates(rule)]
+    ends = [float(end) if math.isfinite(end) else 1e6 for end in ends]
+    _TUNED[rule] = rates(rule)[int(np.argmin(ends))], ends
+    return _TUNED[rule]
+
+
+def measured(dataset: data.Dataset, seed: int, rule: str) -> dict[str, Any]:
+    """Return what a tuned rule does, with all examples and with batches."""
+    lr, ends = tuned(dataset, rule)
+    found = {name: run(dataset, seed, rule, lr, batch, True) for name, batch in (("full", None), ("batches", BATCH))}
+    return six({"rule": rule, "seed": seed, "lr": lr, "tried": ends, **found})
+
+
+def six(value: Any) -> Any:
+    """Return numbers with six digits, as JSON holds them."""
+    if isinstance(value, dict):
+        return {key: six(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [six(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def wanted(seeds: int) -> list[Measurement]:
+    """Return one measurement for each rule and seed."""
+    return [Measurement("mnist", seed, measured, {"rule": rule}) for rule in RULES for seed in range(seeds)]
+
+
+def results(found: list[records.Record]) -> list[Any]:
+    """Return what was measured."""
+    return [one.results for one in found]
+
+
+def config(**_: int) -> dict[str, Any]:
+    """Return how the record describes the study."""
+    return {
+        "model": f"mlp 784-{HIDDEN}-10, tanh", "examples": EXAMPLES, "steps": STEPS, "batch": BATCH,
+        "tuned_on": list(TUNED_ON), "rates": {rule: rates(rule) for rule in RULES},
+        "gamma": [rate if math.isfinite(rate) else "inf" for rate in GAMMA], "every": EVERY, "lanczos": LANCZOS,
+    }  # fmt: skip
+
+
+STUDIES = {"regret-networks": Study(wanted, results, {"seeds": 5}, config)}
+
+if __name__ == "__main__":
+    main(__file__, STUDIES)
