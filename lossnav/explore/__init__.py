@@ -25,6 +25,7 @@ _NAMES = {
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
     "PlannedSteps": "lossnav.explore.planned_steps",
+    "RegretRace": "lossnav.explore.regret_race",
     "ScaleCone": "lossnav.explore.scale_cone",
     "Race": "lossnav.explore.race",
     "TaskSwitch": "lossnav.explore.task_switch",

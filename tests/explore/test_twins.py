@@ -45,6 +45,8 @@ WIDGETS = {
     "noisy valley askew": lambda: explore.NoisyValley((-0.5, 1.0), 70.0, 10.0),
     "steps": lambda: explore.PlannedSteps(),
     "short steps without discount": lambda: explore.PlannedSteps(0.0, 0.2),
+    "regret": lambda: explore.RegretRace(),
+    "regret of the impatient": lambda: explore.RegretRace((-0.8, 0.6), 4.0, 30.0),
     "cone": lambda: explore.ScaleCone(),
     "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
     "race": lambda: explore.Race(),
@@ -62,6 +64,7 @@ PLANES = (
     explore.MetricEllipse,
     explore.NoisyOscillator,
     explore.NoisyValley,
+    explore.RegretRace,
 )
 
 # Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
@@ -135,6 +138,9 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
         case explore.MetricEllipse():
             return [f"{widget.spread():.1f}°", f"J = {compact(widget.path().action)}"]
+        case explore.RegretRace():
+            least = min(widget.regrets().values(), key=lambda one: one.relative)
+            return [f"pays {compact(least.relative)} of"]
         case explore.MovingNetwork() | explore.NoiseSpectrum():
             far, c = float(widget.distances(widget.n)), widget.exponent(widget.n)
             return [f"|Δ|² = {compact(far)}", f"c = {fixed(c, 2)}"]

@@ -124,7 +124,7 @@ def recipes() -> dict[str, Recipe]:
         "continual": _continual, "drift": _drift, "example": _example,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
-        "phase": _phase, "quadratic": _quadratic, "sgd": _sgd, "speed": _speed, "tables": _tables,
+        "phase": _phase, "quadratic": _quadratic, "regret": _regret, "sgd": _sgd, "speed": _speed, "tables": _tables,
         "training": _training,
         "uncertainty": _uncertainty,
     }  # fmt: skip
@@ -236,6 +236,26 @@ def _acceleration() -> dict[str, dict[str, Argument]]:
             "paths": curve,
         },
         "coincidence": {"times": from_zero(), "alone": curve, "plane": nest({"x": nest((RULE, POINTS))})},
+    }  # fmt: skip
+
+
+def _regret() -> dict[str, dict[str, Argument]]:
+    seeds = array(np.array([0.1, 0.2]), any_shape=True, bad=[[[1.0]], 1.0])
+    return {
+        "parts": {"panels": nest({"x": nest({"y": nest((RULE, RATE, RATE))})})},
+        "board": {
+            "found": nest({"x": nest({"y": nest((RULE, array([0.1, 1.0], below=0.0, at=True, any_shape=True,
+                                                             bad=[[[1.0]], 1.0])))})}),
+            "names": nest([TEXT, TEXT]),
+        },
+        "over_discount": {
+            "gamma": positives(), "panels": nest({"x": nest({"y": nest((RULE, positives()))})}),
+            "logarithmic": flag(True),
+        },
+        "networks": {
+            "timing": nest({"x": nest((RULE, seeds, seeds))}), "gamma": nest([TEXT, TEXT]),
+            "cosines": nest({"x": nest((RULE, array(np.eye(2))))}),
+        },
     }  # fmt: skip
 
 

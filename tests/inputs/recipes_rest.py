@@ -213,6 +213,9 @@ def _explorables() -> dict[str, Recipe]:
         "explore.NoisyValley": Recipe(explore.NoisyValley, {
             "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
         }),
+        "explore.RegretRace": Recipe(explore.RegretRace, {
+            "start": point, "gamma": number(1.0, low=0.0, high=10.0), "kappa": number(10.0, low=1.0, high=100.0),
+        }),
         "explore.Acceleration": Recipe(explore.Acceleration, {
             "kappa": number(100.0, low=1.0, high=1000.0), "guess": number(1.0, low=0.5, high=4.0),
             "curvature": number(0.1, low=0.001, high=1.0),

@@ -1,0 +1,108 @@
+// The view of billed rules: their paths in the valley, and below it a bar for each, the least regret first.
+
+/** @import { State } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { Regret, Rule, Setting } from "./model.js" */
+
+import { discountDial, logDial } from "../controls.js";
+import { compact, couple, curve, draw, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, plainTicks, readoutNode, resize, scaffold, scale, ticksAcross, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { bowlContours, squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { bestPath, billed } from "./model.js";
+
+const TINT = { descent: "descent", heavy: "heavy", nesterov: "belief", adam: "adam", newton: "newton", ballistic: "ballistic" };
+const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildRegretRace(root, state) {
+  const gamma = discountDial(state, SHARED.marks.gamma);
+  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
+  const [stage, bars, readout] = [figure(), figure(), readoutNode()];
+  scaffold(root, {
+    label: "the regret of six rules, by speed and direction",
+    title: SHARED.title,
+    hint: "Drag γ from 0 to 10: no path changes but the pink one, and the bars change places. Then drag the start.",
+    areas: { control: [gamma.node, kappa.node], stage: [stage], words: [bars, readout] },
+  });
+  const [ground, moving] = [layer(stage), layer(stage)];
+  const rows = layer(bars);
+  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
+  /** @type {SquareFrame} */
+  let frame;
+  let wide = 0;
+  return {
+    /** @param {number} width */
+    layout(width) {
+      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: false, most: 400 });
+      wide = Math.max(270, Math.min(width - 24, root.classList.contains("ln-wide") ? width - frame.w - 44 : width - 24));
+      resize(bars, wide, ROW * 6 + 58);
+    },
+    update() {
+      const given = state.pick("start", "gamma", "kappa");
+      const found = billed(given);
+      gamma.show(given.gamma);
+      kappa.show(given.kappa);
+      ground.replaceChildren();
+      squareGround(ground, frame, [-1, 0, 1], ["θ₁ (h = 1)", "θ₂ (h = κ)"]);
+      bowlContours(ground, frame, [4, 4 * given.kappa]);
+      moving.replaceChildren();
+      const inner = panelWindow(moving, frame);
+      for (const rule of [...found.order].reverse()) {
+        const style = { stroke: ink(TINT[rule]), "stroke-width": 2, "stroke-dasharray": SHARED.lines[rule].dash };
+        drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
+      }
+      drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
+      start.show(frame);
+      rows.replaceChildren();
+      drawBars(rows, wide, found.order, found.regrets);
+      const [first] = found.order;
+      const lost = found.order[found.order.length - 1];
+      readout.replaceChildren(
+        ...verdictLines(`Least regret: ${SHARED.lines[first].name}.`, [
+          `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
+          `From ${couple(given.start, (v) => fixed(v, 2))}.`,
+          `It pays ${compact(found.total(first))} of V too much,`,
+          `${SHARED.lines[lost].name} ${compact(found.total(lost))}.`,
+        ]),
+      );
+    },
+    python() {
+      const { gamma: rate, kappa: ratio, start: from } = state.pick("start", "gamma", "kappa");
+      return [
+        `race = explore.RegretRace(${inPython(from)}, ${inPython(rate)}, ${inPython(ratio)})`,
+        "race.regrets()",
+      ];
+    },
+  };
+}
+
+/**
+ * A bar for each rule, speed in full colour and direction pale beside it; what is longer than the panel has its number.
+ * @type {(at: Element, width: number, order: Rule[], regrets: Record<Rule, Regret>) => void}
+ */
+function drawBars(at, width, order, regrets) {
+  const [left, right, top] = [NAMES, width - 52, 22];
+  const x = scale([0, SHARED.most], [left, right]);
+  const box = { left, right, top, bottom: top + ROW * order.length };
+  draw(at, "text", { class: "ln-name", x: 0, y: 13 }, "regret: ■ speed, □ direction");
+  draw(at, "rect", { class: "ln-panel", x: left, y: top, width: right - left, height: box.bottom - top });
+  ticksAcross(at, box, x, plainTicks([0, 0.5, 1], 1), { mark: "grid" });
+  draw(at, "text", { class: "ln-name", x: (left + right) / 2, y: box.bottom + 33, "text-anchor": "middle" }, "over the least cost");
+  for (const [row, rule] of entries(order)) {
+    const y = top + ROW * Number(row);
+    const { speed, direction } = regrets[rule];
+    const [middle, end] = [speed, speed + direction].map((v) => x(Math.min(v, SHARED.most)));
+    const color = ink(TINT[rule]);
+    draw(at, "text", { class: "ln-tick", x: left - 6, y: y + 18, "text-anchor": "end" }, SHARED.lines[rule].name);
+    draw(at, "rect", { x: left, y: y + 4, width: middle - left, height: ROW - 8, fill: color });
+    draw(at, "rect", { x: middle, y: y + 4, width: end - middle, height: ROW - 8, fill: color, "fill-opacity": 0.35 });
+    draw(at, "text", { class: "ln-tick", x: width - 2, y: y + 18, "text-anchor": "end" }, compact(speed + direction));
+  }
+}
+
+export default explorable("RegretRace", buildRegretRace, ["start", "gamma", "kappa"]);

@@ -1,0 +1,44 @@
+"""The script of the billed rules against ``ln.regret`` and the rules' own steps."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lossnav import explore
+
+SETTINGS = [
+    {"start": list(start), "gamma": gamma, "kappa": kappa}
+    for start, gamma, kappa in itertools.product([(1.0, 1.0), (-0.7, 0.2)], [0.0, 0.4, 3.0, 10.0], [1.0, 7.0, 100.0])
+]
+ALL = "given.map((s) => { const { paths, regrets, order } = M.billed(s); return { paths, regrets, order }; })"
+
+
+def test_script_bills_as_the_library_does(module):
+    for setting, found in zip(SETTINGS, module(explore.RegretRace)(ALL, SETTINGS), strict=True):
+        widget = explore.RegretRace(**setting)
+        regrets = widget.regrets()
+        for rule, path in widget.paths().items():
+            np.testing.assert_allclose(np.array(found["paths"][rule]), path, atol=1e-12)
+            value = regrets[rule].total / regrets[rule].relative
+            told = found["regrets"][rule]
+            both = told["speed"] + told["direction"]
+            assert both == pytest.approx(regrets[rule].relative, rel=2e-3, abs=1e-6), (setting, rule)
+            for part in ("speed", "direction"):  # |θ̇*| has a kink where a step passes the minimum
+                assert told[part] == pytest.approx(getattr(regrets[rule], part) / value, rel=0.03, abs=0.1 * both)
+        sums = [regrets[rule].relative for rule in found["order"]]
+        assert all(a <= b + 1e-6 for a, b in itertools.pairwise(sums))
+
+
+def test_at_the_minimum_there_is_nothing_to_regret(module):
+    (found,) = module(explore.RegretRace)(ALL, [SETTINGS[0] | {"start": [0.0, 0.0]}])
+    assert all(one["speed"] == one["direction"] == 0 for one in found["regrets"].values())
+    assert explore.RegretRace((0.0, 0.0)).regrets() == {}
+
+
+def test_the_order_turns_with_the_discount(module):
+    patient, hasty = module(explore.RegretRace)(ALL, [SETTINGS[1] | {"gamma": g} for g in (0.0, 10.0)])
+    assert patient["order"][0] == "ballistic" and hasty["order"][0] != "ballistic"
+    assert patient["paths"] == hasty["paths"]
