@@ -2,7 +2,7 @@
 
     python studies/root.py known     quadratic landscapes with known curvature and noise    (about a minute)
     python studies/root.py mnist     a perceptron                                           (about seven minutes)
-    python studies/root.py cifar10   a small convolutional and a small attention network    (about twelve minutes)
+    python studies/root.py cifar10   a small convolutional and a small attention network    (about eight minutes)
 
 on one core. θ ← θ − lr·m/(√V + ε)^{2p}, m and V the averages of Adam, for seven p. For every p the rate is tuned over
 an equal grid, half decades around a guess, on three seeds, and the grid is extended while the best is at its edge; what
@@ -32,7 +32,7 @@ TUNING, JUDGING = (0, 1, 2), (100, 101, 102, 103, 104)  # seeds
 SHORT_GRID, LONG_GRID = (-3, -2, -1, 0, 1, 2, 3), (-2, -1, 0, 1)  # half decades
 MOST = 12  # rates that a grid is extended by
 BETAS, EXAMPLES, TESTED, BATCH = (0.9, 0.999), 5000, 2000, 64
-STEPS = {"mlp": [150, 3000], "cnn": [100, 400], "vit": [100]}
+STEPS = {"mlp": [150, 3000], "cnn": [60, 240], "vit": [60]}
 GUESS = (3e-3, 3e-3)  # the rate at p = ½, and the √V with which it is carried over to other p
 
 
