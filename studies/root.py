@@ -1,13 +1,12 @@
-"""Does the root matter? Rules that divide by V^p, each at its own best rate, where H is known and on networks.
+"""Does the root matter? Rules that divide by V^p, each at its own best rate, where H is known and on a network.
 
     python studies/root.py known     quadratic landscapes with known curvature and noise    (about a minute)
     python studies/root.py mnist     a perceptron                                           (about seven minutes)
-    python studies/root.py cifar10   a small convolutional network, briefly                 (about two minutes)
 
 on one core. θ ← θ − lr·m/(√V + ε)^{2p}, m and V the averages of Adam, for seven p. For every p the rate is tuned over
 an equal grid, half decades around a guess, on three seeds, and the grid is extended while the best is at its edge; what
 is reported are five fresh seeds at the best rate. A long run begins its grid around the best rate of the short one.
-MNIST and CIFAR-10 are found or downloaded as by ``lossnav.data.load``.
+MNIST is found or downloaded as by ``lossnav.data.load``.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import avg_pool2d, cross_entropy
+from torch.nn.functional import cross_entropy
 
 from lossnav import data, models, records
 from lossnav.lab.members import Ensemble
 from lossnav.lab.members.loop import learn
-from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main
 
 EXPONENTS = (0.0, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)
@@ -32,7 +30,7 @@ TUNING, JUDGING = (0, 1, 2), (100, 101, 102, 103, 104)  # seeds
 SHORT_GRID, LONG_GRID = (-3, -2, -1, 0, 1, 2, 3), (-2, -1, 0, 1)  # half decades
 MOST = 12  # rates that a grid is extended by
 BETAS, EXAMPLES, TESTED, BATCH = (0.9, 0.999), 5000, 2000, 64
-STEPS = {"mlp": [150, 3000], "cnn": [60]}
+STEPS = {"mlp": [150, 3000]}
 GUESS = (3e-3, 3e-3)  # the rate at p = ½, and the √V with which it is carried over to other p
 
 
@@ -78,20 +76,9 @@ class Root:
         self.energy += sum(move.square().flatten(1).sum(1) for move in moves)
 
 
-def convolutional(seed: int) -> nn.Module:
-    """Return a network of two convolutions for (3, 16, 16)."""
-    return seeded(
-        lambda: nn.Sequential(
-            nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
-            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10),
-        ), seed,
-    )  # fmt: skip
-
-
-NETWORKS: dict[str, Callable[[int], nn.Module]] = {
-    "mlp": lambda seed: models.mlp(784, (64, 32), seed=seed),
-    "cnn": convolutional,
-}
+def network(seed: int) -> nn.Module:
+    """Return the perceptron 784-64-32-10."""
+    return models.mlp(784, (64, 32), seed=seed)
 
 
 class Images(NamedTuple):
@@ -104,12 +91,8 @@ class Images(NamedTuple):
 
 
 def pictures(dataset: data.Dataset) -> Images:
-    """Return the first training and test images, those with colours averaged over 2×2 pixels."""
-    parts: list[Tensor] = []
-    for split, count in ((dataset.train, EXAMPLES), (dataset.test, TESTED)):
-        x, y = split.batch(slice(0, count))
-        parts += [avg_pool2d(x, 2) if x.shape[1] == 3 else x, y]
-    return Images(*parts)
+    """Return the first training and test images."""
+    return Images(*dataset.train.batch(slice(0, EXAMPLES)), *dataset.test.batch(slice(0, TESTED)))
 
 
 def batches(images: Images, seeds: Sequence[int], steps: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -124,7 +107,7 @@ def batches(images: Images, seeds: Sequence[int], steps: int) -> Iterator[tuple[
 
 
 def trained(
-    images: Images, network: str, exponent: float, eps: float, jobs: Sequence[tuple[float, int]], steps: int
+    images: Images, exponent: float, eps: float, jobs: Sequence[tuple[float, int]], steps: int
 ) -> list[dict[str, Any]]:
     """Train networks, one for each (rate, seed), and return what became of each.
 
@@ -133,7 +116,7 @@ def trained(
         mean of |Δθ|²; ``test``, the loss on test images; ``accuracy`` there. None where a number is not finite.
     """
     rates, seeds = zip(*jobs, strict=True)
-    ensemble = Ensemble([NETWORKS[network](seed) for seed in seeds])
+    ensemble = Ensemble([network(seed) for seed in seeds])
     rule = Root(ensemble, exponent, rates, eps)
     losses = torch.stack([
         each for _, each in learn(ensemble, rule, batches(images, seeds, steps), cross_entropy, None)
@@ -195,9 +178,7 @@ def compared(
     for steps in lengths:
 
         def train(jobs: Sequence[tuple[float, int]], steps: int = steps) -> list[dict[str, Any]]:
-            size = len(jobs) if network == "mlp" else 1  # convolutions gain nothing together on a processor
-            parts = [jobs[i : i + size] for i in range(0, len(jobs), size)]
-            return [run for part in parts for run in trained(images, network, exponent, eps, part, steps)]
+            return trained(images, exponent, eps, jobs, steps)
 
         one = tuned(train, middle, grid)
         found.append({"network": network, "exponent": exponent, "eps": eps, "steps": steps, **one})
@@ -327,7 +308,6 @@ def known_config(**_: int) -> dict[str, Any]:
 STUDIES = {
     "root-known": Study(known, results, {}, known_config),
     "root-mnist": Study(lambda: networks("mnist", "mlp"), results, {}, config),
-    "root-cifar10": Study(lambda: networks("cifar10", "cnn"), results, {}, config),
 }
 
 if __name__ == "__main__":
