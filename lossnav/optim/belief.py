@@ -11,7 +11,7 @@ from torch import Tensor
 from lossnav._checks import duration, one_of, shown
 from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from lossnav.optim._fused import Call
+from lossnav.optim._fused import Call, each
 from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
 from lossnav.rules.recipe import Recipe
 
@@ -139,28 +139,10 @@ class Belief(Rule):
         start_state(parameter, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        m, v = [s["m"] for s in states], [s["v"] for s in states]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        counts = [count(n) for n in steps]
-        if group["weight_decay"] != 0:
-            torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
-        _believe(m, v, grads, counts, group)
-        if not group["bias_correction"]:
-            _move(params, m, v, group)
-        elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
-            beta1, beta2 = group["betas"]
-            mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
-            _move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
-        else:
-            for n in set(counts):  # of one count, nearly always
-                same = [i for i, k in enumerate(counts) if k == n]
-                _move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
+        advance(group, params, grads, states)
 
-    def _call(self, group: Group, states: list[State]) -> Call:
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         beta1, beta2 = group["betas"]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
         return Call(
             kernel="belief",
             memory=("v", "m"),
@@ -169,8 +151,29 @@ class Belief(Rule):
                 1.0 if group["maximize"] else -1.0, beta1, 1 - beta1, beta2, 1 - beta2, group["eps_inside"],
                 2 * VARIANCES.index(group["variance"]) + (not is_overdamped(group)),
             ),
-            each=[_numbers(count(n), group) for n in steps],
+            each=each(counts, lambda n: _numbers(n, group)),
         )  # fmt: skip
+
+
+def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+    """Take one step of the rule in place: believe, then move."""
+    m, v = [s["m"] for s in states], [s["v"] for s in states]
+    steps = [s["step"] for s in states]
+    torch._foreach_add_(steps, 1.0)
+    counts = [count(n) for n in steps]
+    if group["weight_decay"] != 0:
+        torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
+    _believe(m, v, grads, counts, group)
+    if not group["bias_correction"]:
+        move(params, m, v, group)
+    elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
+        beta1, beta2 = group["betas"]
+        mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
+        move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
+    else:
+        for n in set(counts):  # of one count, nearly always
+            same = [i for i, k in enumerate(counts) if k == n]
+            move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
 
 
 def _plan_options(group: Group) -> tuple[float, ...]:
@@ -211,7 +214,7 @@ def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list
         torch._foreach_addcmul_(v, residual, residual, 1 - beta2)
 
 
-def _move(
+def move(
     params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group, n: float | None = None
 ) -> None:
     """Take the step −S(V) m̂, or its finite-Δt form, in place.
