@@ -3,8 +3,9 @@
 /** @import { Corner, Run } from "./model.js" */
 /** @import { Shown, SwitchName } from "./corners.js" */
 
-import { formula, treeNode } from "../formula.js";
+import { formula } from "../formula.js";
 import { couple, detail, entries, fixed, lastOf, make, mapped, setAll } from "../kit.js";
+import { treeNode } from "../trees.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { KNOWN, SWITCHES, differing } from "./corners.js";
 import { BOARD_BOWL } from "./model.js";
