@@ -106,12 +106,12 @@ FUZZ = """(async () => {
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   // What is not named here is drawn evenly from the ranges of its traits.
-  const any = (range) => {
-    if (Array.isArray(range[0])) return range.map(any);
+  const within = (range) => {
+    if (Array.isArray(range[0])) return range.map(within);
     const value = between(range[0], range[1]);
     return range[2] ? Math.round(value) : value;
   };
-  const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, any(range)]));
+  const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, within(range)]));
   let broken = null;
   for (let i = 0; i < 60; i++) {
     const state = (draw[root.dataset.explorable] ?? evenly)();
