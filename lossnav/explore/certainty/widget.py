@@ -46,7 +46,7 @@ class Certainty(Curves):
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the variances and what is left of the way, with entropy and without, over time."""
         t = grid(_AXIS)
-        heights = {}
+        heights: dict[str, Array] = {}
         for variance, left, entropy in (("bayes", "slow", 0.0), ("forgets", "left", self.entropy)):
             spread, way = self._at(t, entropy)
             heights |= {variance: np.log10(spread), left: way}
