@@ -30,8 +30,8 @@ class FilterGains(Curves):
         ValueError: naming the argument that does not fit.
 
     Example:
-        >>> FilterGains(beta=0.9).lines()["ratio"][:, 1].max().round(2)
-        np.float64(1.2)
+        >>> round(float(FilterGains(beta=0.9).lines()["ratio"][:, 1].max()), 2)
+        1.19
     """
 
     _esm = bundle(_HERE)
