@@ -29,13 +29,13 @@ class Measurement:
 
     Attributes:
         data: name of the data, as in ``data.load``.
-        seed: of the run.
+        seed: of the run, or of its several runs, which are measured together.
         measure: from the data, the seed and ``settings``, as arguments of their names, to what JSON can hold.
         settings: values that JSON can hold.
     """
 
     data: str
-    seed: int
+    seed: int | tuple[int, ...]
     measure: Callable[..., Any]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -56,7 +56,8 @@ class Measurement:
         finally:
             torch.set_num_threads(threads)
         return records.new(
-            command=command, config={**about, **self.settings}, seeds=[self.seed], data=dataset.provenance.record(),
+            command=command, config={**about, **self.settings},
+            seeds=[self.seed] if isinstance(self.seed, int) else list(self.seed), data=dataset.provenance.record(),
             results=found, duration=time.perf_counter() - start, device=records.processor(),
         )  # fmt: skip
 
