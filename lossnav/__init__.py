@@ -56,6 +56,7 @@ _NAMES = {
     "optimal_velocity": "trajectory.solve",
     "regret": "trajectory.regret",
     "Regret": "trajectory.regret",
+    "value_bounds": "trajectory.bounds",
     "solve": "trajectory.solve",
     "Trajectory": "trajectory.result",
     "NotConverged": "_checks",

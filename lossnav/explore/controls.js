@@ -17,7 +17,7 @@ import { clamp, draw, fixed, lastOf, make, setAll } from "./kit.js";
  * @property {number} [steps]
  */
 
-/** @typedef {{ symbol: string, name: string, marks: number[], text?: (value: number) => string, label?: (value: number) => string }} Dial */
+/** @typedef {{ symbol: string, name: string, marks: number[], text?: (value: number) => string, label?: (value: number) => string, whole?: boolean }} Dial */
 
 /**
  * A native range input with its label, live value and marks under the track.
@@ -93,14 +93,15 @@ export function rootDial(state, trait, dial) {
 }
 
 /**
- * The same factor a step.
+ * The same factor a step; with `whole`, to whole numbers.
  * @type {(state: State<any>, trait: string, dial: Dial) => ReturnType<typeof slider>}
  */
 export function logDial(state, trait, dial) {
   const [least, most] = [dial.marks[0], lastOf(dial.marks)];
+  const value = (/** @type {number} */ u) => least * (most / least) ** u;
   return traitDial(state, trait, dial, {
     toPosition: (v) => Math.log(v / least) / Math.log(most / least),
-    toValue: (u) => least * (most / least) ** u,
+    toValue: dial.whole ? (u) => Math.round(value(u)) : value,
   });
 }
 

@@ -14,15 +14,15 @@ import { clamp, fixed } from "./kit.js";
  * @param {Figure} stage
  * @param {State<any>} state
  * @param {string} trait
- * @param {{ label: string, color: string, hold: number, tall?: number, small?: number }} wanted
+ * @param {{ label: string, color: string, hold: number, tall?: number, small?: number, kind?: string, axes?: string[] }} wanted
  */
-export function planePoint(stage, state, trait, { label, color, hold, tall = hold, small = 0.05 }) {
+export function planePoint(stage, state, trait, { label, color, hold, tall = hold, small = 0.05, kind = "point of the plane", axes = ["θ₁", "θ₂"] }) {
   /** @type {PlaneScales} */
   let frame;
   const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set(trait, [clamp(x, -hold, hold), clamp(y, -tall, tall)]);
   const knob = handle(stage, {
     label: `${label}; arrow keys move it both ways`,
-    kind: "point of the plane",
+    kind,
     color,
     onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
     onKey([dx, dy], big) {
@@ -34,7 +34,7 @@ export function planePoint(stage, state, trait, { label, color, hold, tall = hol
   const show = (/** @type {PlaneScales} */ f) => {
     frame = f;
     const [x, y] = state.get(trait);
-    const text = `θ₁ = ${fixed(x, 2)}, θ₂ = ${fixed(y, 2)}`;
+    const text = `${axes[0]} = ${fixed(x, 2)}, ${axes[1]} = ${fixed(y, 2)}`;
     knob.place(f.x(x), f.y(y), { now: x.toFixed(2), low: -hold, high: hold, text });
   };
   return { show };

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import pytest
 from javascript import Script
 from node import node_command
@@ -14,6 +17,12 @@ def script(tmp_path_factory: pytest.TempPathFactory, widget: type[Explorable]) -
     if command is None:
         pytest.skip("no node here; `make book` installs one where the machine has none")
     return Script(command, tmp_path_factory.mktemp("script"), widget()._esm)
+
+
+@pytest.fixture(scope="session")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[type[Explorable]], Script]:
+    """The script of any explorable; each is written once."""
+    return functools.cache(functools.partial(script, tmp_path_factory))
 
 
 @pytest.fixture(scope="session")

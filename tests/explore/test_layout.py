@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import traitlets
 
 from lossnav import explore
 from lossnav.explore.base import Explorable
@@ -33,6 +34,7 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <script type="module">
   const state = %(state)s, listeners = new Set();
   window.first = structuredClone(state);
+  window.limits = %(limits)s;
   window.model = {
     get: (name) => state[name],
     set(name, value) { state[name] = value; listeners.forEach((listener) => listener()); },
@@ -94,9 +96,16 @@ FUZZ = """(async () => {
                                        ratio: 16 ** between(0, 1) }),
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
+  // What is not named here is drawn evenly from the ranges of its traits.
+  const any = (range) => {
+    if (Array.isArray(range[0])) return range.map(any);
+    const value = between(range[0], range[1]);
+    return range[2] ? Math.round(value) : value;
+  };
+  const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, any(range)]));
   let broken = null;
   for (let i = 0; i < 60; i++) {
-    const state = draw[root.dataset.explorable]();
+    const state = (draw[root.dataset.explorable] ?? evenly)();
     Object.entries(state).forEach(([name, value]) => model.set(name, value));
     heights.add(root.offsetHeight);
     if (/NaN|undefined|Infinity/.test(root.innerHTML)) broken ??= JSON.stringify(state);
@@ -122,12 +131,20 @@ FUZZ = """(async () => {
 })()"""
 
 
+def limits(trait: traitlets.TraitType) -> list:
+    """The range [low, high, whether whole] of a number, or those of a point's; empty for what has none."""
+    if isinstance(trait, traitlets.Tuple):
+        return [limits(part) for part in trait._traits]
+    return [trait.min, trait.max, isinstance(trait, traitlets.Int)] if hasattr(trait, "min") else []
+
+
 def address(folder: Path, widget: Explorable) -> str:
     parts = {
         "css": widget._css,
         "twin": widget.fallback(),
         "module": widget._esm,
         "state": json.dumps(widget.get_state(widget._state_names())),
+        "limits": json.dumps({name: limits(widget.traits()[name]) for name in widget._state_names()}),
     }
     path = folder / "page.html"
     path.write_text(PAGE % parts, encoding="utf-8")

@@ -319,6 +319,11 @@ def _deadlines() -> dict[str, Recipe]:
             "path": steps, "objective": objective, "loss": thing(BOWL), "dt": positive(0.1, none=True),
             "value": word("auto"),
         }),
+        "value_bounds": Recipe(ln.value_bounds, {
+            "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, DRIVEN, ln.Objective(gamma=1.0, horizon=2.0)]),
+            "loss": thing(BOWL), "theta": start, "smoothness": positive(2.2, also=("theta",)),
+            "pl": number(0.5, low=0.0, high=2.2), "lowest": Argument(0.0, [*number(0.0).bad, 5.0]),
+        }),
         "trajectory.alignment": Recipe(alignment, {
             "path": steps, "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, DRIVEN]), "loss": thing(BOWL),
             "gamma": array([0.0, 1.0], below=0.0, any_shape=True, bad=[1.0, [[1.0]]]), "dt": positive(0.1),

@@ -7,8 +7,9 @@
 /** @import { PairWalk, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
-import { linearDial, logDial, rootDial, traitDial } from "../controls.js";
+import { linearDial, logDial, rootDial } from "../controls.js";
 import { compact, couple, curve, drawDot, drawLine, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -26,12 +27,8 @@ const HUE = { imbalance: "optimal", decay: "ink", flow: "descent" };
  */
 function buildBrokenCharge(root, state) {
   const { marks, lines, edge, hold, high } = SHARED;
-  const rarest = 1 - lastOf(marks.beta);
   const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 4) });
-  const beta = traitDial(state, "beta", { symbol: "β", name: "momentum", marks: marks.beta }, {
-    toPosition: (v) => Math.log(1 - v) / Math.log(rarest),
-    toValue: (u) => Math.min(1 - rarest ** u, lastOf(marks.beta)),
-  });
+  const beta = momentumDial(state, marks.beta);
   const decay = rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: (v) => fixed(v, 4) });
   const noise = linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100);
   const [plane, chart, readout] = [figure(), figure(), readoutNode()];

@@ -6,8 +6,9 @@
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, chartGround, valueAxis } from "../chart.js";
-import { buttonRow, handle, linearDial, logDial, traitDial } from "../controls.js";
-import { clamp, compact, curve, draw, drawLine, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, upright, verdictLines } from "../kit.js";
+import { buttonRow, linearDial, logDial } from "../controls.js";
+import { clamp, compact, curve, draw, drawLine, figure, fixed, ink, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, upright, verdictLines } from "../kit.js";
+import { countHandle, momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { logAxis } from "../logs.js";
 import { exponentAt } from "../modes.js";
@@ -24,14 +25,8 @@ const TOP = 0.3; // of the axis of shares
  * @param {State<Traits>} state
  */
 function buildNoiseSpectrum(root, state) {
-  const rarest = 1 - lastOf(SHARED.beta);
   const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: (v) => fixed(v, 4) });
-  const beta = traitDial(
-    state,
-    "beta",
-    { symbol: "β", name: "momentum", marks: SHARED.beta, text: (v) => fixed(v, 3) },
-    { toPosition: (v) => Math.log(1 - v) / Math.log(rarest), toValue: (u) => clamp(1 - rarest ** u, SHARED.beta[0], lastOf(SHARED.beta)) },
-  );
+  const beta = momentumDial(state, SHARED.beta);
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
   const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.slope }, 100);
@@ -47,24 +42,13 @@ function buildNoiseSpectrum(root, state) {
     areas: { control: [choice.node, slope.node, eta.node, beta.node], stage: [stage, below], words: [readout] },
   });
   const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
-  const move = (/** @type {number} */ n) => state.set("n", clamp(Math.round(n), 2, mostSteps));
   /** @type {ChartFrame<"share">} */
   let upper;
   /** @type {ChartFrame<"c">} */
   let lower;
   /** @type {SpectrumScales} */
   let scales;
-  const knob = handle(below, {
-    label: "n, the number of steps; arrow keys move it",
-    color: ink("ink"),
-    onDrag: (px) => move(10 ** scales.x.invert(px)),
-    onKey([dx, dy], big) {
-      const [n, way] = [state.get("n"), dx + dy];
-      const next = Math.round(n * (big ? 1.5 : 1.07) ** way);
-      move(next === n ? n + way : next);
-    },
-    onEnd: (side) => move(side < 0 ? 2 : mostSteps),
-  });
+  const knob = countHandle(below, state, [2, mostSteps]);
   return {
     /** @param {number} width */
     layout(width) {
@@ -95,7 +79,7 @@ function buildNoiseSpectrum(root, state) {
       drawBars(moving, upper, scales, setting, n);
       drawExponent(over, lower, scales, setting, far, n);
       const c = exponentAt(far, n);
-      knob.place(scales.x(Math.log10(n)), clamp(scales.c(c), lower.rows.c.top, lower.rows.c.bottom), { now: n, low: 2, high: mostSteps, text: `n = ${n}, c = ${fixed(c, 2)}` });
+      knob.place(scales.x, clamp(scales.c(c), lower.rows.c.top, lower.rows.c.bottom), `, c = ${fixed(c, 2)}`);
       readout.replaceChildren(...spectrumWords(setting, far, n));
     },
     python() {

@@ -4,10 +4,13 @@
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Setting } from "./model.js" */
 
-import { handle, logDial, traitDial } from "../controls.js";
-import { clamp, compact, couple, curve, draw, drawDot, drawLine, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { logDial } from "../controls.js";
+import { compact, couple, curve, draw, drawDot, drawLine, fixed, ink, panelWindow, pixels, samples } from "../kit.js";
+import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
@@ -17,68 +20,43 @@ import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 const TINT = { path: "descent", mean: "ink", exact: "optimal", circle: "optimal" };
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["start", "eta", "beta", "rho"];
+
 /**
  * @param {HTMLElement} root
  * @param {State<Traits>} state
  */
 function buildNoisyOscillator(root, state) {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
-  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: spell });
-  const most = Math.log(1 - SHARED.beta[SHARED.beta.length - 1]);
-  const beta = traitDial(
-    state,
-    "beta",
-    { symbol: "β", name: "momentum", marks: SHARED.beta, text: (v) => fixed(v, 3) },
-    { toPosition: (v) => Math.log(1 - v) / most, toValue: (u) => clamp(1 - Math.exp(most * u), SHARED.beta[0], SHARED.beta[SHARED.beta.length - 1]) },
-  );
-  const rho = logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.rho });
-  const [stage, readout] = [figure(), readoutNode()];
   const table = lineTable(SHARED.lines, [], ({ dash }, key) => ({ stroke: ink(TINT[key]), "stroke-dasharray": dash, "stroke-width": key === "path" ? 1.2 : 2.6 }));
-  scaffold(root, {
+  return simpleView(root, state, TRAITS, {
     label: "one mode of SGD with noise, in phase space",
     title: SHARED.title,
     hint: "Raise ρ from left to right: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
-    areas: { control: [eta.node, beta.node, rho.node, table.node], stage: [stage], words: [readout] },
-  });
-  const [ground, moving] = [layer(stage), layer(stage)];
-  const move = (/** @type {number} */ x, /** @type {number} */ y) => state.set("start", [x, y].map((v) => clamp(v, -SHARED.hold, SHARED.hold)));
-  /** @type {SquareFrame} */
-  let frame;
-  const knob = handle(stage, {
-    label: "start; arrow keys move it both ways",
-    kind: "point of the phase plane",
-    color: ink("ink"),
-    onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
-    onKey: ([dx, dy], big) => move(state.get("start")[0] + dx * (big ? 0.5 : 0.05), state.get("start")[1] + dy * (big ? 0.5 : 0.05)),
-    onEnd: (side) => move(side * SHARED.hold, state.get("start")[1]),
-  });
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
-      ground.replaceChildren();
-      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["position θ − μ", "velocity v, in units of ω"]);
+    dials: {
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: spell }),
+      beta: momentumDial(state, SHARED.beta),
+      rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.rho }),
     },
-    update() {
-      const setting = state.pick("eta", "beta", "rho");
-      const start = state.get("start");
-      eta.show(setting.eta);
-      beta.show(setting.beta);
-      rho.show(setting.rho);
-      moving.replaceChildren();
-      drawAll(moving, frame, setting, start);
-      const text = `θ = ${fixed(start[0], 2)}, v/ω = ${fixed(start[1], 2)}`;
-      knob.place(frame.x(start[0]), frame.y(start[1]), { now: start[0].toFixed(2), low: -SHARED.hold, high: SHARED.hold, text });
-      readout.replaceChildren(...words(setting, start));
+    beside: [table.node],
+    grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }).show,
+    lay(stage, ground, width) {
+      const f = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
+      squareGround(ground, f, [-2, -1, 0, 1, 2], ["position θ − μ", "velocity v, in units of ω"]);
+      return f;
     },
-    python() {
-      const { eta: step, beta: kept, rho: bend } = state.pick("eta", "beta", "rho");
-      const known = `eta=${inPython(step)}, beta=${inPython(kept)}`;
-      const lines = [`mode = ln.sgd.Mode(${inPython(bend)}, ${known})`];
-      if (settles(state.pick("eta", "beta", "rho"))) lines.push(`law = ln.sgd.stationary(${inPython(bend)}, ${known}, batch=1, noise=${SHARED.noise}, form="discrete")`);
+    show(at, f, { start, ...setting }) {
+      drawAll(at, f, setting, start);
+      return words(setting, start);
+    },
+    python({ start: _, ...setting }) {
+      const known = `eta=${inPython(setting.eta)}, beta=${inPython(setting.beta)}`;
+      const lines = [`mode = ln.sgd.Mode(${inPython(setting.rho)}, ${known})`];
+      if (settles(setting)) lines.push(`law = ln.sgd.stationary(${inPython(setting.rho)}, ${known}, batch=1, noise=${SHARED.noise}, form="discrete")`);
       return lines;
     },
-  };
+  });
 }
 
 /** @type {(at: Element, f: SquareFrame, setting: Setting, start: number[]) => void} */
@@ -123,19 +101,19 @@ function ellipse({ theta, v, both }) {
 
 /**
  * What the setting is, in words.
- * @type {(setting: Setting, start: number[]) => Node[]}
+ * @type {(setting: Setting, start: number[]) => [string, string[]]}
  */
 function words(setting, start) {
   const { eta, beta, rho } = setting;
   const { zeta, alpha2 } = rates(setting);
   const known = `η = ${compact(eta)}, β = ${fixed(beta, 2)}, ρ = ${fixed(rho, 2)}: ηρ = ${compact(eta * rho)}, ζ = ${compact(zeta)}`;
   const from = `From ${couple(start, (v) => fixed(v, 2))}.`;
-  if (!settles(setting)) return verdictLines("SGD diverges.", [known, `Steps settle for ηρ < 2(1 + β) = ${fixed(2 * (1 + beta), 2)}; the oscillator knows nothing of it.`, from]);
+  if (!settles(setting)) return ["SGD diverges.", [known, `Steps settle for ηρ < 2(1 + β) = ${fixed(2 * (1 + beta), 2)}; the oscillator knows nothing of it.`, from]];
   const regime = Math.abs(zeta - 1) < 1e-3 ? "critical" : alpha2 > 0 ? "over" : "under";
   const swing = regime === "under" ? `, half a period is ${compact(Math.PI / Math.sqrt(-alpha2) / eta)} steps` : "";
   const { exact, smooth } = laws(setting);
   const [one, two] = [Math.sqrt(exact.theta), Math.sqrt(smooth.theta)].map(compact);
-  return verdictLines(`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]);
+  return [`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]];
 }
 
-export default explorable("NoisyOscillator", buildNoisyOscillator, ["start", "eta", "beta", "rho"]);
+export default explorable("NoisyOscillator", buildNoisyOscillator, TRAITS);

@@ -6,8 +6,9 @@
 /** @import { Setting, Walk } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
-import { linearDial, logDial, traitDial } from "../controls.js";
+import { linearDial, logDial } from "../controls.js";
 import { compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -25,14 +26,9 @@ const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4"
 function buildScaleCone(root, state) {
   const { marks, edge } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
-  const rarest = 1 - lastOf(marks.beta);
   const dials = {
     eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 3) }),
-    // equal parts of the track are equal factors of the memory 1/(1 − β)
-    beta: traitDial(state, "beta", { symbol: "β", name: "momentum", marks: marks.beta, text: (v) => fixed(v, 3) }, {
-      toPosition: (v) => Math.log(1 - v) / Math.log(rarest),
-      toValue: (u) => 1 - rarest ** u,
-    }),
+    beta: momentumDial(state, marks.beta),
     decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: finely }),
     noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: marks.noise }, 100),
     start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: marks.start }),

@@ -1,0 +1,49 @@
+// What a hand moves wherever SGD runs: momentum, and a number of steps.
+
+/** @import { Figure, Scale } from "./kit.js" */
+/** @import { State } from "./life.js" */
+
+import { handle, slider, traitDial } from "./controls.js";
+import { clamp, fixed, ink, lastOf } from "./kit.js";
+
+/**
+ * The slider of β: equal parts of the track are equal factors of the memory 1/(1 − β).
+ * @type {(state: State<any>, marks: number[]) => ReturnType<typeof slider>}
+ */
+export function momentumDial(state, marks) {
+  const [low, high] = [marks[0], lastOf(marks)];
+  const [short, long] = [low, high].map((v) => Math.log(1 - v));
+  return traitDial(state, "beta", { symbol: "β", name: "momentum", marks, text: (v) => fixed(v, 3) }, {
+    toPosition: (v) => (Math.log(1 - v) - short) / (long - short),
+    toValue: (u) => clamp(1 - Math.exp(short + (long - short) * u), low, high),
+  });
+}
+
+/**
+ * A handle for the trait n, a number of steps from `low` to `high`, along an axis of log₁₀ n; `place` puts it there.
+ * @param {Figure} stage
+ * @param {State<any>} state
+ * @param {[number, number]} ends
+ */
+export function countHandle(stage, state, [low, high]) {
+  /** @type {Scale} */
+  let axis;
+  const move = (/** @type {number} */ n) => state.set("n", clamp(Math.round(n), low, high));
+  const knob = handle(stage, {
+    label: "n, the number of steps; arrow keys move it",
+    color: ink("ink"),
+    onDrag: (px) => move(10 ** axis.invert(px)),
+    onKey([dx, dy], big) {
+      const [n, way] = [state.get("n"), dx + dy];
+      const next = Math.round(n * (big ? 1.5 : 1.07) ** way);
+      move(next === n ? n + way : next);
+    },
+    onEnd: (side) => move(side < 0 ? low : high),
+  });
+  const place = (/** @type {Scale} */ x, /** @type {number} */ py, text = "") => {
+    axis = x;
+    const n = state.get("n");
+    knob.place(x(Math.log10(n)), py, { now: n, low, high, text: `n = ${n}${text}` });
+  };
+  return { place };
+}
