@@ -4,7 +4,7 @@
 
 A perceptron on MNIST and a small convolutional network on CIFAR-10 (16×16 pixels), batches of 16. In each case every
 schedule tries the same peak rates on two tuning seeds, by the loss of images that nobody trains on; while the best of
-one of them lies at the end of the list, the list grows, for all. The best peak is then run on six other seeds. A seed
+one of them lies at the end of the list, the list grows, for all. The best peak is then run on five other seeds. A seed
 fixes the weights and the order of the images, so that all schedules of it can be compared in pairs; they are trained
 together, as members of one ensemble. Data are found or downloaded as by ``lossnav.data.load``. About ten minutes of
 one core.
@@ -28,9 +28,9 @@ from lossnav.lab.study import Measurement, Study, main
 SCHEDULES = ("constant", "linear", "cosine", "wsd", "deadline", "kernel")
 HELD = "plateau"  # judged only: the peak of "wsd", held to the end
 BATCH, COOLDOWN, STIFFNESS = 16, 0.2, 5.0
-TUNING, JUDGES = (0, 1), tuple(range(100, 106))
-HELD_OUT, LOOKED_AT = 5000, 4000  # training images that choose the peak; first images of which the training loss is
-LENGTHS = {"mnist": (60, 4000), "cifar10": (80, 800)}
+TUNING, JUDGES = (0, 1), tuple(range(100, 105))
+HELD_OUT, LOOKED_AT = 3000, 3000  # training images that choose the peak; first images of which the training loss is
+LENGTHS = {"mnist": (60, 2500), "cifar10": (80, 400)}
 MIDDLE = {("mnist", "sgd"): 0.16, ("mnist", "adamw"): 4e-3, ("cifar10", "sgd"): 0.16, ("cifar10", "adamw"): 4e-3}
 STEP, REACH, FARTHEST = 2**0.5, 3, 12  # the peaks are middle·step^k, |k| ≤ reach, and then farther where it must be
 DECAY = 0.01  # of AdamW
