@@ -14,6 +14,7 @@ _NAMES = {
     "Acceleration": "lossnav.explore.acceleration",
     "BeliefFilter": "lossnav.explore.belief_filter",
     "BrokenCharge": "lossnav.explore.broken_charge",
+    "Deadline": "lossnav.explore.deadline",
     "Explorable": "lossnav.explore.base",
     "DoubleWell": "lossnav.explore.double_well",
     "DriftField": "lossnav.explore.drift_field",

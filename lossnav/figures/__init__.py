@@ -2,9 +2,9 @@
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
 ``beliefs``, ``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``,
-``quadratic``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters, ``example`` draws
-the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark tables; they are loaded on
-first use. Nothing else in the package imports matplotlib.
+``quadratic``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters,
+``example`` draws the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark tables;
+they are loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _CHAPTERS = (
     "orbits",
     "phase",
     "quadratic",
+    "schedules",
     "sgd",
     "speed",
     "tables",
