@@ -6,11 +6,16 @@
 
 The body gives the constructor's arguments, one a line. The page gets the static twin, the widget's state and
 module, and the script that mounts it. Nothing is executed in a kernel.
+
+The role ``{lights}`words <NAME:part>` `` marks words that light up a part of an explorable of their page, and are lit
+by it: a line, a slider, a point or a row, by the name that the script gives it.
 """
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPLORE = ROOT / "lossnav" / "explore"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
+LIGHTS = re.compile(r"(?P<words>.+?)\s*<(?P<name>\w+):(?P<part>[\w-]+)>", re.DOTALL)
 
 
 def markup(name: str, arguments: dict[str, Any], key: str) -> str:
@@ -66,14 +72,34 @@ class Explorable(SphinxDirective):
         return [nodes.raw("", made, format="html")]
 
 
+def lights(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = None
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """Return the words of a term, which may hold formulas, between the marks that light.js looks for."""
+    found = LIGHTS.fullmatch(text)
+    if found is None:
+        problem = inliner.reporter.error(f"{rawtext}: write words <Explorable:part>", line=lineno)
+        return [nodes.problematic(rawtext, rawtext)], [problem]
+    inner, said = inliner.parse(found["words"], lineno, None, nodes.inline())
+    key = html.escape(f"{found['name']}:{found['part']}")
+    before = nodes.raw("", f'<span class="ln-term" data-light="{key}">', format="html")
+    environment = inliner.document.settings.env
+    environment.metadata[environment.docname]["lights"] = "yes"
+    return [before, *inner, nodes.raw("", "</span>", format="html")], said
+
+
 def load_host(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add the host's script to pages with explorables; on notebooks' pages it is already there."""
-    if app.env.metadata.get(pagename, {}).get("explorables"):
+    """Add the scripts that a page needs: the host, which notebooks' pages have already, and light.js."""
+    needs = app.env.metadata.get(pagename, {})
+    if needs.get("explorables"):
         app.add_js_file("host.js")
+    if needs.get("lights"):
+        app.add_js_file("light.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_directive("explorable", Explorable)
+    app.add_role("lights", lights)
     app.connect("html-page-context", load_host)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,12 +56,16 @@ def find_chrome() -> str | None:
 
 
 class Browser:
-    """One browser process with a fresh profile."""
+    """One browser process with a fresh profile.
+
+    A tab that was left in order is emptied and given out again: a new one costs a process, half of what a page does.
+    """
 
     def __init__(self, program: str | None = None) -> None:
         program = program or find_chrome()
         if program is None:
             raise BrowserError(f"no Chrome or Chromium found; tried CHROME and {', '.join(CANDIDATES)}")
+        self._idle: dict[tuple[bool, bool, bool], Page] = {}
         self._driver = sync_playwright().start()
         try:
             self._browser = self._driver.chromium.launch(executable_path=program, args=FLAGS, timeout=1e3 * PATIENCE)
@@ -73,17 +77,27 @@ class Browser:
     def page(
         self, size: tuple[int, int] = WIDE, *, dark: bool = False, scripts: bool = True, touch: bool = False
     ) -> Iterator[Page]:
-        """A page in a profile of its own (nothing stored), closed afterwards; a narrow one behaves as a phone."""
+        """A page with nothing stored; a narrow one behaves as a phone."""
         width, height = size
-        context = self._browser.new_context(
-            viewport={"width": width, "height": height}, is_mobile=width < 600, has_touch=touch,
-            color_scheme="dark" if dark else "light", reduced_motion="reduce", java_script_enabled=scripts,
-        )  # fmt: skip
-        context.set_default_timeout(1e3 * PATIENCE)
+        kind = (width < 600, touch, scripts)
+        page = self._idle.pop(kind, None) or self._new_page(*kind)
         try:
-            yield Page(context.new_page())
-        finally:
-            context.close()
+            page.tab.set_viewport_size({"width": width, "height": height})
+            page.tab.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce", media="null")
+            yield page
+            page.forget()
+        except BaseException:
+            page.tab.context.close()
+            raise
+        if kind in self._idle:  # two at once
+            page.tab.context.close()
+        else:
+            self._idle[kind] = page
+
+    def _new_page(self, phone: bool, touch: bool, scripts: bool) -> Page:
+        context = self._browser.new_context(is_mobile=phone, has_touch=touch, java_script_enabled=scripts)
+        context.set_default_timeout(1e3 * PATIENCE)
+        return Page(context.new_page(), scripts)
 
     @property
     def version(self) -> str:
@@ -113,8 +127,9 @@ class Page:
         tab: Playwright's page, for what is not here.
     """
 
-    def __init__(self, tab: Tab) -> None:
+    def __init__(self, tab: Tab, scripts: bool = True) -> None:
         self.tab = tab
+        self._scripts = scripts
         self._sent: list[Request] = []
         self._ended: list[Request] = []
         self._refused: list[str] = []
@@ -145,15 +160,36 @@ class Page:
                 raise BrowserError(f"waited {PATIENCE:.0f} s for {url} to become quiet")
 
     def _is_quiet(self) -> bool:
-        """No request under way, and no change of height for a moment; no, if it moves on."""
+        """No request under way, every explorable mounted, no change of height for some frames; no, if it moves on."""
         try:
             before = self.evaluate(SETTLE)
-            self.tab.wait_for_timeout(300)
-            return before == self.evaluate(SETTLE) and set(self._sent) <= set(self._ended)
+            self.wait_for_frames()
+            if self._scripts and self.evaluate(UNMOUNTED) and not self._said:
+                return False
+            return bool(before == self.evaluate(SETTLE)) and set(self._sent) <= set(self._ended)
         except BrowserError as error:
             if "Execution context was destroyed" in error.message:  # the page sends its reader elsewhere
                 return False
             raise
+
+    def wait_for_frames(self) -> None:
+        """Wait until what input and timers have asked for is drawn: frames, not seconds, take longer under load."""
+        if self._scripts:
+            self.evaluate(FRAMES)
+        self.tab.wait_for_timeout(50)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page another size, and wait until it has taken it."""
+        self.tab.set_viewport_size({"width": width, "height": height})
+        self.wait_until(f"innerWidth === {width}")
+        self.wait_for_frames()
+
+    def forget(self) -> None:
+        """Leave the page, and nothing stored."""
+        if self._scripts and not self.tab.url.startswith("about:"):
+            self.evaluate(FORGET)
+        self.tab.context.clear_cookies()
+        self.tab.goto("about:blank")
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression; promises are awaited."""
@@ -213,6 +249,15 @@ SETTLE = """(async () => {
   await document.fonts.ready;
   return [document.documentElement.scrollHeight, document.getElementsByTagName('*').length].join();
 })()"""
+
+
+# Views of explorables that host.js has still to mount.
+UNMOUNTED = """[...document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]')]
+  .filter((view) => !view.nextElementSibling?.querySelector?.('.lossnav-explorable')).length"""
+
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
+
+FORGET = "(() => { try { localStorage.clear(); sessionStorage.clear(); } catch { } })()"  # data: addresses have none
 
 
 def main() -> None:

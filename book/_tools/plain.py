@@ -333,6 +333,8 @@ def _role(name: str, content: str, chapter: Chapter) -> str:
     if name in ("cite:t", "cite:p"):
         links = [_citation(key.strip(), parenthesis=name == "cite:p") for key in content.split(",")]
         return f"({'; '.join(links)})" if name == "cite:p" else " and ".join(links)
+    if name == "lights":  # what only the page can light
+        return re.sub(r"\s*<\w+:[\w-]+>$", "", content)
     named = re.fullmatch(r"(?P<text>.*?)\s*<(?P<label>[\w-]+)>", content)
     label = named["label"] if named else content
     if name in ("numref", "ref"):

@@ -14,7 +14,7 @@ import { drawPanel, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, 
 
 /**
  * Sizes of a stack of panels for one width. `rows` is {name: [title, height, height on a phone], …}; each becomes
- * f.rows[name]; a title of null is left to the view.
+ * f.rows[name]; a title of null is left to the view. `gap` is kept between them.
  * @template {string} K
  * @param {Figure} stage
  * @param {HTMLElement} root
@@ -22,7 +22,7 @@ import { drawPanel, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, 
  * @param {Record<K, [string | null, number, number]>} rows
  * @returns {ChartFrame<K>}
  */
-export function chartFrame(stage, root, width, rows, aside = 348) {
+export function chartFrame(stage, root, width, rows, aside = 348, gap = 34) {
   const w = stageWidth(root, width, aside);
   const [left, right] = [40, w - 10];
   let top = 22;
@@ -31,9 +31,9 @@ export function chartFrame(stage, root, width, rows, aside = 348) {
     const [title, tall, short] = rows[name];
     const bottom = top + (isWide(root) ? tall : short);
     found[name] = { left, right, top, bottom, title };
-    top = bottom + 34;
+    top = bottom + gap;
   }
-  const bottom = top - 34;
+  const bottom = top - gap;
   resize(stage, w, bottom + 38);
   return { w, left, right, bottom, rows: found };
 }

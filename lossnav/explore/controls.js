@@ -15,6 +15,7 @@ import { clamp, draw, fixed, lastOf, make, setAll } from "./kit.js";
  * @property {(value: number) => string} text
  * @property {(value: number) => void} onInput
  * @property {number} [steps]
+ * @property {string} [part] by which the text around it speaks of it
  */
 
 /** @typedef {{ symbol: string, name: string, marks: number[], text?: (value: number) => string, label?: (value: number) => string, whole?: boolean }} Dial */
@@ -23,7 +24,7 @@ import { clamp, draw, fixed, lastOf, make, setAll } from "./kit.js";
  * A native range input with its label, live value and marks under the track.
  * @param {Slider} slider
  */
-export function slider({ symbol, name, marks, toPosition, toValue, text, onInput, steps = 1000 }) {
+export function slider({ symbol, name, marks, toPosition, toValue, text, onInput, steps = 1000, part }) {
   const input = make("input", { type: "range", min: 0, max: steps, step: 1, "aria-label": `${symbol}, ${name}` });
   const shown = make("output", { class: "ln-value" });
   const track = make("span", { class: "ln-track" }, input);
@@ -38,7 +39,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
   };
   marks.forEach(({ value, label }, i) => mark(i, value, label));
   const head = make("span", { class: "ln-head" }, make("b", {}, symbol), ` ${name}`, shown);
-  const node = make("label", { class: "ln-slider ln-marked" }, head, track);
+  const node = make("label", { class: "ln-slider ln-marked", ...(part ? { "data-part": part } : {}) }, head, track);
   input.addEventListener("input", () => onInput(toValue(input.valueAsNumber / steps)));
   input.addEventListener("keydown", (event) => {
     const way = ARROWS.get(event.key);
@@ -71,7 +72,7 @@ export function slider({ symbol, name, marks, toPosition, toValue, text, onInput
  */
 export function traitDial(state, trait, { symbol, name, marks, text = (v) => fixed(v, 2), label = String }, map) {
   const labelled = marks.map((value) => ({ value, label: label(value) }));
-  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), ...map });
+  return slider({ symbol, name, marks: labelled, text, onInput: (v) => state.set(trait, v), part: trait, ...map });
 }
 
 /**
@@ -119,6 +120,7 @@ const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowU
  * @property {string} label
  * @property {string} color
  * @property {string} [kind] what it is, where it is more than a slider
+ * @property {string} [part] by which the text around it speaks of it
  * @property {(x: number, y: number) => void} onDrag where its centre should go, in pixels of the drawing
  * @property {(way: [number, number], big: boolean) => void} onKey one arrow press
  * @property {(side: -1 | 1) => void} onEnd Home or End
@@ -131,9 +133,10 @@ const ARROWS = new Map([["ArrowRight", [1, 0]], ["ArrowLeft", [-1, 0]], ["ArrowU
  * @param {Figure} svg
  * @param {Handle} handle
  */
-export function handle(svg, { label, color, kind, onDrag, onKey, onEnd }) {
+export function handle(svg, { label, color, kind, part, onDrag, onKey, onEnd }) {
   const node = draw(svg, "g", { class: "ln-handle", role: "slider", tabindex: 0, "aria-label": label });
   if (kind) setAll(node, { "aria-roledescription": kind });
+  if (part) setAll(node, { "data-part": part });
   node.style.setProperty("--c", color);
   draw(node, "circle", { class: "ln-reach", r: 22 });
   draw(node, "circle", { class: "ln-ring", r: 13 });

@@ -14,13 +14,13 @@ const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 export const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** power) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((c) => RAISED[Number(c)]).join("")}`);
 
 /**
- * The scale of the logarithm to base 10 along a chart, with ticks at whole powers.
- * @type {(at: Element, f: ChartFrame<string>, range: number[], name: string) => Scale}
+ * The scale of the logarithm to base 10 along a chart, with ticks at whole powers, or each `every` of them.
+ * @type {(at: Element, f: ChartFrame<string>, range: number[], name: string, every?: number) => Scale}
  */
-export function logAxis(at, f, range, name) {
+export function logAxis(at, f, range, name, every = 1) {
   const x = scale(range.map(Math.log10), [f.left, f.right]);
   const box = { ...f, top: 0 };
-  ticksAcross(at, box, x, powersIn(range));
+  ticksAcross(at, box, x, powersIn(range, every));
   nameAcross(at, box, name, 33);
   return x;
 }
@@ -40,11 +40,12 @@ export function logUp(at, row, [low, high]) {
 
 /**
  * @param {number[]} range
+ * @param {number} every
  * @returns {[number, string][]}
  */
-function powersIn([low, high]) {
+function powersIn([low, high], every) {
   /** @type {[number, string][]} */
   const ticks = [];
-  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++) ticks.push([power, spellPower(power)]);
+  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power += every) ticks.push([power, spellPower(power)]);
   return ticks;
 }

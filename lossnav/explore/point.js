@@ -23,6 +23,7 @@ export function planePoint(stage, state, trait, { label, color, hold, tall = hol
   const knob = handle(stage, {
     label: `${label}; arrow keys move it both ways`,
     kind,
+    part: trait,
     color,
     onDrag: (px, py) => move(frame.x.invert(px), frame.y.invert(py)),
     onKey([dx, dy], big) {

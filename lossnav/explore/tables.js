@@ -26,7 +26,7 @@ export function sampleTable(rows, heads = []) {
     const box = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" });
     const drawn = sample(box);
     const cells = (heads.length ? heads.slice(1) : [""]).map(() => make("td"));
-    const row = make("tr", {}, make("th", { scope: "row" }, box, ` ${name}`), ...cells);
+    const row = make("tr", { "data-part": key }, make("th", { scope: "row" }, box, ` ${name}`), ...cells);
     body.append(row);
     found[key] = { row, cells, drawn };
   }

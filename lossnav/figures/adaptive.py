@@ -62,9 +62,9 @@ def discounts(record: Record) -> Figure:
     _sensitivity(right, record, epsilons)
     letter((left, right), ("at tuned rates", "by rate"))
     title = f"{record.data['label']}, {record.config['epochs']} epochs"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=8, columnspacing=1.0)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=8, columnspacing=1.0)
+    figure.suptitle(title, x=0.01, ha="left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2, columnspacing=1.0)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, columnspacing=1.0)
     return figure
 
 
@@ -99,14 +99,14 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 25) -> 
     left.set_yticks(ticks, [f"{t:g}" for t in ticks])
     left.minorticks_off()
     left.grid(axis="y", which="major")
-    right.set_yticks(range(len(runs)), [label(rule).replace(", ", ",\n") for rule in runs], fontsize=8)
+    right.set_yticks(range(len(runs)), [label(rule).replace(", ", ",\n") for rule in runs])
     right.invert_yaxis()
     right.margins(y=0.12)
     right.set_xlabel("test error (%)")
     right.grid(axis="x", which="major")
     letter((left, right), ("training", "at the end"))
-    figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left", fontsize=9)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.suptitle(f"{data}, {len(next(iter(runs.values())))} seeds", x=0.01, ha="left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

@@ -61,7 +61,7 @@ def views(stored: ArrayLike, drawn: ArrayLike) -> Figure:
     figure, ax = plt.subplots(figsize=(5.8, 5.0 * mosaic.shape[0] / mosaic.shape[1] + 0.2))
     ax.imshow(mosaic.repeat(3, axis=2) if channels == 1 else mosaic, interpolation="nearest")
     names = ["stored", *(f"epoch {k}" for k in range(1, len(rows)))]
-    ax.set_yticks([i * (height + _GAP) + height / 2 for i in range(len(rows))], names, fontsize=8)
+    ax.set_yticks([i * (height + _GAP) + height / 2 for i in range(len(rows))], names)
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -124,7 +124,7 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> F
         _dots(right, rule, place, 100 * np.array([history.test_accuracy[-1] for history in histories]))
     left.set(xlabel="step", ylabel="loss of the batch")
     left.grid(axis="y")
-    right.set_xticks(range(len(runs)), [_NAMES[rule] for rule in runs], fontsize=9)
+    right.set_xticks(range(len(runs)), [_NAMES[rule] for rule in runs])
     right.set(ylabel="test accuracy (%)", xlim=(-0.6, len(runs) - 0.4))
     right.grid(axis="y")
     letter((left, right), ("training", "at the end"))
@@ -170,7 +170,7 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
         ax.minorticks_off()
         ax.grid(axis="y")
     axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[0, len(networks) // 2].set_xlabel("learning rate / the paper's rate for that rule")
+    axes[0, len(networks) // 2].set_xlabel("rate / the paper's rate")
     letter(axes[0], [_NAMES[network] for network in networks])
     _title(figure, record.data["label"], record.seeds)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -222,7 +222,7 @@ def transfer(costs: Mapping[str, Mapping[str, float]]) -> Figure:
             mark, shift = _NETWORKS[network]
             ax.plot(cost, place + shift, mark, color=COLOURS["ink"], ms=6, mec="white", mew=0.6, label=_NAMES[network])
     ax.axvline(0.0, color=COLOURS["quiet"], lw=1.0)
-    ax.set_yticks(range(len(costs)), list(costs), fontsize=9)
+    ax.set_yticks(range(len(costs)), list(costs))
     ax.set_ylim(len(costs) - 0.5, -0.5)
     ax.set_xlabel("accuracy lost (points)")
     handles, names = ax.get_legend_handles_labels()
@@ -270,8 +270,8 @@ def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[st
     for ax in (above, below):
         ax.grid(axis="y")
     letter((above, below), ("the rule", "the network"))
-    below.legend(fontsize=8, loc="upper right")
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    below.legend(loc="upper right")
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -340,7 +340,7 @@ def _by_discount(record: Record, gammas: Sequence[float]) -> list[dict[str, Any]
 
 def _title(figure: Figure, data: str, seeds: Sequence[Any]) -> None:
     count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-    figure.suptitle(f"{data}, {count}", x=0.01, ha="left", fontsize=9)
+    figure.suptitle(f"{data}, {count}", x=0.01, ha="left")
 
 
 def _ordered(found: Iterable[str]) -> list[str]:

@@ -76,7 +76,7 @@ def scores(
     if limits is not None:
         ax.set_ylim(*limits)
     ax.grid(axis="y", which="major")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left")
     handles, names = ax.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=3)
     return figure
@@ -134,7 +134,7 @@ def comparison(record: Record, rule: str = "uncertain") -> Figure:
         ax.grid(axis="x", which="major")
         ax.tick_params(axis="y", length=0)
     letter((left, right), ("first → last tenth", "difference"))
-    figure.suptitle(_title(record), x=0.01, ha="left", fontsize=9)
+    figure.suptitle(_title(record), x=0.01, ha="left")
     return figure
 
 
@@ -181,7 +181,7 @@ def tuning(record: Record) -> Figure:
     ax.tick_params(axis="y", length=0)
     figure.suptitle(
         f"{record.data['label']}: {record.config['settings']} settings a rule, {record.config['tuning_tasks']} tasks",
-        x=0.01, ha="left", fontsize=9,
+        x=0.01, ha="left",
     )  # fmt: skip
     return figure
 

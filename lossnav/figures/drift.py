@@ -84,12 +84,12 @@ def sails(sail: Sequence[Sail], times: ArrayLike, span: Span, printed: ArrayLike
         ax.plot(*one.path(times).T, **line("optimal", lw=2.2), path_effects=halo(3.5))
         first = one.path(0.0)
         ax.plot(*first, "o", color=COLOURS["ink"], ms=6)
-        label(ax, first[0] - 0.12, first[1] + 0.2, "start", ha="right", fontsize=9.5)
+        label(ax, first[0] - 0.12, first[1] + 0.2, "start", ha="right")
         ax.plot(*known_minimum(one.loss), **MINIMUM)
         ax.plot(*one.path.asymptote, **END, zorder=5)
         ax.set(xlim=span[:2], ylim=span[2:], aspect="equal", xlabel=r"$\theta_1$")
     above[0].set_ylabel(r"$\theta_2$")
-    label(above[0], 0.12, known_minimum(sail[0].loss)[1] - 0.05, "minimum of $L$", va="top", ha="left", fontsize=9.5)
+    label(above[0], 0.12, known_minimum(sail[0].loss)[1] - 0.05, "minimum of $L$", va="top", ha="left")
     path = sail[0].path
     dense = np.linspace(times[0], times[-1], 8 * len(times))
     below.plot(*path(dense).T, **line("optimal", lw=1.8))
@@ -321,7 +321,7 @@ def shares(
     figure, ax = plt.subplots(figsize=(5.8, 3.2))
     ax.axhline(level[0], color=COLOURS["quiet"], lw=0.9, ls=":")
     across = ax.get_yaxis_transform()
-    label(ax, 0.985, level[0], level[1], "quiet", transform=across, ha="right", va="bottom", fontsize=9.5)
+    label(ax, 0.985, level[0], level[1], "quiet", transform=across, ha="right", va="bottom")
     x, y = (np.asarray(v, dtype=np.float64) for v in smooth)
     ax.plot(x, y, **line("loss", lw=1.6))
     at = len(x) // 4

@@ -67,7 +67,7 @@ def bowls(loss: Loss, panels: Mapping[str, Curves], metrics: Mapping[str, ArrayL
         ax.plot(*known_minimum(loss), **_STAR)
         ax.set(xlabel=r"$\theta_1$", aspect="equal", xlim=(-0.5, 1.9), ylim=(-0.9, 1.9))
     axes[0, 0].set_ylabel(r"$\theta_2$")
-    label(axes[0, 0], start[0] - 0.1, start[1], "start", ha="right", fontsize=9.5)
+    label(axes[0, 0], start[0] - 0.1, start[1], "start", ha="right")
     _key(figure, [(rule, text) for rule, (text, _) in curves.items()])
     letter(axes, list(panels))
     return figure
@@ -134,7 +134,6 @@ def turning(angles: ArrayLike, rates: ArrayLike, turns: Mapping[str, tuple[str, 
         [Line2D([], [], **line(rule)) for rule in turns],
         [text for text, _ in turns.values()],
         loc="upper left",
-        fontsize=9.5,
         frameon=False,
     )
     below.set(
@@ -303,7 +302,6 @@ def learning(runs: Runs) -> Figure:
         [_NAMES.get(rule, rule) for rule in rules],
         loc="outside lower center",
         ncols=2,
-        fontsize=9.5,
         frameon=False,
     )
     letter(axes, [text for score in scores for text in (_SCORES[score], f"{_SCORES[score]}, per time")])
@@ -326,7 +324,6 @@ def _key(figure: Figure, entries: Sequence[tuple[str, str]]) -> None:
         loc="outside lower center",
         ncols=len(entries),
         labelcolor=[readable(COLOURS[rule]) for rule, _ in entries],
-        fontsize=9.5,
         frameon=False,
     )
 

@@ -47,7 +47,7 @@ def motion(
     Returns:
         The figure: three panels.
     """
-    figure, axes = plt.subplots(1, 3, figsize=(6.4, 2.9))
+    figure, axes = plt.subplots(1, 3, figsize=(5.8, 2.9))
     steps = np.arange(1, len(np.asarray(loss)) + 1)
     _smooth(axes[0], steps, np.asarray(loss))
     axes[0].set(xlabel="step", ylabel="loss of the batch", ylim=(0, None))
@@ -109,7 +109,7 @@ def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffl
     Returns:
         The figure: on the left distances, on the right their slopes in logarithms.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.3))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
     n = np.asarray(lags, dtype=np.float64)
     looks: tuple[tuple[str, ArrayLike, dict[str, Any]], ...] = (
         ("measured", measured, {**_MEASURED, "lw": 1.8}), ("predicted", predicted, _PREDICTED),
@@ -124,7 +124,7 @@ def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffl
         right.semilogx(at, slopes, **look)
     right.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     right.text(
-        0.99, 1.03, "Brownian", color=COLOURS["ink"], fontsize=8, ha="right", transform=right.get_yaxis_transform()
+        0.99, 1.03, "Brownian", color=COLOURS["ink"], fontsize=10, ha="right", transform=right.get_yaxis_transform()
     )
     left.set(xlabel="steps $n$", ylabel=r"$\mathrm{E}\,|\Delta_n|^2$")
     right.set(xlabel="steps $n$", ylabel="exponent", ylim=(None, 2.05))
@@ -158,7 +158,7 @@ def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     Returns:
         The figure: two rows of panels.
     """
-    figure, axes = plt.subplots(2, len(sweeps), figsize=(6.4, 4.9), sharex="col", squeeze=False)
+    figure, axes = plt.subplots(2, len(sweeps), figsize=(5.8, 4.9), sharex="col", squeeze=False)
     for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
         x = np.asarray(table["values"], dtype=np.float64)
         shown = 1 - x if name == "beta" else x
@@ -179,7 +179,7 @@ def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     letter(axes, [*("speed",) * len(sweeps), *("exponent",) * len(sweeps)])
     handles, names = axes[0, 0].get_legend_handles_labels()
     kept = dict(zip(names, handles, strict=True))
-    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -202,7 +202,7 @@ def temperature(
     Returns:
         The figure: two panels.
     """
-    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.3), sharex=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.7), sharex=True)
     fitted = {**_DOTS, "marker": "D", "color": COLOURS["momentum"]}
     left.plot(temperature, calibrated, **fitted, label="over one constant from the base")
     left.plot(temperature, absolute, **_DOTS, label="over the noise where the run is")
@@ -218,7 +218,7 @@ def temperature(
     left.minorticks_off()
     right.set_ylabel(r"tr$\,\Sigma$ / at the base")
     letter((left, right), ("what fits", "why"))
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=1)
     return figure
 
 
@@ -240,7 +240,7 @@ def modes(
     Returns:
         The figure: two panels; a grey line has the slope of a law that does not hold (−1, Gibbs) or that does (1).
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.3))
+    figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.3))
     rho = np.asarray(curvatures, dtype=np.float64)
     ends = np.array([rho.min(), rho.max()])
     panels = (
@@ -254,7 +254,9 @@ def modes(
         ax.loglog(ends, middle * ends**slope, color=COLOURS["quiet"], lw=1.0, ls=":")
         ax.set_xlabel(r"curvature $\rho_l$")
         high = slope > 0
-        ax.text(0.97 if high else 0.03, 0.03, words, transform=ax.transAxes, ha="right" if high else "left", fontsize=8)
+        ax.text(
+            0.97 if high else 0.03, 0.03, words, transform=ax.transAxes, ha="right" if high else "left", fontsize=10
+        )
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
@@ -285,7 +287,7 @@ def rotation(
     Returns:
         The figure: a column for each mode.
     """
-    figure, axes = plt.subplots(2, len(planes), figsize=(6.4, 4.6), squeeze=False)
+    figure, axes = plt.subplots(2, len(planes), figsize=(5.8, 4.6), squeeze=False)
     found, theory = np.asarray(memory), np.asarray(expected)
     for index, (title, (theta, v)) in enumerate(planes.items()):
         above, below = axes[:, index]

@@ -6,6 +6,7 @@ Every function takes what it draws and returns a figure; nothing is trained or s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +35,7 @@ def fields(axis: ArrayLike, planes: Mapping[str, tuple[ArrayLike, ArrayLike]]) -
     Returns:
         The figure: a panel each.
     """
-    figure, axes = plt.subplots(1, len(planes), figsize=(6.4, 2.6), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(planes), figsize=(5.8, 2.6), sharey=True, squeeze=False)
     q = np.asarray(axis, dtype=np.float64)
     every = slice(len(q) // 18, None, max(1, len(q) // 9))
     for ax, (values, arrows) in zip(axes[0], planes.values(), strict=True):
@@ -61,7 +62,7 @@ def charges(total: tuple[ArrayLike, ArrayLike], pairs: tuple[ArrayLike, ArrayLik
     Returns:
         The figure: two panels.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.0))
+    figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.0))
     for ax, (found, wanted) in zip(axes, (total, pairs), strict=True):
         # a list of lines, one a column
         recorded, law = (
@@ -99,7 +100,8 @@ def layers(
     Returns:
         The figure: three panels.
     """
-    figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.0))
+    figure, panels = plt.subplot_mosaic("ab;cc", figsize=(5.8, 5.0), height_ratios=(1.2, 1.0))
+    axes: Any = list(panels.values())
     for hue, (found, wanted) in zip(_HUES, radius.values(), strict=False):
         recorded, law = np.sqrt(np.asarray(found, dtype=np.float64)), np.sqrt(np.asarray(wanted, dtype=np.float64))
         steps = np.arange(len(law))
@@ -109,20 +111,20 @@ def layers(
     for place, name in enumerate(sorted(late, key=lambda name: -late[name][-1])):  # one above its line, the next below
         end, side = (late[name].max(), "bottom") if place % 2 == 0 else (late[name].min(), "top")
         hue = _HUES[list(radius).index(name) % len(_HUES)]
-        label(axes[0], 0.97 * steps[-1], float(end), name, hue, ha="right", va=side, fontsize=9)
+        label(axes[0], 0.97 * steps[-1], float(end), name, hue, ha="right", va=side)
     axes[0].margins(y=0.12)
     for hue, values in zip(_HUES, angles.values(), strict=False):
         part = np.asarray(values, dtype=np.float64)
         width = len(steps) / len(part)
         axes[1].plot((np.arange(len(part)) + 0.5) * width, part, **line(hue, lw=1.6, linestyle="-"))
     axes[1].axhline(1.0, color=COLOURS["ink"], lw=0.9, ls=":")
-    label(axes[1], 0.97 * width * len(part), 1.02, "T29", ha="right", va="bottom", fontsize=9)
+    label(axes[1], 0.97 * width * len(part), 1.02, "T29", ha="right", va="bottom")
     bins = np.linspace(0.85, 1.15, 31)
     for hue, values in zip(_HUES, ratio.values(), strict=False):
         axes[2].hist(np.clip(values, 0.85, 1.15), bins=list(bins), color=COLOURS[hue], alpha=0.7)
     axes[2].axvline(1.0, color=COLOURS["ink"], lw=0.9, ls=":")
     axes[0].set(ylabel="radius $r$", xlabel="step")
-    axes[1].set(ylabel="angle per step, measured / T29", xlabel="step", ylim=(0.0, None))
+    axes[1].set(ylabel="angle per step / T29", xlabel="step", ylim=(0.0, None))
     axes[2].set(ylabel="rows of the weights", xlabel="late angle / T29")
     letter(axes, ("radius", "angle per step", "each row alone"))
     return figure
@@ -154,7 +156,7 @@ def averages(
     Returns:
         The figure: two panels.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.1))
+    figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.1))
     t = np.asarray(steps, dtype=np.float64)
     for ax, recorded, law in zip(axes, found, laws, strict=True):
         ax.plot(t, law["printed"], **line("gradient descent", lw=1.6, linestyle="--"))
@@ -192,7 +194,7 @@ def drops(
     Returns:
         The figure: two panels.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.1))
+    figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.1))
     law = np.asarray(expected, dtype=np.float64)
     steps = np.arange(len(law))
     for hue, (name, (found, wanted)) in zip(_HUES, radius.items(), strict=False):
@@ -200,14 +202,14 @@ def drops(
         axes[0].plot(steps, exact, **line(hue, lw=1.8, linestyle="-"))
         sparse = slice(None, None, max(1, len(law) // 16))
         axes[0].plot(steps[sparse], recorded[sparse], **_DOTS)
-        label(axes[0], 0.97 * steps[-1], 1.06 * float(exact[-1]), name, hue, ha="right", va="bottom", fontsize=9)
+        label(axes[0], 0.97 * steps[-1], 1.06 * float(exact[-1]), name, hue, ha="right", va="bottom")
     for hue, values in zip(_HUES, angles.values(), strict=False):
         part = np.asarray(values, dtype=np.float64)
         width = len(law) / len(part)
         axes[1].plot((np.arange(len(part)) + 0.5) * width, part, **{**_DOTS, "color": COLOURS[hue], "ms": 2.6})
     axes[1].plot(steps, law, color=COLOURS["ink"], lw=1.4)
     axes[0].set(ylabel="radius $r$", xlabel="step", ylim=(0.0, None))
-    axes[1].set(ylabel="angle per step, measured / T29", xlabel="step", ylim=(0.0, None))
+    axes[1].set(ylabel="angle per step / T29", xlabel="step", ylim=(0.0, None))
     letter(axes, ("radius", "angle per step"))
     return figure
 
@@ -235,7 +237,7 @@ def imbalance(
     Returns:
         The figure: two panels.
     """
-    figure, (plane, over) = plt.subplots(1, 2, figsize=(6.8, 3.4))
+    figure, (plane, over) = plt.subplots(1, 2, figsize=(5.8, 3.4))
     box = ((1.85, 2.45), (0.0, 0.62))
     x, y = np.meshgrid(np.linspace(*box[0], 160), np.linspace(*box[1], 160))
     plane.contourf(x, y, np.sqrt(loss.value(np.stack([x, y], axis=-1))), levels=12, cmap=LANDSCAPE, zorder=0)
@@ -247,7 +249,7 @@ def imbalance(
     for place, (name, (rule, points)) in enumerate(paths.items()):
         line_ = np.asarray(points, dtype=np.float64)
         seen = line_[(line_[:, 0] < box[0][1] - 0.1) & (line_[:, 1] < box[1][1])][-1]
-        side = {"ha": "right" if place == 0 else "left", "va": "bottom", "fontsize": 9}
+        side = {"ha": "right" if place == 0 else "left", "va": "bottom", "fontsize": 10}
         label(plane, float(seen[0]) + (-0.02 if place == 0 else 0.015), float(seen[1]) + 0.012, name, rule, **side)
     plane.set(xlim=box[0], ylim=box[1], xlabel="$a$", ylabel="$b$")
     for name, (rule, times, values) in measure.items():
@@ -260,7 +262,6 @@ def imbalance(
             rule,
             ha="right",
             va="bottom",
-            fontsize=9,
         )
     over.set(xlabel="time", ylabel="$a^2-b^2$")
     letter((plane, over), ("weights", "imbalance"))
@@ -281,7 +282,7 @@ def cones(paths: Mapping[str, tuple[str, ArrayLike]], norms: Mapping[str, tuple[
     Returns:
         The figure: two panels.
     """
-    figure, (plane, over) = plt.subplots(1, 2, figsize=(6.8, 3.4))
+    figure, (plane, over) = plt.subplots(1, 2, figsize=(5.8, 3.4))
     x, y = np.meshgrid(np.linspace(-0.4, 1.9, 180), np.linspace(-0.4, 1.9, 180))
     plane.contourf(x, y, 1 - x / np.hypot(x, y), levels=14, cmap=LANDSCAPE, zorder=0)
     for rule, points in paths.values():
@@ -302,7 +303,6 @@ def cones(paths: Mapping[str, tuple[str, ArrayLike]], norms: Mapping[str, tuple[
             rule,
             ha="right",
             va="bottom",
-            fontsize=9,
         )
     over.set(xlabel="time", ylabel=r"$|\theta|$")
     letter((plane, over), ("paths", "norm"))
@@ -323,7 +323,7 @@ def ring(paths: Mapping[str, tuple[str, ArrayLike]], speeds: Mapping[str, tuple[
     Returns:
         The figure: two panels.
     """
-    figure, (plane, over) = plt.subplots(1, 2, figsize=(6.8, 3.4))
+    figure, (plane, over) = plt.subplots(1, 2, figsize=(5.8, 3.4))
     grid = np.linspace(-1.9, 1.9, 160)
     x, y = np.meshgrid(grid, grid)
     plane.contourf(x, y, np.sqrt(np.abs(x**2 + y**2 - 1)), levels=12, cmap=LANDSCAPE, zorder=0)
@@ -341,7 +341,6 @@ def ring(paths: Mapping[str, tuple[str, ArrayLike]], speeds: Mapping[str, tuple[
             rule,
             ha="right",
             va="bottom",
-            fontsize=9,
         )
     over.set(xlabel="time", ylabel="angular speed")
     letter((plane, over), ("a round valley", "angular speed"))

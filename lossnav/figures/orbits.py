@@ -104,7 +104,7 @@ def locking(
     label(above, tilt[at], 1e3 * rest[at] + 0.06 * (high - low), "resting", "newton", ha="left", va="bottom")
     label(above, tilt[at], 1e3 * theory[at] - 0.08 * (high - low), "going round", "optimal", ha="center", va="top")
     across = above.get_xaxis_transform()
-    label(above, float(locks), 0.97, "locks ", "quiet", transform=across, ha="right", va="top", fontsize=9.5)
+    label(above, float(locks), 0.97, "locks ", "quiet", transform=across, ha="right", va="top")
     above.set(xlabel="tilt $d$", ylabel="cost per time, $10^{-3}$", xlim=(0, tilt[-1]))
     below.plot(*(np.asarray(v) for v in vanishing), color=COLOURS["quiet"], lw=1.1, ls=":")
     ends = [float(np.asarray(one[2])[-1]) for one in curves.values()]
@@ -121,7 +121,7 @@ def locking(
     place = int(np.searchsorted(gone[1], 0.84 * top))
     if place < gone.shape[1]:
         label(below, gone[0, place] - 0.015 * right, 0.985 * top, "no place to rest\nleft of this line", "quiet",
-              ha="right", va="top", fontsize=9)  # fmt: skip
+              ha="right", va="top")  # fmt: skip
     below.set(xlabel="tilt $d$", ylabel="rotation rate $q$", xlim=(0, right * 1.16), ylim=(0, top))
     letter((above, below), ("what it costs", "where the learner locks"))
     return figure

@@ -175,7 +175,7 @@ def stay_or_cross(
         if not span[0] < point < span[1]:
             continue
         ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
-        label(ax, low * 1.06, point + 0.015, text, va="bottom", fontsize=10)
+        label(ax, low * 1.06, point + 0.015, text, va="bottom")
     for gamma, start, crossed in checks:
         style = mark("optimal", ms=6) if crossed else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
         ax.plot(gamma, start, **{"linestyle": "none", **style})
@@ -246,7 +246,7 @@ def travelling_front(
         above.plot(place, values, color=COLOURS["kinetic"], lw=2, alpha=shade)
         middle = (np.max(values) + np.min(values)) / 2
         at = float(place[np.argmin(np.abs(values - middle))])
-        label(above, at + 0.35, float(middle) + 0.28, f"$t={time:g}$", "kinetic", ha="left", va="center", fontsize=10)
+        label(above, at + 0.35, float(middle) + 0.28, f"$t={time:g}$", "kinetic", ha="left", va="center")
     above.set(xlabel="place $x$", ylabel="$u(x, t)$", xlim=(float(place[0]), float(place[-1])))
     below.plot(*path, **line("optimal", lw=3))
     below.plot(*profile, color=COLOURS["kinetic"], linestyle="none", marker="o", ms=5.5, mfc="none", mew=1.4)
@@ -288,7 +288,6 @@ def travelling_front(
                 text + " ",
                 ha="right",
                 va="top" if top else "bottom",
-                fontsize=10,
             )
     letter([above, below], ["a front on its way", "the same, read backwards"])
     return fig
@@ -359,7 +358,6 @@ def thresholds(
         "divide at the barrier, as gradient descent",
         ha="center",
         va="center",
-        fontsize=10,
     )
     label(ax, 0.93 * last, height(pulled, 0.93) - 0.12, "pulled bound ", ha="right", va="top")
     label(
@@ -372,9 +370,9 @@ def thresholds(
         ha="right",
         va="bottom",
     )
-    label(ax, 0.8 * last, 0.35, "cross from everywhere", "optimal", ha="center", va="bottom", fontsize=10)
-    label(ax, 0.22 * last, 2.2, "left of $\\theta_s$ stay,\nright of it cross", ha="center", va="center", fontsize=10)
-    label(ax, onset, 0.08, "pushed from here ", ha="right", va="bottom", fontsize=9)
+    label(ax, 0.8 * last, 0.35, "cross from everywhere", "optimal", ha="center", va="bottom")
+    label(ax, 0.22 * last, 2.2, "left of $\\theta_s$ stay,\nright of it cross", ha="center", va="center")
+    label(ax, onset, 0.08, "pushed from here ", ha="right", va="bottom")
     ax.set(xlabel="tilt $-d$", ylabel=r"discount rate $\gamma$", xlim=(0, last), ylim=(0, 1.15 * float(dividing[0])))
     return fig
 
@@ -402,7 +400,7 @@ def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None
 def _rest(ax: Axes, points: Mapping[str, float]) -> None:
     for text, point in points.items():
         ax.plot(point, 0, "o", color="white", mec=COLOURS["ink"], mew=1.2, ms=5.5, zorder=5)
-        label(ax, point, 0.14, text, ha="center", va="bottom", fontsize=10)
+        label(ax, point, 0.14, text, ha="center", va="bottom")
 
 
 def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:

@@ -170,7 +170,7 @@ def preconditioner(
         height = float(np.exp(np.interp(np.log(middle), np.log(h), np.log(phi))))
         # below the curve, and above it where it is steep: there no other rule's line runs
         shift, side = ((0.5, "top"), (0.08, "top"), (30.0, "bottom"))[place % 3]
-        label(ax, middle, height * shift, text, rule, ha="center", va=side, fontsize=9.5)
+        label(ax, middle, height * shift, text, rule, ha="center", va=side)
     ax.plot(h, phi, color=COLOURS["ink"], lw=3.2, zorder=4, path_effects=halo(5))
     ax.set(
         xscale="log",
@@ -239,7 +239,7 @@ def regime_map(
         ax.contour(x, y, error, levels=[tolerance / 10], colors=[COLOURS[rule]], linewidths=1.0, linestyles=":")
         rows, columns = np.nonzero(error < tolerance)
         across, up = np.exp(np.log(x[columns]).mean()), np.exp(np.log(y[rows]).mean())
-        label(ax, float(across), float(up), text, rule, ha="center", va="center", fontsize=10)
+        label(ax, float(across), float(up), text, rule, ha="center", va="center")
     ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     ax.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
     ax.set(
@@ -338,7 +338,7 @@ def curvature_sign(curvature: ArrayLike, values: ArrayLike, newton: ArrayLike, e
         (0.0, float(np.interp(0.0, h, phi))),
         xytext=(0.16 * span, -0.45 * top),
         color=COLOURS["gradient descent"],
-        fontsize=9,
+        fontsize=10,
         va="center",
         arrowprops={"arrowstyle": "-", "color": COLOURS["gradient descent"], "lw": 0.8, "shrinkB": 5},
     )

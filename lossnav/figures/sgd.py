@@ -29,12 +29,12 @@ def walks(paths: Mapping[str, Array], n: Array, far: Mapping[str, Array]) -> Fig
     Returns:
         The figure: two panels.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.0))
+    figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.0))
     hues = ("potential", _SEEN, "optimal") * len(paths)
     for (name, path), hue in zip(paths.items(), hues, strict=False):
         axes[0].plot(*np.asarray(path).T, color=COLOURS[hue], lw=0.9)
         axes[1].loglog(n, far[name], color=COLOURS[hue], lw=1.8)
-        label(axes[1], float(n[-1]), float(far[name][-1]), name, hue, ha="right", va="bottom", fontsize=9)
+        label(axes[1], float(n[-1]), float(far[name][-1]), name, hue, ha="right", va="bottom")
     axes[0].plot(0, 0, "o", mfc="white", mec=COLOURS["ink"], ms=6)
     axes[0].set_aspect("equal", adjustable="datalim")
     axes[0].set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")

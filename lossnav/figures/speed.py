@@ -22,7 +22,7 @@ from lossnav.figures.tables import Interval, Table
 from lossnav.lab.registry import RULES
 
 _RULES = {rule.optimizer.split(":")[1]: name for name, rule in RULES.items() if rule.optimizer and not rule.like}
-_TEXT = 9.0  # points
+_TEXT = 10.0  # points
 
 
 def _stored(*columns: str) -> of.Kind:

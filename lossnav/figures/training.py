@@ -121,7 +121,7 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
         ax.set_xlim(left=0.5)
     letter((left, right), ("training", "test"))
     seeds = len(next(iter(runs.values())))
-    figure.suptitle(f"{data}, {seeds} seed{'s' if seeds > 1 else ''}", x=0.01, ha="left", fontsize=9)
+    figure.suptitle(f"{data}, {seeds} seed{'s' if seeds > 1 else ''}", x=0.01, ha="left")
     handles, names = left.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names) if len(names) < 5 else 3)
     return figure
@@ -207,7 +207,7 @@ def sensitivity(record: Record) -> Figure:
         ax.grid(axis="y", which="major")
     letter((above, below), ("test", "training"))
     title = f"{record.data['label']}, {record.config['epochs']} epochs, {len(record.seeds)} seeds"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left")
     handles, names = above.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=2)
     return figure

@@ -213,7 +213,6 @@ def _beside(ax: Axes, t: Array, curve: Curve) -> None:
         transform=ax.transAxes,
         ha=across,
         va=along,
-        fontsize=9.5,
     )
 
 
@@ -250,11 +249,10 @@ def before_after(groups: Sequence[tuple[str, str, Mapping[str, tuple[ArrayLike, 
                 transform=ax.get_xaxis_transform(),
                 ha="center",
                 va="bottom",
-                fontsize=9.5,
             )
         ticks = [1.6 * n + side for n in range(len(kinds)) for side in (0, 1)]
         ax.set(yscale="log", ylabel=ylabel, xlim=(-0.35, ticks[-1] + 0.35))
-        ax.set_xticks(ticks, ["before", "after"] * len(kinds), fontsize=8.5, rotation=30)
+        ax.set_xticks(ticks, ["before", "after"] * len(kinds), rotation=30)
         low, high = ax.get_ylim()
         ax.set_ylim(low / (high / low) ** 0.15, high)
         _decades(ax)

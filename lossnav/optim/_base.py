@@ -67,8 +67,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Move ``params`` in place. All tensors share a device and a dtype, float32 or float64."""
 
-    def _call(self, group: Group, states: list[State]) -> _fused.Call:
-        """Count the step and describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> _fused.Call:
+        """Describe the fused kernel's call in the steps of these numbers, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
 
     def _native(self) -> str:
@@ -169,7 +169,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
         self._look()
+        repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
+            if repeats and group["fused"] and _fused.again(self, group):
+                continue
             for params in self._batches(group):
                 self._move(group, params)
         return loss

@@ -7,10 +7,11 @@ says why.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -43,13 +44,19 @@ class Call:
     each: Sequence[Sequence[float]]
 
 
+def each(counts: Sequence[float], numbers: Callable[[float], Sequence[float]]) -> list[Sequence[float]]:
+    """Return the numbers of each parameter that depend on how many steps it has made; most have made as many."""
+    found = {n: numbers(n) for n in set(counts)}
+    return [found[n] for n in counts]
+
+
 def step(
     rule: Any, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
 ) -> bool:
     """Move ``params`` by the fused form of ``rule``, or return False if the list operations must do it.
 
-    ``rule._call(group, states)`` counts the step and describes the kernel's call; it raises ``NoKernel`` before it
-    changes anything if there is no kernel for the options of the group.
+    ``rule._call(group, states, counts)`` describes the kernel's call in the steps of these numbers; it changes nothing,
+    and raises ``NoKernel`` if there is no kernel for the options of the group.
     """
     if torch.compiler.is_compiling():  # the list operations are about to be fused by the compiler
         return False
@@ -60,8 +67,7 @@ def step(
         if params[0].is_meta:
             raise NoKernel("its parameters are on the meta device, where there is no memory to pass over")
         if params[0].device.type == "cpu":
-            library = _native.load(params[0].dtype, rule._native())
-            _launch(library, rule._call(group, states), params, grads, states)
+            _launch(_native.load(params[0].dtype, rule._native()), rule, group, params, grads, states)
         else:
             _compiled(type(rule)._update, params[0].device.type)(rule, group, params, grads, states)
     except NoKernel as reason:
@@ -76,32 +82,136 @@ def _say_once(text: str) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
+def again(rule: Any, group: dict[str, Any]) -> bool:
+    """Repeat the last launch of a group with the gradients of now, or return False if anything else has changed.
+
+    Most of a launch of many small tensors is looking at each of them; here each is only asked whether it still lies
+    where it lay, as it lay.
+    """
+    kept = rule.__dict__.get("_launches", {}).get(id(group))
+    return kept is not None and kept.again(rule, group)
+
+
 def _launch(
-    library: ctypes.CDLL, call: Call, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-) -> None:
+    library: ctypes.CDLL, rule: Any, group: dict[str, Any], params: list[Tensor], grads: list[Tensor],
+    states: list[dict[str, Any]],
+) -> None:  # fmt: skip
+    call = rule._call(group, states, [s["step"].item() + 1 for s in states])
+    torch._foreach_add_([s["step"] for s in states], 1.0)
     homes = [p if _is_dense(p) else p.contiguous() for p in params]
     streams = [homes, [_laid_out_like(p, g) for p, g in zip(homes, grads, strict=True)]]
     for key in call.memory:
         for p, state in zip(homes, states, strict=True):
             state[key] = _laid_out_like(p, state[key])
         streams.append([state[key] for state in states])
-    sizes = [p.numel() for p in homes]
-    count, width = len(homes), len(call.each[0])
-    pointers = [t.data_ptr() for t in chain.from_iterable(streams)]
-    getattr(library, call.kernel)(
-        ctypes.c_int64(count),
-        (ctypes.c_int64 * count)(*sizes),
-        ctypes.c_int64(len(streams)),
-        (ctypes.c_void_p * len(pointers))(*pointers),
-        (ctypes.c_double * len(call.option))(*call.option),
-        (ctypes.c_double * (count * width))(*chain.from_iterable(call.each)),
-        ctypes.c_int64(width),
-        ctypes.c_int64(_threads(sum(sizes))),
-    )
+    launch = _Launch(library, call, streams)
+    launch.run(call)
     for p, home in zip(params, homes, strict=True):
         if home is not p:
             p.copy_(home)
     torch.autograd.graph.increment_version(params)  # autograd must know that the values it may have saved are gone
+    old, others = rule.__dict__.get("_launches", {}), (id(one) for one in rule.param_groups if one is not group)
+    launches = rule._launches = {place: old[place] for place in others if place in old}  # a lost group's state goes
+    as_they_are = all(a is b for a, b in zip(chain(homes, streams[1]), chain(params, grads), strict=True))
+    if as_they_are and _same(params, group["params"]) and all(s["step"].device.type == "cpu" for s in states):
+        launches[id(group)] = _Again(launch, rule, group, states)
+
+
+class _Launch:
+    """The arguments of a kernel's call: what lies where."""
+
+    def __init__(self, library: ctypes.CDLL, call: Call, streams: list[list[Tensor]]) -> None:
+        self.kernel, self.memory, self.streams, self.count = call.kernel, call.memory, streams, len(streams[0])
+        self._function, sizes = getattr(library, call.kernel), [p.numel() for p in streams[0]]
+        self._sizes, self._elements = (ctypes.c_int64 * self.count)(*sizes), sum(sizes)
+        pointers = [t.data_ptr() for t in chain.from_iterable(streams)]
+        self._pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+        self.fixed = [*streams[0], *chain.from_iterable(streams[2:])]  # all but the gradients
+        self.places = pointers[: self.count] + pointers[2 * self.count :]
+
+    def meet(self, grads: list[Tensor]) -> None:
+        """Take other gradients."""
+        self._pointers[self.count : 2 * self.count] = [g.data_ptr() for g in grads]
+
+    def run(self, call: Call) -> None:
+        """Call the kernel."""
+        width = len(call.each[0])
+        self._function(
+            ctypes.c_int64(self.count),
+            self._sizes,
+            ctypes.c_int64(len(self.streams)),
+            self._pointers,
+            (ctypes.c_double * len(call.option))(*call.option),
+            (ctypes.c_double * (self.count * width))(*chain.from_iterable(call.each)),
+            ctypes.c_int64(width),
+            ctypes.c_int64(_threads(self._elements)),
+        )
+
+
+class _Again:
+    """A launch that has been made, and how to see that it may be made again."""
+
+    def __init__(self, launch: _Launch, rule: Any, group: dict[str, Any], states: list[dict[str, Any]]) -> None:
+        self._launch, self._group, self._states = launch, group, states
+        self._params, grads = launch.streams[0], launch.streams[1]
+        self._dtype = self._params[0].dtype
+        self._shapes, self._strides = [p.shape for p in self._params], [p.stride() for p in self._params]
+        self._grad_strides = [g.stride() for g in grads]
+        self._kept = [state[key] for key in ("step", *launch.memory) for state in states]
+        self._all_states = rule.state
+        launch.streams[1] = []  # gradients are not kept alive
+        steps = self._kept[: launch.count]
+        self._step_places = [n.data_ptr() for n in steps]
+        self._cells = [ctypes.c_float.from_address(place) for place in self._step_places]
+
+    def again(self, rule: Any, group: dict[str, Any]) -> bool:
+        """Make it again, or return False if that would not be the step that is wanted."""
+        grads: list[Any] = [p.grad for p in self._params]
+        if group is not self._group or not (self._stand(rule) and self._fit(grads)):
+            return False
+        counts = [cell.value + 1 for cell in self._cells]
+        try:
+            call = rule._call(group, self._states, counts)
+        except NoKernel:
+            return False
+        if call.kernel != self._launch.kernel or tuple(call.memory) != tuple(self._launch.memory):
+            return False
+        for cell, count in zip(self._cells, counts, strict=True):
+            cell.value = count
+        self._launch.meet(grads)
+        self._launch.run(call)
+        torch.autograd.graph.increment_version(self._params)
+        return True
+
+    def _stand(self, rule: Any) -> bool:
+        """Return whether parameters and state are the tensors that they were, where they were."""
+        launch, params = self._launch, self._params
+        if rule.state is not self._all_states or not _same(params, self._group["params"]):
+            return False
+        if not _same(map(rule.state.get, params), self._states):
+            return False
+        kept: list[Any] = [state.get(key) for key in ("step", *launch.memory) for state in self._states]
+        return (
+            _same(kept, self._kept)
+            and [t.data_ptr() for t in launch.fixed] == launch.places
+            and [n.data_ptr() for n in kept[: launch.count]] == self._step_places
+            and [p.shape for p in params] == self._shapes
+            and [p.stride() for p in params] == self._strides
+            and all(p.dtype is self._dtype for p in params)
+        )
+
+    def _fit(self, grads: list[Any]) -> bool:
+        """Return whether there is a gradient for each parameter, laid out as those before."""
+        if any(type(g) is not Tensor or g.dtype is not self._dtype or g.is_neg() for g in grads):
+            return False
+        with contextlib.suppress(RuntimeError):  # a sparse gradient has no strides
+            return [g.stride() for g in grads] == self._grad_strides
+        return False
+
+
+def _same(some: Iterable[Any], others: Sequence[Any]) -> bool:
+    """Return whether two rows are of the same objects."""
+    return list(map(id, some)) == list(map(id, others))
 
 
 def _threads(elements: int) -> int:

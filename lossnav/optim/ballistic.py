@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from lossnav.optim._fused import Call
+from lossnav.optim._fused import Call, each
 from lossnav.rules.recipe import Recipe
 
 
@@ -131,13 +131,9 @@ class Ballistic(Rule):
         else:
             torch._foreach_addcdiv_(params, numerator, root, sign * lr)
 
-    def _call(self, group: Group, states: list[State]) -> Call:
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         lr, beta, momentum = float(group["lr"]), group["beta"], group["momentum"]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        each = [(1.0, 1.0)] * len(steps)
-        if group["bias_correction"]:
-            each = [(1 - beta**n, 1 - (momentum or 0.0) ** n) for n in map(count, steps)]
+        corrected = group["bias_correction"]
         return Call(
             kernel="ballistic",
             memory=("v",) if momentum is None else ("v", "m"),
@@ -145,7 +141,7 @@ class Ballistic(Rule):
                 1 - lr * group["weight_decay"], beta, 1 - beta, group["eps"], lr if group["maximize"] else -lr,
                 momentum or 0.0, 1 - (momentum or 0.0),
             ),
-            each=each,
+            each=each(counts, lambda n: (1 - beta**n, 1 - (momentum or 0.0) ** n) if corrected else (1.0, 1.0)),
         )  # fmt: skip
 
 

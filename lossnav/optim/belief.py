@@ -11,7 +11,7 @@ from torch import Tensor
 from lossnav._checks import duration, one_of, shown
 from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from lossnav.optim._fused import Call
+from lossnav.optim._fused import Call, each
 from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
 from lossnav.rules.recipe import Recipe
 
@@ -157,10 +157,8 @@ class Belief(Rule):
                 same = [i for i, k in enumerate(counts) if k == n]
                 _move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
 
-    def _call(self, group: Group, states: list[State]) -> Call:
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         beta1, beta2 = group["betas"]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
         return Call(
             kernel="belief",
             memory=("v", "m"),
@@ -169,7 +167,7 @@ class Belief(Rule):
                 1.0 if group["maximize"] else -1.0, beta1, 1 - beta1, beta2, 1 - beta2, group["eps_inside"],
                 2 * VARIANCES.index(group["variance"]) + (not is_overdamped(group)),
             ),
-            each=[_numbers(count(n), group) for n in steps],
+            each=each(counts, lambda n: _numbers(n, group)),
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from lossnav._checks import duration, one_of, positive, shown, whole
 from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
 from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
-from lossnav.optim._fused import Call
+from lossnav.optim._fused import Call, each
 from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
 from lossnav.rules.recipe import Recipe
 
@@ -205,12 +205,10 @@ class Navigator(Rule):
         torch._foreach_add_(average, group["eps"])
         torch._foreach_addcmul_(params, grads, preconditioner(average, group), 1.0 if group["maximize"] else -1.0)
 
-    def _call(self, group: Group, states: list[State]) -> Call:
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         lr, beta, stiffness, scale = float(group["lr"]), group["beta"], group["eta_k"], group["curvature_scale"]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
         if self.curvature == "second_moment":
-            kind, seen = 0, [count(n) for n in steps]
+            kind, seen = 0, counts
         else:
             kind, seen = 1 if group["negative"] == "absolute" else 2, [s["seen"] for s in states]
             scale = -scale if group["maximize"] else scale
@@ -223,7 +221,7 @@ class Navigator(Rule):
                 *root_options(damping(group) if damped else 0.0), 1.0, 1.0 if group["maximize"] else -1.0,
                 beta, 1 - beta, group["eps"], lowest_curvature(group), 2 * kind + damped,
             ),
-            each=[(scale / (1 - beta**n),) for n in seen],
+            each=each(seen, lambda n: (scale / (1 - beta**n),)),
         )  # fmt: skip
 
     def _is_due(self, parameter: Tensor, group: Group) -> bool:

@@ -30,6 +30,8 @@ WIDGETS = {
     "well from the right": lambda: explore.DoubleWell(start=0.4, gamma=0.8),
     "drift": lambda: explore.DriftField(),
     "drift that decays": lambda: explore.DriftField((0.2, -1.7), (1.0, 1.0), -3.0, 1.0, 0.0),
+    "extremals": lambda: explore.Extremals(),
+    "extremals with a far horizon": lambda: explore.Extremals(-0.03, 2.5, 2.0),
     "horizon": lambda: explore.Horizon(),
     "horizon without discount": lambda: explore.Horizon((1, 3), 0.0, 0.5),
     "metric": lambda: explore.MetricEllipse(),
@@ -43,6 +45,8 @@ WIDGETS = {
     "noisy beyond": lambda: explore.NoisyOscillator((0.3, 0.1), 0.9, 0.1, 3.0),
     "noisy valley": lambda: explore.NoisyValley(),
     "noisy valley askew": lambda: explore.NoisyValley((-0.5, 1.0), 70.0, 10.0),
+    "steps": lambda: explore.PlannedSteps(),
+    "short steps without discount": lambda: explore.PlannedSteps(0.0, 0.2),
     "cone": lambda: explore.ScaleCone(),
     "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
     "race": lambda: explore.Race(),
@@ -130,6 +134,8 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.DriftField():
             places = (widget.end(), widget.effective_minimum())
             return [f"({fixed(x, 3)}, {fixed(y, 3)})" for x, y in places]
+        case explore.Extremals():
+            return [f"J = {compact(widget.cost(widget.growing))}", f"at c₊ = {fixed(widget.best(), 3)}"]
         case explore.Horizon():
             x, y = widget.steps()["optimal"]
             return [f"({fixed(x, 2)}, {fixed(y, 2)})"]
@@ -143,6 +149,8 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"ζ = {compact(widget.mode().zeta)}", "diverges" if law is None else compact(math.sqrt(law[0, 0]))]
         case explore.NoisyValley():
             return [f"2Q₁₂ = {fixed(2 * widget.process().skew[0, 1], 3)}", "A valley at 45.0°"]
+        case explore.PlannedSteps():
+            return [*(fixed(J, 3) for J in widget.costs().values()), f"m = {fixed(widget.factors()['planned'], 4)}"]
         case explore.ScaleCone():
             return [f"{compact(1000 * widget.angle())} mrad", f"r∗ = {compact(widget.rest())}"]
         case explore.Race():

@@ -111,11 +111,9 @@ class Derived(Rule):
             same = [i for i, count in enumerate(counts) if count == n]
             run(*([some[i] for i in same] for some in lists), n, float(group["lr"]))
 
-    def _call(self, group: Group, states: list[State]) -> Call:
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
+    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         option = (float(group["lr"]), -1.0 if group["maximize"] else 1.0)
-        return Call("derived", self._written.memory, option, [(n.item(),) for n in steps])
+        return Call("derived", self._written.memory, option, [(n,) for n in counts])
 
 
 @lru_cache(maxsize=64)

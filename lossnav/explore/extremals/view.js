@@ -1,0 +1,71 @@
+// The view of the extremals: the chosen one among them, and the parabola of costs on which its coefficient is dragged.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { discountDial, handle, logDial } from "../controls.js";
+import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { bestGrowing, extremal, extremalCost } from "./model.js";
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["growing", "gamma", "horizon"];
+const [LEAST, MOST] = SHARED.growing;
+const HUE = { chosen: "ink", best: "optimal", free: "optimal" };
+
+/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+const buildExtremals = (root, state) => {
+  const look = (/** @type {"chosen" | "best" | "free"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": 2.4, "stroke-dasharray": SHARED.lines[name].dash });
+  const move = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
+  return simpleView(root, state, TRAITS, {
+    label: "every path here solves the same equation; cost chooses one",
+    title: SHARED.title,
+    hint: "Drag the point on the parabola. Then raise T: the parabola closes around c₊ = 0.",
+    dials: {
+      horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.horizon }),
+      gamma: discountDial(state, SHARED.gamma),
+    },
+    beside: [lineTable(SHARED.lines, [], (_, name) => look(name)).node],
+    lay(stage, ground, width) {
+      const f = chartFrame(stage, root, width, { path: ["θ − μ over time", 190, 160], cost: ["J up to T, of each c₊", 130, 116] }, 348, 72);
+      chartGround(ground, f);
+      const y = valueAxis(ground, f.rows.path, [SHARED.low, SHARED.high], plainTicks([-1, 0, 1, 2]));
+      const J = valueAxis(ground, f.rows.cost, [0, SHARED.most], plainTicks([0, 0.5, 1, 1.5], 1));
+      const x = timeAxis(ground, { ...f, bottom: f.rows.path.bottom }, 0, SHARED.span, 1, "time t");
+      return { f, x, y, J, c: timeAxis(ground, f, -0.5, 1.15, 0.25, "c₊, the coefficient of the growing root") };
+    },
+    grips(stage) {
+      /** @type {import("../kit.js").Scale} */
+      let axis;
+      const label = "c₊, the coefficient of the growing root; arrow keys move it";
+      const knob = handle(stage, { label, color: ink("ink"), onDrag: (px) => move(axis.invert(px)), onKey: ([dx, dy], big) => move(state.get("growing") + (dx + dy) * (big ? 0.1 : 0.01)), onEnd: (side) => move(side < 0 ? LEAST : MOST) });
+      return ({ f, c, J }, given) => {
+        axis = c;
+        const { top, bottom } = f.rows.cost;
+        knob.place(c(given.growing), clamp(J(extremalCost(given)), top, bottom), { now: given.growing.toFixed(3), low: LEAST, high: MOST, text: `c₊ = ${fixed(given.growing, 2)}` });
+      };
+    },
+    show(at, { f, x, y, c, J }, { growing, gamma, horizon }) {
+      const [upper, lower] = [panelWindow(at, f.rows.path), panelWindow(at, f.rows.cost)];
+      const best = bestGrowing(gamma, horizon);
+      const cost = (/** @type {number} */ value) => extremalCost({ growing: value, gamma, horizon });
+      const path = (/** @type {number} */ value) => samples(0, SHARED.span, 120).map((t) => [x(t), y(clamp(extremal(value, gamma, t), -9, 9))]);
+      for (const other of SHARED.others) drawLine(upper, path(other), { class: "ln-contour" });
+      upright(upper, x(horizon), f.rows.path, "ln-divide");
+      for (const [name, value] of /** @type {const} */ ([["free", 0], ["best", best], ["chosen", growing]])) drawLine(upper, path(value), { ...look(name), ...curve(name, x, y) });
+      drawLine(lower, samples(-0.5, 0.65, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
+      drawDot(lower, [c(best), J(cost(best))], 4.5, ink("optimal"));
+      return [`Up to T = ${fixed(horizon, 2)} your path costs J\u00a0=\u00a0${compact(cost(growing))}.`, [
+        `c₊ = ${fixed(growing, 3)} with γ = ${fixed(gamma, 2)}. Least: J = ${compact(cost(best))} at c₊ = ${fixed(best, 3)}.`,
+        `Without the growing root J = ${compact(cost(0))} up to T. For T → ∞ it alone stays finite.`,
+      ]];
+    },
+    python: ({ gamma, horizon }) => [`path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, horizon=${inPython(horizon)}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0])  # the best up to T`, "path.action"],
+  });
+};
+
+export default explorable("Extremals", buildExtremals, TRAITS);

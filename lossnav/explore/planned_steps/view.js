@@ -1,0 +1,60 @@
+// The view of steps and the path that they become: distance over time, and what each way costs.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { discountDial, logDial } from "../controls.js";
+import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks, samples } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["gamma", "dt"];
+const HUE = { planned: "ink", limit: "optimal", myopic: "neutral" };
+
+/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+const buildPlannedSteps = (root, state) => {
+  const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], ({ dash }, key) => ({ stroke: ink(HUE[key]), "stroke-dasharray": dash }));
+  return simpleView(root, state, TRAITS, {
+    label: "steps that are planned together become a path as they get shorter",
+    title: SHARED.title,
+    hint: "Make Δt small. The steps settle on the path; those planned one at a time stand still.",
+    dials: {
+      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.dt }),
+      gamma: discountDial(state, SHARED.gamma),
+    },
+    beside: [table.node],
+    lay(stage, ground, width) {
+      const f = chartFrame(stage, root, width, { path: ["distance θ − μ, of 1 at the start", 250, 210] });
+      chartGround(ground, f);
+      const y = valueAxis(ground, f.rows.path, [-0.03, 1.05], plainTicks([0, 0.5, 1], 1));
+      return { f, x: timeAxis(ground, f, 0, SHARED.span, 1, "time t"), y };
+    },
+    show(at, { f, x, y }, setting) {
+      const inner = panelWindow(at, f.rows.path);
+      const [rate, dt] = [limitRate(setting.gamma), setting.dt];
+      const smooth = samples(0, SHARED.span, 200).map((t) => [x(t), y(Math.exp(-rate * t))]);
+      drawLine(inner, smooth, { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.7, ...curve("limit", x, y) });
+      const costs = { planned: [0, 0], limit: [rate, rate / 2], myopic: [0, 0] };
+      for (const [name, m] of entries({ myopic: myopicFactor(setting), planned: plannedFactor(setting) })) {
+        const steps = Array.from({ length: Math.floor(SHARED.span / dt) + 2 }, (_, n) => [x(n * dt), y(m ** n)]);
+        drawLine(inner, steps, { stroke: ink(HUE[name]), "stroke-width": 1.6, "stroke-dasharray": SHARED.lines[name].dash, ...curve(name, x, y) });
+        if (dt > 0.1) for (const step of steps) drawDot(inner, step, 3.6, ink(HUE[name]));
+        costs[name] = [-Math.log(m) / dt, sumCost(setting, m)];
+      }
+      for (const [name, row] of entries(table.rows)) row.cells.forEach((cell, i) => (cell.textContent = fixed(costs[name][i], 3)));
+      const off = Math.abs(costs.planned[0] / rate - 1);
+      return [`The planner's rate is ${fixed(100 * off, 1)} % off the limit's.`, [
+        `Steps of Δt = ${fixed(dt, 2)} with γ = ${fixed(setting.gamma, 2)}: m = ${fixed(plannedFactor(setting), 4)}; one at a time, m = ${fixed(myopicFactor(setting), 4)}.`,
+        "J of steps: the discounted sum, the loss charged where a step ends.",
+      ]];
+    },
+    python: ({ gamma }) => [`ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [[1.0]])  # the limit's`],
+  });
+};
+
+export default explorable("PlannedSteps", buildPlannedSteps, TRAITS);

@@ -1,0 +1,170 @@
+"""A fused launch is repeated as long as nothing but gradients, counters and rate change, and never otherwise."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import weakref
+
+import pytest
+import torch
+
+import lossnav as ln
+from lossnav import assume
+from lossnav.optim import _fused
+
+DERIVED = ln.derive(
+    ln.Objective(), belief=assume.Filter(0.9, fading=1e-8), curvature=assume.SecondMoment(0.99), dt=0.01
+)
+RULES = {
+    "derived": lambda params: DERIVED.optimizer(params, fused=True),
+    "ballistic": lambda params: ln.optim.Ballistic(params, lr=0.01, bias_correction=True, fused=True),
+    "belief": lambda params: ln.optim.Belief(params, lr=0.01, fused=True),
+    "navigator": lambda params: ln.optim.Navigator(params, lr=0.01, gamma=1.0, fused=True),
+}
+
+
+def other_options(params, optimizer):
+    optimizer.param_groups[0]["maximize"] = True
+
+
+def other_rate(params, optimizer):
+    optimizer.param_groups[0]["lr"] *= 3
+
+
+def other_storage(params, optimizer):
+    params[0].data = params[0].data.clone() + 1
+
+
+def other_order(params, optimizer):
+    params[0].data = params[0].data.t().contiguous().t()
+
+
+def turned_in_place(params, optimizer):
+    params[0].data = params[0].data.view(6, 4)
+    params[0].grad = params[0].grad.view(6, 4)
+    for name, value in optimizer.state[params[0]].items():
+        if name != "step":
+            optimizer.state[params[0]][name] = value.view(6, 4)
+
+
+def other_gradient_order(params, optimizer):
+    params[0].grad = params[0].grad.t().contiguous().t()
+
+
+def behind_a_minus(params, optimizer):
+    params[1].grad = torch._neg_view(params[1].grad)
+
+
+def no_gradient(params, optimizer):
+    params[1].grad = None
+
+
+def other_memory(params, optimizer):
+    state = optimizer.state[params[0]]
+    for name in state.keys() - {"step"}:
+        state[name] = state[name] * 2
+
+
+def moved_memory(params, optimizer):
+    state = optimizer.state[params[0]]
+    for name in state.keys() - {"step"}:
+        state[name].data = state[name].data * 2
+
+
+def other_count(params, optimizer):
+    optimizer.state[params[1]]["step"] = torch.tensor(7.0)
+
+
+def count_in_place(params, optimizer):
+    optimizer.state[params[1]]["step"].fill_(7.0)
+
+
+def begun_anew(params, optimizer):
+    optimizer.state.clear()
+
+
+def loaded(params, optimizer):
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+
+
+def one_less(params, optimizer):
+    optimizer.param_groups[0]["params"].pop()
+
+
+def one_more(params, optimizer):
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(3))]})
+
+
+def unfused(params, optimizer):
+    optimizer.param_groups[0]["fused"] = False
+
+
+def with_momentum(params, optimizer):
+    if isinstance(optimizer, ln.optim.Ballistic):
+        optimizer.param_groups[0]["momentum"] = 0.5
+
+
+def nothing(params, optimizer):
+    pass
+
+
+CHANGES = [
+    nothing, other_options, other_rate, other_storage, other_order, turned_in_place, other_gradient_order,
+    behind_a_minus, no_gradient, other_memory, moved_memory, other_count, count_in_place, begun_anew, loaded, one_less,
+    one_more, unfused, with_momentum,
+]  # fmt: skip
+
+
+def walk(make, change):
+    generator = torch.Generator().manual_seed(0)
+    params = [torch.nn.Parameter(torch.randn(shape, generator=generator)) for shape in ((4, 6), (5,), ())]
+    optimizer = make(params)
+    for n in range(8):
+        for p in params:
+            p.grad = torch.randn(p.shape, generator=generator)
+        if n == 4:
+            change(params, optimizer)
+        optimizer.step()
+    return [*params, *(value for p in params for value in optimizer.state[p].values())]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("name", RULES)
+def test_what_changes_between_steps_is_seen(kernel, monkeypatch, name, change):
+    repeated = walk(RULES[name], change)
+    monkeypatch.setattr(_fused, "again", lambda rule, group: False)
+    for one, other in zip(repeated, walk(RULES[name], change), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_ordinary_steps_are_repeats(kernel, monkeypatch, name):
+    seen, again = [], _fused.again
+    monkeypatch.setattr(_fused, "again", lambda rule, group: seen.append(again(rule, group)) or seen[-1])
+    walk(RULES[name], nothing)
+    assert seen == [False] + 7 * [True]
+
+
+def test_a_state_that_was_replaced_is_let_go(kernel):
+    weight = torch.nn.Parameter(torch.ones(5))
+    optimizer = RULES["ballistic"]([weight])
+    for _ in range(2):
+        weight.grad = torch.ones(5)
+        optimizer.step()
+    old = weakref.ref(optimizer.state[weight]["v"])
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    optimizer.step()
+    gc.collect()
+    assert old() is None
+
+
+def test_a_sparse_gradient_is_refused_after_dense_ones(kernel):
+    weight = torch.nn.Parameter(torch.ones(5, 2))
+    optimizer = RULES["ballistic"]([weight])
+    for _ in range(2):
+        weight.grad = torch.ones(5, 2)
+        optimizer.step()
+    weight.grad = torch.eye(5, 2).to_sparse()
+    with pytest.raises(RuntimeError, match="sparse gradient"):
+        optimizer.step()
