@@ -28,8 +28,8 @@ class Measurement:
     """A run that is no experiment: what a script measures by a function of its own.
 
     Attributes:
-        data: name of the data, as in ``data.load``.
-        seed: of the run, or of its several runs, which are measured together.
+        data: name of the data, as in ``data.load``; "" for none, and ``measure`` gets None in their place.
+        seed: of the run, or a tuple of those that it makes together.
         measure: from the data, the seed and ``settings``, as arguments of their names, to what JSON can hold.
         settings: values that JSON can hold.
     """
@@ -44,7 +44,7 @@ class Measurement:
         own = {"data": self.data, "seed": self.seed, "measure": self.measure.__name__, "settings": dict(self.settings)}
         return digest({**own, **about})
 
-    def run(self, command: str, about: Mapping[str, Any], dataset: Dataset) -> records.Record:
+    def run(self, command: str, about: Mapping[str, Any], dataset: Dataset | None) -> records.Record:
         """Measure on one core, and return the record."""
         import torch
 
@@ -55,10 +55,11 @@ class Measurement:
             found = self.measure(dataset, self.seed, **self.settings)
         finally:
             torch.set_num_threads(threads)
+        where = {"label": "none"} if dataset is None else dataset.provenance.record()
+        seeds = list(self.seed) if isinstance(self.seed, tuple) else [self.seed]
         return records.new(
-            command=command, config={**about, **self.settings},
-            seeds=[self.seed] if isinstance(self.seed, int) else list(self.seed), data=dataset.provenance.record(),
-            results=found, duration=time.perf_counter() - start, device=records.processor(),
+            command=command, config={**about, **self.settings}, seeds=seeds, data=where, results=found,
+            duration=time.perf_counter() - start, device=records.processor(),
         )  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def _measured(
     for one in wanted:
         path = folder / f"{one.key(about)}.json"
         if not path.exists():
-            records.save(path, one.run(command, about, dataset(one.data)))
+            records.save(path, one.run(command, about, dataset(one.data) if one.data else None))
         found.append(records.load(path))
         print(f"seed {one.seed}, {dict(one.settings)}: {found[-1].duration:.0f} s", flush=True)
     return found

@@ -139,23 +139,7 @@ class Belief(Rule):
         start_state(parameter, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        m, v = [s["m"] for s in states], [s["v"] for s in states]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        counts = [count(n) for n in steps]
-        if group["weight_decay"] != 0:
-            torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
-        _believe(m, v, grads, counts, group)
-        if not group["bias_correction"]:
-            _move(params, m, v, group)
-        elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
-            beta1, beta2 = group["betas"]
-            mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
-            _move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
-        else:
-            for n in set(counts):  # of one count, nearly always
-                same = [i for i, k in enumerate(counts) if k == n]
-                _move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
+        advance(group, params, grads, states)
 
     def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
         beta1, beta2 = group["betas"]
@@ -169,6 +153,27 @@ class Belief(Rule):
             ),
             each=each(counts, lambda n: _numbers(n, group)),
         )  # fmt: skip
+
+
+def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+    """Take one step of the rule in place: believe, then move."""
+    m, v = [s["m"] for s in states], [s["v"] for s in states]
+    steps = [s["step"] for s in states]
+    torch._foreach_add_(steps, 1.0)
+    counts = [count(n) for n in steps]
+    if group["weight_decay"] != 0:
+        torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
+    _believe(m, v, grads, counts, group)
+    if not group["bias_correction"]:
+        move(params, m, v, group)
+    elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
+        beta1, beta2 = group["betas"]
+        mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
+        move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
+    else:
+        for n in set(counts):  # of one count, nearly always
+            same = [i for i, k in enumerate(counts) if k == n]
+            move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
 
 
 def _plan_options(group: Group) -> tuple[float, ...]:
@@ -209,7 +214,7 @@ def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list
         torch._foreach_addcmul_(v, residual, residual, 1 - beta2)
 
 
-def _move(
+def move(
     params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group, n: float | None = None
 ) -> None:
     """Take the step −S(V) m̂, or its finite-Δt form, in place.

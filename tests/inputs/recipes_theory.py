@@ -454,7 +454,10 @@ def _beliefs() -> dict[str, Recipe]:
         }),
     }  # fmt: skip
     adam = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.9), curvature=ln.assume.Hutchinson(0.9), dt=0.1)
-    slow = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.99), curvature=ln.assume.SecondMoment(0.99), dt=0.1)
+    measured = ln.derive(
+        OBJECTIVE, belief=ln.assume.Filter(0.99), curvature=ln.assume.SecondMoment(0.99), dt=0.1,
+        metric=ln.assume.RootMeanSquare(0.99),
+    )  # fmt: skip
     seen = array(0.5, any_shape=True)
     rules = {
         "derive": Recipe(ln.derive, {
@@ -470,7 +473,10 @@ def _beliefs() -> dict[str, Recipe]:
             "state": Argument(adam.init(POINT), [*thing(adam.init(POINT)).bad, adam.init([1.0]), (0.0,) * 3]),
         }),
         "LearningRule.limits": Recipe(adam.limits, {"curvature": seen}),
-        "LearningRule.regime": Recipe(slow.regime, {"curvature": array(100.0, any_shape=True)}),
+        "LearningRule.regime": Recipe(measured.regime, {
+            "curvature": array(100.0, any_shape=True),
+            "metric": array(1.0, any_shape=True, bad=[None, -1.0]),
+        }),
     }  # fmt: skip
     return {f"assume.{name}": made for name, made in found.items()} | rules
 

@@ -441,17 +441,27 @@ def _optimizers() -> dict[str, Recipe]:
         "clip": positive(0.1, none=True), "prior_mean": number(None, none=True), "curvature_scale": free,
         "speed": free, "speed_beta": decay, "sample": flag(False), "reset": reset, "seed": whole(0, low=0),
     }  # fmt: skip
+    matrix = {
+        **{key: belief[key] for key in ("params", "lr", "lr_overdamped", "betas", "eps", "discount", "weight_decay")},
+        "curvature": word("eigenbasis"),
+        "every": whole(20),
+        "watch": whole(4),
+        "max_dim": whole(1024),
+        "eps_relative": number(None, none=True, low=0.0),
+    }
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
     found = {"LearningRule.optimizer": Recipe(descent.optimizer, {
         "params": params, "lr": rate(0.1, tensor=True, none=True), **(flags | fused)
     }), "explain": Recipe(ln.explain, {"optimizer": thing(torch.optim.Adam([weight]))})}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
-        navigator | fused),
+        navigator | fused), ("BallisticMatrix", matrix | flags),
                             ("Uncertain", uncertain | flags)):  # fmt: skip
         for made in (getattr(optim, name), getattr(optim, f"{name}Reference")):
             taken = set(_options(made))
             known = {key: value for key, value in arguments.items() if key in taken}
             found[f"optim.{made.__name__}"] = Recipe(made, known, rest=frozenset({"process_group"}))
+            if name == "BallisticMatrix":
+                continue
             optimizer = made([weight], **({"prior_variance": 1.0} if name == "Uncertain" else {}))
             found[f"optim.{made.__name__}.recipe"] = Recipe(optimizer.recipe, {
                 "group": thing(optimizer.param_groups[0], none=True),
@@ -510,8 +520,10 @@ def _options(kind: type) -> list[str]:
 
 
 TORCH = "torch's own method with torch's own errors; the contract tests of optimizers ask for it"
-_RULES = ("Ballistic", "Belief", "Navigator", "Uncertain")
+_RULES = ("Ballistic", "BallisticMatrix", "Belief", "Navigator", "Uncertain")
 EXEMPT = {
+    **{f"optim.BallisticMatrix{kind}.recipe": "states none, and says so: the pure functions know one weight at a time"
+       for kind in ("", "Reference")},
     **{f"optim.{name}{kind}.{method}": TORCH for name in _RULES for kind in ("", "Reference")
        for method in ("add_param_group", "load_state_dict", "step")},
     **dict.fromkeys((

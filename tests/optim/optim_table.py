@@ -21,6 +21,7 @@ class Family:
         bad: (option, value) that must be refused.
         still: options under which zero gradients leave the weights alone; None if nothing does (a prior pulls).
         blind: options under which the state depends on the gradients alone, not on the weights.
+        turns: the state stands in a basis that rounding may turn; what comes of a step is then near, not rounded alike.
     """
 
     state: str
@@ -28,12 +29,14 @@ class Family:
     bad: tuple[tuple[str, Any], ...]
     still: dict[str, Any] | None = field(default_factory=lambda: {"weight_decay": 0.0})
     blind: dict[str, Any] = field(default_factory=dict)
+    turns: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
     """An optimizer with its options; a reference is for reading, so nobody compiles it.
 
+    ``shards`` is False for a rule that refuses parameters of which a process has a part.
     ``code`` are options that are code, which no checkpoint holds: they must be given again. ``sober`` switches off the
     draws, where a test moves a parameter to another place: a draw is named by seed, place and step.
     """
@@ -43,6 +46,7 @@ class Row:
     make: Any
     options: dict[str, Any] = field(default_factory=dict)
     compiles: bool = True
+    shards: bool = True
     code: dict[str, Any] = field(default_factory=dict)
     sober: dict[str, Any] = field(default_factory=dict)
 
@@ -103,6 +107,18 @@ UNCERTAIN = Family(
     still=None,
     blind={"speed": 0.0, "reset": None},
 )  # fmt: skip
+MATRIX = Family(
+    state="m",
+    groups=(
+        {"lr": 0.03, "betas": (0.5, 0.8), "every": 3},
+        {**_DECAYED, "lr_overdamped": 0.3, "discount": None, "watch": 1},
+    ),
+    bad=(
+        *_RATES, *_FLAGS, ("lr_overdamped", -1.0), ("discount", -0.1), ("betas", 0.9), ("curvature", "shampoo"),
+        ("every", 0), ("watch", 0), ("max_dim", 1.5), ("eps", -1e-8), ("eps_relative", -1.0), ("weight_decay", -1),
+    ),
+    turns=True,
+)  # fmt: skip
 
 _BALLISTIC = {"lr": 0.01, "beta": 0.99}
 _BALLISTIC_ALL = {"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8}
@@ -140,6 +156,15 @@ ROWS = [
     Row("belief, fused", BELIEF, optim.Belief, {"lr": 0.01, "fused": True}),
     Row("belief, all options, fused", BELIEF, optim.Belief, {**_BELIEF_ALL, "fused": True}),
     Row("belief reference", BELIEF, optim.BeliefReference, _BELIEF_ALL, compiles=False),
+    *(
+        Row(f"matrix, {shape}", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "curvature": shape, "every": 5},
+            compiles=False, shards=False)
+        for shape in ("eigenbasis", "likelihood", "kronecker", "polar")
+    ),
+    Row("matrix, one-sided and discounted", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "max_dim": 5, "discount": 0.1,
+        "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
+    Row("matrix reference", MATRIX, optim.BallisticMatrixReference, {"lr": 0.01, "every": 5}, compiles=False,
+        shards=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
     Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),
     Row("navigator, a function", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0},

@@ -269,6 +269,21 @@ def test_an_optimizer_knows_its_regime_from_what_it_believes():
     optimizer.step()
     found = optimizer.regime()
     assert found.holds and found.curvature == pytest.approx(5.0) and found[:3] == pytest.approx(rule.regime(25.0)[:3])
+    assert found.quantiles == pytest.approx((5.0, 5.75, 6.5, 7.25, 8.0)) and found.share == 1.0
+
+
+def test_the_regime_of_an_optimizer_with_an_averaged_metric():
+    rule = ln.derive(
+        ln.Objective(gamma=1.0), belief=assume.Filter(0.999), curvature=assume.SecondMoment(0.999, scale=2.0),
+        metric=assume.RootMeanSquare(0.999, eps=0.0), dt=0.1,
+    )  # fmt: skip
+    weights = [torch.nn.Parameter(torch.ones(2, dtype=torch.float64)) for _ in range(2)]
+    optimizer = rule.optimizer(weights)
+    for p, g in zip(weights, ([50.0, 80.0], [100.0, 200.0]), strict=True):
+        p.grad = torch.tensor(g, dtype=torch.float64)
+    optimizer.step()
+    found = optimizer.regime()  # √(2g²/|g|)
+    assert found.holds and found.quantiles[0] == pytest.approx(10.0) and found.quantiles[-1] == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -152,6 +152,60 @@ def test_what_none_of_the_listed_assumptions_give_says_so_with_the_reason(kind, 
     assert words in reading.why and "none of the listed" in str(reading)
 
 
+def ballistic_step(gradient, curvature):
+    """Return the first-order step of a plan without discount, per unit of time, of a matrix; curvature in row-major."""
+    step = ln.update(ln.Objective(), gradient.ravel(), curvature, 1e-9) / 1e-9
+    return step.reshape(gradient.shape)
+
+
+@pytest.mark.parametrize("shape", [(3, 8), (5, 5)], ids=str)
+def test_muon_is_the_plan_on_the_one_sided_curvature_of_its_mean(shape):
+    """torch's, with coefficients whose iteration converges; it computes in bfloat16."""
+    rng, momentum, lr = np.random.default_rng(3), 0.8, 0.01
+    theta = torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64))
+    optimizer = torch.optim.Muon(
+        [theta], lr=lr, momentum=momentum, nesterov=False, weight_decay=0.0, ns_coefficients=(1.875, -1.25, 0.375),
+        ns_steps=25, adjust_lr_fn="match_rms_adamw",
+    )  # fmt: skip
+    assert "one-sided" in ln.explain(optimizer)[0].assumptions
+    mean = np.zeros(shape)
+    for _ in range(4):
+        g = rng.normal(size=shape)
+        mean = momentum * mean + (1 - momentum) * g
+        before = theta.detach().numpy().copy()
+        theta.grad = torch.tensor(g)
+        optimizer.step()
+        believed = np.kron(mean @ mean.T / shape[1], np.eye(shape[1]))
+        wanted = 0.2 * lr * ballistic_step(mean, believed)  # whose entries have RMS 1, which Adam's have about 0.2 of
+        np.testing.assert_allclose(theta.detach().numpy() - before, wanted, rtol=0, atol=0.02 * np.abs(wanted).max())
+
+
+def test_muons_own_polynomial_keeps_the_directions_and_misses_the_lengths_by_a_third():
+    rng = np.random.default_rng(4)
+    g = rng.normal(size=(6, 12))
+    theta = torch.nn.Parameter(torch.zeros(6, 12, dtype=torch.float64))
+    optimizer = torch.optim.Muon([theta], lr=1.0, momentum=0.0, nesterov=False, weight_decay=0.0)
+    theta.grad = torch.tensor(g)
+    optimizer.step()
+    u, _, vt = np.linalg.svd(g, full_matrices=False)
+    seen = -u.T @ theta.detach().numpy() @ vt.T
+    assert np.abs(seen - np.diag(np.diag(seen))).max() < 0.03
+    assert np.diag(seen).min() > 0.65 and np.diag(seen).max() < 1.17
+    assert np.abs(np.diag(seen) - 1).max() > 0.1
+
+
+def test_a_metric_of_two_factors_and_a_long_step_on_them_are_k_fac():
+    rng = np.random.default_rng(5)
+    a, b = (x @ x.T + np.eye(len(x)) for x in (rng.normal(size=(3, 3)), rng.normal(size=(4, 4))))
+    g = rng.normal(size=(3, 4))
+    k_fac = np.linalg.solve(a, g) @ np.linalg.inv(b)
+    factors, flat = np.kron(a, b), np.zeros((12, 12))
+    steep = ln.update(ln.Objective(), g.ravel(), factors, math.inf)
+    priced = ln.update(ln.Objective(gamma=0.5, eta=0.5, metric=factors), g.ravel(), flat, 1.0)
+    np.testing.assert_allclose(steep.reshape(3, 4), -k_fac, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(priced.reshape(3, 4), -k_fac, rtol=1e-9, atol=1e-12)
+
+
 def test_every_optimizer_of_torch_is_in_the_table_once():
     names = [name for row in TABLE for name in row.names]
     assert len(set(names)) == len(names) and set(_RULES) <= set(names)

@@ -108,6 +108,17 @@ OURS = [
         BOTH,
     ),
     _info(
+        optim.BallisticMatrix,
+        _inputs(
+            default={}, rate={"lr": 0.01}, decay={"weight_decay": 0.1}, discounted={"discount": 0.1},
+            product={"curvature": "kronecker", "every": 3}, whitened={"curvature": "likelihood", "every": 3},
+            polar={"curvature": "polar"}, maximize={"weight_decay": 0.1, "maximize": True},
+        ),
+        _errors(({"curvature": "muon"}, "curvature = 'muon', but"), ({"every": 0}, "every = 0, but"),
+                ({"eps_relative": -1.0}, "eps_relative = -1.0, but")),
+        ("foreach",),
+    ),
+    _info(
         optim.Belief,
         _inputs(
             default={}, rate={"lr": 0.01}, decay={"weight_decay": 0.1}, sgd={"lr": 1e-3, "discount": math.inf},

@@ -253,6 +253,33 @@ def test_outside_the_regime_there_is_a_warning_with_three_numbers(recwarn):
         assert not rule.regime([100.0, 4.0]).holds
 
 
+def test_a_regime_of_many_coordinates_has_quantiles_and_a_share():
+    rule = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.99), curvature=assume.SecondMoment(0.999), dt=0.1)
+    variances = np.array([1.0, 4.0, 16.0, 25.0, 100.0]) ** 2
+    with pytest.warns(RegimeWarning, match="80 % of the coordinates"):
+        found = rule.regime(variances[::-1])
+    assert found.quantiles == pytest.approx((1.0, 4.0, 16.0, 25.0, 100.0)) and found.curvature == pytest.approx(1.0)
+    assert found.share == pytest.approx(0.8) and not found.holds
+    assert rule.regime(variances[1:]).holds and rule.regime(variances[1:]).share == 1.0
+
+
+def test_a_metric_that_is_an_average_divides_the_curvature():
+    rule = ln.derive(
+        ln.Objective(gamma=1.0), belief=assume.Filter(0.99), curvature=assume.SecondMoment(0.999), dt=0.1,
+        metric=assume.RootMeanSquare(0.98, eps=0.0),
+    )  # fmt: skip
+    steep = rule.regime([100.0, 1600.0], metric=[16.0, 1.0])
+    assert steep.holds and steep.beliefs == pytest.approx(-math.log(0.98) / 0.1)  # the metric is the fastest average
+    assert steep.quantiles[0] == pytest.approx(math.sqrt(100 / 4)) and steep.quantiles[-1] == pytest.approx(40.0)
+    with pytest.raises(ValueError, match="metric = None, but it must be the mean of g²"):
+        rule.regime(100.0)
+    with pytest.raises(ValueError, match="metric has the entry -1"):
+        rule.regime(100.0, metric=[1.0, -1.0])
+    plain = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.99), dt=0.1)
+    with pytest.raises(ValueError, match=r"metric = 1\.0, but it must be None"):
+        plain.regime(1.0, metric=1.0)
+
+
 # ---------------------------------------------------------------------------------------------------------- refusals
 
 BELOW = 1 - 1e-6

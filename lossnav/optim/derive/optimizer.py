@@ -9,18 +9,23 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from lossnav import _checks
+from lossnav.optim import _shards
 from lossnav.optim._base import Group, Rule, State, check_rate, zeros
 from lossnav.optim._fused import Call
+from lossnav.optim.derive import traced as _traced
 from lossnav.rules.derive import LearningRule, Regime
 from lossnav.rules.derive.source import written
 
 
 class Derived(Rule):
     """The optimizer generated from a rule; ``.source`` is the text that each step runs.
+
+    ``torch.compile(optimizer.step)`` takes it: one graph serves all steps, and a change of the rate adds one.
 
     Args:
         params: parameters, or dictionaries of parameter groups.
@@ -52,6 +57,7 @@ class Derived(Rule):
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
         self._written = written(rule)
+        self._run, self._trace = compiled(self.source), compiled(self.source, traced=True)
         options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
         super().__init__(params, options)
 
@@ -63,8 +69,13 @@ class Derived(Rule):
     def __getstate__(self) -> State:
         return {**super().__getstate__(), "rule": self.rule, "_written": self._written}
 
+    def __setstate__(self, state: State) -> None:
+        """Restore, making the functions of the text anew."""
+        super().__setstate__(state)
+        self._run, self._trace = compiled(self.source), compiled(self.source, traced=True)
+
     def regime(self) -> Regime:
-        """Return the rates of beliefs, discount and flattest curvature with the V that is believed now (``Regime``).
+        """Return the rates of beliefs, discount and curvature with what is believed now of all parameters (``Regime``).
 
         Raises:
             ValueError: no step has been made yet, or as ``LearningRule.regime``.
@@ -77,12 +88,14 @@ class Derived(Rule):
             raise ValueError(
                 "the optimizer has made no step, but it must have seen a gradient to believe in a curvature"
             )
-        least = math.inf
-        belief = self.rule.curvature
-        for state in seen if "v" in self._written.memory else []:
-            share = 1 - belief.beta ** state["step"].item() if belief.corrected else 1.0
-            least = min(least, state["v"].min().item() / share)
-        return self.rule.regime(least if least < math.inf else 0.0)
+
+        def believed(name: str, average: Any) -> np.ndarray:
+            shares = [1 - average.beta ** s["step"].item() if average.corrected else 1.0 for s in seen]
+            parts = [_shards.whole(s[name]).double().cpu().flatten() / c for s, c in zip(seen, shares, strict=True)]
+            return np.asarray(torch.cat(parts))
+
+        curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
+        return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
 
     def _native(self) -> str:
         return self._written.kernel
@@ -103,7 +116,13 @@ class Derived(Rule):
         if group["maximize"]:
             grads = list(torch._foreach_neg(grads))
         lists = [params, grads, *([s[name] for s in states] for name in self._written.memory)]
-        run, counts = compiled(self.source), [n.item() for n in steps]
+        if torch.compiler.is_compiling():  # each may stand in a step of its own, which is not known here
+            for i, n in enumerate(steps):
+                self._trace(
+                    *([some[i]] for some in lists), n.double(), torch.as_tensor(group["lr"], dtype=torch.float64)
+                )
+            return
+        run, counts = self._run, [n.item() for n in steps]
         if len(kinds := set(counts)) == 1:
             run(*lists, counts[0], float(group["lr"]))
             return
@@ -117,11 +136,18 @@ class Derived(Rule):
 
 
 @lru_cache(maxsize=64)
-def compiled(text: str) -> Callable[..., None]:
-    """Return the function of a generated text, whose lines tracebacks and ``inspect.getsource`` show."""
+def compiled(text: str, traced: bool = False) -> Callable[..., None]:
+    """Return the function of a generated text, whose lines tracebacks and ``inspect.getsource`` show.
+
+    Args:
+        text: from ``written``.
+        traced: for ``torch.compile``: the numbers that it is given are tensors.
+    """
     name = f"<derived step {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space: dict[str, Any] = {"torch": torch, "math": math}
+    if traced:
+        space = {"torch": _traced, "math": _traced, "min": _traced.smaller}
     exec(compile(text, name, "exec"), space)
     step: Callable[..., None] = space["step"]
     return step

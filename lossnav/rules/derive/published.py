@@ -78,8 +78,11 @@ TABLE = (
     Row(("Shampoo",), "ballistic for an upper bound of the curvature, H = c·L^½ ⊗ R^½",
         "Matrices: no rule of coordinates"),
     Row(("SOAP",), "ballistic, curvature diagonal in Shampoo's eigenbasis", "Matrices: no rule of coordinates"),
-    Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I",
-        "Read off one mean: worst for square layers. Its polynomial misses the polar factor by up to a fifth"),
+    Row(("KFAC", "KFACOptimizer"), "metric F = A ⊗ B, no curvature, γ > 0; or a long step, rΔt ≫ 1, on H = A ⊗ B",
+        "The two readings give one step. Damping of the factors apart is another matrix. No rule of coordinates"),
+    Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I; belief: an average of g",
+        "Read off one mean: worst for square layers. Its polynomial misses the polar factor, by up to a third in a "
+        "direction; Nesterov's share as for SGD, its decay as for SGDW. Matrices: no rule of coordinates"),
     Row(("SophiaH", "Sophia"), "",
         "A one-step quadratic model under a limit of speed |θ̇|∞ ≤ ρ: another price of speed than |θ̇|²/2η"),
     Row(("NAdam",), "", "Its weights of m and g change with the step: the share of white signal would need a schedule"),

@@ -49,12 +49,24 @@ class Limit(NamedTuple):
 
 
 class Regime(NamedTuple):
-    """Three rates per unit of time, which a plug-in wants far apart, the first the smallest: do they ``hold``?"""
+    """Three rates per unit of time, which a plug-in wants far apart, the first the smallest: do they ``hold``?
+
+    Attributes:
+        beliefs: how fast the averages change, the fastest of them.
+        discount: γ.
+        curvature: √(ηkh/G) of the flattest coordinate.
+        holds: whether beliefs ≪ γ ≪ √(ηkh/G) in every coordinate.
+        quantiles: √(ηkh/G) of the flattest coordinate, of those that a quarter, a half and three quarters are below,
+            and of the steepest.
+        share: of the coordinates in which the order holds, in [0, 1].
+    """
 
     beliefs: float
     discount: float
     curvature: float
     holds: bool
+    quantiles: tuple[float, float, float, float, float]
+    share: float
 
 
 class RegimeWarning(UserWarning):
@@ -163,36 +175,43 @@ class LearningRule:
         coordinate.require(self.objective, case, np.array(True))
         return {name: Limit(*entry) for name, entry in coordinate.limits(self.objective, case, self.dt).items()}
 
-    def regime(self, curvature: ArrayLike = 0.0) -> Regime:
-        """Return the rates of the beliefs (the fastest), of the discount, and √(ηkh/G) of the flattest coordinate.
+    def regime(self, curvature: ArrayLike = 0.0, metric: ArrayLike | None = None) -> Regime:
+        """Return the rates of the beliefs, of the discount, and √(ηkh/G) over the coordinates.
 
-        Estimates stand still within a plan where beliefs ≪ γ ≪ √(ηkcV); "much smaller" is a factor 3.
+        Estimates stand still within a plan where beliefs ≪ γ ≪ √(ηkcV/G); "much smaller" is a factor 3. Where V
+        differs by coordinate the order may hold in some of them: one number for all is then the flattest one's.
 
         Args:
             curvature: V, as in ``limits``.
+            metric: what a metric is averaged from, the mean of g², shaped as V or so that both broadcast; None where
+                the metric is no average, and elsewhere needed.
 
         Raises:
-            ValueError: as in ``limits``, or the rule has no ``dt``.
+            ValueError: as in ``limits``, a number is negative in ``metric``, or the rule has no ``dt``.
 
         Warns:
             RegimeWarning: the rates are not in this order; the rule is then another plan's.
         """
-        self._only_coordinates("regime")
+        if not self.coordinatewise:
+            raise ValueError("regime is asked of a rule with coupled coordinates, but it must be one of separate ones")
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
-        case = self._case(self._believed(curvature), None)
-        stiffness = self.objective.eta * self.objective.k
-        weights = [self.belief.beta, getattr(self.curvature, "beta", self.belief.beta)]
+        case = self._case(self._believed(curvature), self._measured(metric))
+        stiffness, gamma = self.objective.eta * self.objective.k, self.objective.gamma
+        averages = [self.belief, self.curvature, self.metric]
+        weights = [one.beta for one in averages if getattr(one, "beta", None) is not None]
         beliefs = math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt
-        steep = float(np.min(np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))))
-        gamma = self.objective.gamma
-        holds = _SCALE * beliefs <= gamma and _SCALE * gamma <= steep
+        steep = np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))
+        inside = (_SCALE * beliefs <= gamma) & (_SCALE * gamma <= steep)
+        holds = bool(np.all(inside))
+        low, lower, middle, upper, high = (float(x) for x in np.quantile(steep, (0.0, 0.25, 0.5, 0.75, 1.0)))
         if not holds:
             warnings.warn(
-                f"beliefs change at the rate {beliefs:.3g}, gamma = {gamma:.3g}, √(η·k·h) = {steep:.3g}, but the "
-                "regime of the plan is beliefs ≪ gamma ≪ √(η·k·h)", RegimeWarning, stacklevel=2,
+                f"beliefs change at the rate {beliefs:.3g}, gamma = {gamma:.3g}, √(η·k·h) = {low:.3g} to "
+                f"{high:.3g}, but the regime of the plan is beliefs ≪ gamma ≪ √(η·k·h); "
+                f"{100 * np.mean(inside):.3g} % of the coordinates are in it", RegimeWarning, stacklevel=2,
             )  # fmt: skip
-        return Regime(beliefs, gamma, steep, holds)
+        return Regime(beliefs, gamma, low, holds, (low, lower, middle, upper, high), float(np.mean(inside)))
 
     def _repr_markdown_(self) -> str:
         from lossnav.rules.derive.report import report
@@ -390,6 +409,18 @@ class LearningRule:
         if self._dim is not None and variance.ndim and variance.shape[-1] not in (1, self._dim):
             raise ValueError(f"curvature has shape {variance.shape}, but its last axis must have length {self._dim}")
         return variance
+
+    def _measured(self, metric: ArrayLike | None) -> Array | None:
+        """Return what a metric is averaged from, which must be there if it is."""
+        if (metric is None) is not (self.metric is None):
+            wanted = "None, for the metric is no average" if self.metric is None else "the mean of g²"
+            raise ValueError(f"metric = {_checks.shown(metric)}, but it must be {wanted}")
+        if metric is None:
+            return None
+        ruler = _checks.array("metric", metric)
+        if np.any(ruler < 0):
+            raise ValueError(f"metric has the entry {np.min(ruler):g}, but all must be >= 0: it is a mean of squares")
+        return ruler
 
     def _only_coordinates(self, asked: str) -> None:
         if not self.coordinatewise or self.metric is not None:

@@ -1,0 +1,214 @@
+"""The ballistic rule for weight matrices: Shampoo's, SOAP's and Muon's steps from a belief about the curvature."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lossnav._checks import finite, one_of, whole
+from lossnav.optim import _shapes, _shards, belief
+from lossnav.optim._base import Group, Rule, State, count
+from lossnav.optim._bases import eigenbasis, turn, turn_back
+
+CURVATURES = ("eigenbasis", "likelihood", "kronecker", "polar")
+_RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "polar": 1e-6}
+_FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
+
+
+class BallisticMatrix(Rule):
+    r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
+
+    As in ``Belief``, a learner follows the mean gradient m, and takes the second moment C of the gradient for the
+    curvature, H = cC. ``Belief`` takes its diagonal in the coordinates of the weights. Here a weight matrix, m × n, has
+    bases Q_L and Q_R of its rows and columns, the eigenvectors of averages of ggᵀ and gᵀg, and C is diagonal in them:
+
+    .. math::
+        \theta \leftarrow \theta - \mathrm{lr}\; Q_L \left[\frac{Q_L^\top \hat m\, Q_R}{\sqrt{V}}\right] Q_R^\top
+
+    ==============  ==========================================================  ======================================
+    ``curvature``   what is believed                                            relatives
+    ==============  ==========================================================  ======================================
+    "eigenbasis"    C = (Q_L ⊗ Q_R) diag(V) (·)ᵀ, V an average of (Q_Lᵀ g Q_R)²  SOAP, eigenvalue-corrected Shampoo
+    "kronecker"     C = L ⊗ R / tr L, averages of ggᵀ and gᵀg                   Shampoo with exponents (−½, −½)
+    "likelihood"    C = L ⊗ R, each whitened by the other                       KL-Shampoo
+    "polar"         C = L ⊗ I, with L = m mᵀ/n read off m alone                 Muon: √max(m, n) · U Vᵀ
+    ==============  ==========================================================  ======================================
+
+    A convolution, (out, in, height, width), is the matrix (out, in·height·width). Vectors and scalars move as with
+    ``Belief`` at the same rate: whatever the shape of C, where it fits the gradients, a step without memory moves a
+    weight by the root mean square ``lr``, so that one rate serves all. ``lr_overdamped`` and ``discount`` plan with a
+    discount γ, as in ``Belief``: the exponent −½ of C then falls to 0 where C is small.
+
+    The first step finds the bases and moves no matrix ("polar" does): a gradient is diagonal in its own bases, and what
+    else is believed would be rounding error. So m and V begin with the second. The bases turn in steps 2, 4, 8, … and
+    then every ``every``, and all beliefs turn with them.
+
+    Args:
+        params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
+        lr: √(ηk/c) Δt >= 0, a length in weight space (root mean square of a weight's step); a number or a 0-dim tensor.
+        lr_overdamped: lr_s in [0, inf], the rate of a learner that discounts; as in ``Belief``.
+        betas: (β₁, β₂), weights of the past in m and in the averages that make C, each in [0, 1).
+        eps: added to √V, as in Adam, >= 0, in the units of g.
+        curvature: what is believed, of the table; it is read when a parameter first has a gradient.
+        every: steps between turns of the bases, >= 1. "polar" keeps no bases.
+        watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
+        max_dim: the longest side that gets a basis, >= 1; a longer one, or one of length 1, has the identity, and a
+            parameter with no basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
+        discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
+        eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
+            only hides rounding, 1e-6 for "polar", and 1e-3 for the two products, whose smallest entries nobody saw.
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
+        maximize: go uphill.
+        foreach: True, False, or None, for what moves as with ``Belief``.
+
+    State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
+    ``qr``; "eigenbasis" adds ``v`` (m, n), the products ``rows`` (m, 1) and ``columns`` (1, n); "polar" has ``m`` only.
+    The step is not compiled by ``torch.compile``: it runs as it is.
+
+    Raises:
+        ValueError: an option is out of range, or a parameter is not real, or lies in parts on several processes
+            (FSDP, tensor parallelism): a matrix must lie whole, as it does under DistributedDataParallel.
+        RuntimeError: in ``step``, for sparse gradients.
+
+    Example:
+        >>> import torch
+        >>> w = torch.nn.Parameter(torch.eye(2))
+        >>> optimizer = BallisticMatrix([w], lr=0.01, curvature="polar")
+        >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
+        >>> [round(x, 4) for x in w.flatten().tolist()]
+        [0.9859, 0.0, 0.0, 0.9859]
+
+    References:
+        Vastola, Gershman, Rajan (2025), Eqs. 32, 138; what each belief about a matrix makes of them is ours. Gupta,
+        Koren, Singer (2018) for Shampoo; Morwani et al. (2025) for its exponents; Vyas et al. (2025) for SOAP; Lin et
+        al. (2025) for KL-Shampoo; Jordan et al. (2024) for Muon.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        lr_overdamped: float = math.inf,
+        betas: tuple[float, float] = (0.9, 0.99),
+        eps: float = 0.0,
+        curvature: str = "eigenbasis",
+        every: int = 20,
+        watch: int = 4,
+        max_dim: int = 1024,
+        *,
+        discount: float | None = None,
+        eps_relative: float | None = None,
+        weight_decay: float = 0.0,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        options = {
+            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
+            "every": every, "watch": watch, "max_dim": max_dim, "discount": discount, "eps_relative": eps_relative,
+            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+        }  # fmt: skip
+        super().__init__(params, options)
+
+    def _check(self, group: Group) -> None:
+        belief.check_options({**group, **_FIXED})
+        one_of("curvature", group["curvature"], CURVATURES)
+        for name in ("every", "watch", "max_dim"):
+            whole(name, group[name], low=1)
+        if group["eps_relative"] is not None:
+            finite("eps_relative", group["eps_relative"], low=0.0)
+        for parameter in group["params"]:
+            if _shards.is_sharded(parameter) or _shards.is_flattened(parameter):
+                raise ValueError(
+                    f"params holds a sharded tensor of shape {tuple(parameter.shape)}, but a matrix must lie whole on "
+                    "each process: use DistributedDataParallel, or a rule that moves each weight by itself"
+                )
+
+    def _renew(self, group: Group) -> None:
+        belief.respell(group)
+
+    def _complete(self, group: Group) -> None:
+        belief.complete(group)
+        super()._complete(group)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        if "m" in state:
+            return
+        if _shapes.is_matrix(parameter, group):
+            _shapes.start(parameter, group, state)
+        else:
+            belief.start_state(parameter, state)
+
+    @torch.compiler.disable(recursive=True)
+    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
+        whole_group = {**group, **_FIXED}
+        vectors = [i for i, state in enumerate(states) if _moves_as_a_vector(state)]
+        if vectors:
+            belief.advance(
+                whole_group, [params[i] for i in vectors], [grads[i] for i in vectors], [states[i] for i in vectors]
+            )
+        for i in sorted({*range(len(params))} - {*vectors}):
+            params[i].mul_(1 - belief.step_rate(group) * group["weight_decay"])
+            step = _step(whole_group, grads[i].reshape(len(grads[i]), -1), states[i])
+            if step is not None:
+                params[i].add_(step.reshape(params[i].shape))
+
+
+def _moves_as_a_vector(state: State) -> bool:
+    return "v" in state and "ql" not in state and "qr" not in state
+
+
+def _step(group: Group, g: Tensor, state: State) -> Tensor | None:
+    """Take a gradient into the state of a matrix; return where it goes, or None in the step that finds the bases."""
+    state["step"].add_(1.0)
+    n = count(state["step"])
+    if "ql" not in state and "qr" not in state:
+        state["m"].lerp_(g, 1 - group["betas"][0])
+        return _polar(group, state["m"] / (1 - group["betas"][0] ** n))
+    if n == 1:
+        _shapes.watch(state, g, 0, 1, group)
+        _shapes.first_bases(state)
+        return None
+    turned = turn(g, state.get("ql"), state.get("qr"))
+    state["m"].lerp_(turned, 1 - group["betas"][0])
+    variance = _shapes.observe(state, turned, n - 1, group)
+    step = turn_back(_planned(group, state["m"], variance, n - 1), state.get("ql"), state.get("qr"))
+    if _is_watched(n, group):
+        _shapes.watch(state, g, n - 1, _since(n, group), group)
+    if _is_due(n, group):
+        _shapes.refresh(state, afresh=n <= group["every"])
+    return step
+
+
+def _planned(group: Group, mean: Tensor, variance: Tensor, n: float | None) -> Tensor:
+    """Return −S(V) m, with both averages corrected for their n steps, or as they are."""
+    relative = _RELATIVE[group["curvature"]] if group["eps_relative"] is None else group["eps_relative"]
+    step = torch.zeros_like(mean)
+    belief.move([step], [mean], [variance + relative * variance.mean()], group, n)
+    return step
+
+
+def _polar(group: Group, mean: Tensor) -> Tensor:
+    """Return −S(L) m with L = m mᵀ/n on the shorter side: −lr √n (m mᵀ)^{−1/2} m without a discount."""
+    if mean.shape[0] > mean.shape[1]:
+        return _polar(group, mean.mT).mT
+    basis = eigenbasis(mean @ mean.mT)
+    turned = basis.mT @ mean
+    values = turned.square().mean(1, keepdim=True)
+    return basis @ (_planned(group, torch.ones_like(values), values, None) * turned)
+
+
+def _is_due(n: float, group: Group) -> bool:
+    """Whether the bases turn after step n: often at first, when the averages are young."""
+    return n % group["every"] == 0 or (n < group["every"] and math.log2(n).is_integer())
+
+
+def _is_watched(n: float, group: Group) -> bool:
+    return n == 1 or n % group["watch"] == 0 or _is_due(n, group)
+
+
+def _since(n: float, group: Group) -> float:
+    """Return how many steps ago the factors saw a gradient."""
+    return next(k for k in range(1, int(n)) if _is_watched(n - k, group))

@@ -1,0 +1,100 @@
+"""BallisticMatrix: what the contract of all optimizers does not say."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lossnav.optim import BallisticMatrix, BallisticMatrixReference, Belief
+from lossnav.optim.matrix import CURVATURES
+
+SHAPES = ((4, 5), (5, 3), (1, 4), (4, 1), (3, 2, 2, 1))
+OPTIONS = (
+    {}, {"discount": 0.3}, {"max_dim": 4}, {"weight_decay": 0.1, "every": 3, "watch": 2}, {"lr_overdamped": 0.02},
+    {"eps": 0.1, "maximize": True},
+)  # fmt: skip
+
+
+def driven(make, gradients, **options):
+    """Return where a parameter that starts at zero is after each gradient."""
+    parameter = torch.nn.Parameter(torch.zeros_like(gradients[0]))
+    optimizer = make([parameter], **options)
+    path = []
+    for g in gradients:
+        parameter.grad = g.clone()
+        optimizer.step()
+        path.append(parameter.detach().clone())
+    return torch.stack(path)
+
+
+def noise(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def orthogonal(size, seed):
+    return torch.linalg.qr(noise(size, size, seed=seed))[0]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ", ".join(o) or "default")
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_steps_are_those_of_the_curvature_of_all_weights_with_all(curvature, options):
+    """The reference writes C out, D × D, and takes its root by eigenvalues."""
+    for shape in SHAPES:
+        gradients = noise(25, *shape)
+        both = [
+            driven(make, gradients, lr=0.01, curvature=curvature, **{"every": 5, **options})
+            for make in (BallisticMatrix, BallisticMatrixReference)
+        ]
+        torch.testing.assert_close(*both, rtol=0, atol=1e-7 if curvature == "polar" else 1e-10)
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_turned_gradients_make_turned_steps_and_those_of_belief_are_not(curvature):
+    left, right = orthogonal(4, 1), orthogonal(4, 2)
+    gradients = noise(20, 4, 4) * torch.logspace(-1, 1, 4)  # square: a first gradient of full rank
+    options = {"lr": 0.1, "curvature": curvature, "every": 1, "watch": 1}
+    turned = driven(BallisticMatrix, left @ gradients @ right, **options)
+    expected = left @ driven(BallisticMatrix, gradients, **options) @ right
+    near = 1e-4 if curvature == "polar" else 1e-5  # the ridge that parts equal eigenvalues knows the coordinates
+    assert (turned - expected).norm() < near * expected.norm()
+    theirs = driven(Belief, left @ gradients @ right, lr=0.1)
+    ours = left @ driven(Belief, gradients, lr=0.1) @ right
+    assert (theirs - ours).norm() > 0.1 * ours.norm()
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_the_rate_is_the_root_mean_square_of_a_step_whatever_the_curvature(curvature):
+    """M14: without a memory in m, on stationary noise of any covariance of rows and columns."""
+    a, b = orthogonal(12, 1) * torch.logspace(-0.3, 0.3, 12), orthogonal(16, 2) * torch.logspace(0.3, -0.3, 16)
+    path = driven(
+        BallisticMatrix, a @ noise(400, 12, 16) @ b.T, lr=0.01, betas=(0.0, 0.99), curvature=curvature,
+        eps_relative=0.0,
+    )  # fmt: skip
+    root_mean_square = path.diff(dim=0)[200:].square().mean().sqrt() / 0.01
+    assert 0.9 < root_mean_square < 1.1
+
+
+def test_without_a_basis_it_is_belief():
+    gradients = noise(10, 5, 6)
+    found = driven(BallisticMatrix, gradients, lr=0.1, max_dim=4)
+    torch.testing.assert_close(found, driven(Belief, gradients, lr=0.1, betas=(0.9, 0.99), eps=0.0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_gradients_of_low_rank_dead_inputs_and_a_late_start_do_no_harm(curvature, dtype):
+    gradients = noise(40, 30, 2) @ noise(40, 2, 50, seed=1)
+    gradients[:, :, :20] = 0.0
+    gradients[:3] = 0.0
+    gradients[20, :, 3] = 1.0  # a pixel that is lit once
+    path = driven(BallisticMatrix, gradients.to(dtype), lr=0.01, curvature=curvature, every=5)
+    assert torch.isfinite(path).all() and torch.equal(path[2], torch.zeros_like(path[2]))
+    assert path.diff(dim=0).abs().max() < 10 * 0.01 * 40
+
+
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_a_convolution_is_the_matrix_of_its_flattened_kernels(curvature):
+    gradients = noise(12, 4, 3, 2, 2)
+    found = driven(BallisticMatrix, gradients, lr=0.1, curvature=curvature)
+    flat = driven(BallisticMatrix, gradients.flatten(2), lr=0.1, curvature=curvature)
+    assert torch.equal(found.flatten(2), flat)
