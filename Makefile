@@ -29,6 +29,8 @@ endif
 # Kernels and test workers run side by side: more threads than this each would fight for the cores.
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images set it. Every worker and kernel would compile the package and the tests again: ten seconds each.
+unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGE := $(shell find lossnav -name '*.py' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -name '*.mplstyle')
 BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print) $(wildcard benchmarks/results/*.json)

@@ -13,6 +13,7 @@ from typing import Any
 _NAMES = {
     "Acceleration": "lossnav.explore.acceleration",
     "BeliefFilter": "lossnav.explore.belief_filter",
+    "Board": "lossnav.explore.board",
     "BrokenCharge": "lossnav.explore.broken_charge",
     "Deadline": "lossnav.explore.deadline",
     "Explorable": "lossnav.explore.base",

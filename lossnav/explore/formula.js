@@ -20,11 +20,7 @@ export const terms = (/** @type {string} */ text) => text.split(" ").map((part) 
 export const inRow = (/** @type {(string | Element)[]} */ ...parts) => math("mrow", ...parts.flatMap((part) => (typeof part === "string" ? terms(part) : [part])));
 
 /** A letter with a dot: its rate of change. */
-export const dotted = (/** @type {string} */ letter) => {
-  const node = math("mover", math("mi", letter), math("mo", "˙"));
-  node.setAttribute("accent", "true");
-  return node;
-};
+export const dotted = (/** @type {string} */ letter) => accented(math("mi", letter), "\u0307");
 
 /** @type {(over: Element, under: Element) => Element} */
 export const fraction = (over, under) => math("mfrac", over, under);
@@ -36,5 +32,15 @@ export const raised = (/** @type {string} */ letter, /** @type {string} */ above
 export function formula(/** @type {(string | Element)[]} */ ...parts) {
   const node = math("math", inRow(...parts));
   node.setAttribute("display", "block");
+  return node;
+}
+
+/**
+ * A letter with a combining mark: an accent of MathML sits on the letter where a font has no tables for mathematics.
+ * @type {(base: Element, mark: string) => Element}
+ */
+export function accented(base, mark) {
+  const node = math("mi", `${base.textContent}${mark}`);
+  node.setAttribute("style", "font-style: italic"); // two characters are upright else
   return node;
 }

@@ -90,6 +90,7 @@ export function fromAddress(name, values, hash = location.hash) {
 /** @type {(a: unknown, b: unknown) => boolean} */
 function sameKind(a, b) {
   if (Array.isArray(b)) return Array.isArray(a) && (typeof b[0] !== "number" || (a.length === b.length && a.every((v) => typeof v === "number")));
+  if (typeof b === "string") return typeof a === "string";
   return (typeof a === "number" || a === null) && (typeof b === "number" || b === null);
 }
 

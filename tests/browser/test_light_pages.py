@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import icons
 import pytest
-from chrome import Browser
+from chrome import Page
 from lossnav_pages import lighter
-from notebooks import chapters, notebook_path
 from paths import pages
 from PIL import Image
 
@@ -19,26 +19,22 @@ MEGABYTE = 1_000_000
 COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}  # by any server; pictures and fonts are already small
 
 
+@cache  # most files belong to every page
 def weight(path: Path) -> int:
     content = path.read_bytes()
     return len(gzip.compress(content)) if path.suffix in COMPRESSED else len(content)
 
 
-@pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", [f"book/{name}" for name in chapters() if notebook_path(name).exists()])
-def test_a_chapter_opens_with_less_than_a_megabyte(browser: Browser, base: str, html: Path, name: str) -> None:
-    with browser.page() as page:
-        page.open(f"{base}/{name}.html")
-        asked = {unquote(urlsplit(url).path) for url in page.requests()}
-        stops = page.evaluate(
-            "document.querySelectorAll('.math[tabindex=\"0\"]:not([data-more]), .math [tabindex]').length"
-        )
+def assert_is_light(page: Page, html: Path) -> None:
+    """On a chapter from a file that was just opened, which test_pages.py does."""
+    asked = {unquote(urlsplit(url).path) for url in page.requests()}
     files = [Path(path) for path in asked]
     assert all(path.is_relative_to(html.resolve()) for path in files) and len(files) > 10
     total = sum(map(weight, files))
     largest = sorted(((weight(path), path.name) for path in files), reverse=True)[:5]
     assert total <= MEGABYTE, f"{total:,} bytes, of them {largest}"
-    assert stops == 0, "formulas that fit are stops of the Tab key"
+    stops = "document.querySelectorAll('.math[tabindex=\"0\"]:not([data-more]), .math [tabindex]').length"
+    assert page.evaluate(stops) == 0, "formulas that fit are stops of the Tab key"
 
 
 @pytest.mark.parametrize("name", pages())

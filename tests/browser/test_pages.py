@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from chrome import ALL_PICTURES, PHONE, WIDE, Browser, Page
 from measures import CUT, FORMULAS, LINES, violations
+from notebooks import chapters, notebook_path
 from paths import pages
+from test_explorables import assert_pictures_stand_in
+from test_light_pages import assert_is_light
+
+CHAPTERS = [f"book/{name}" for name in chapters() if notebook_path(name).exists()]
 
 IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
@@ -77,9 +84,11 @@ def assert_nothing_overlaps(page: Page) -> None:
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
 @pytest.mark.parametrize("name", pages())
-def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, name: str) -> None:
+def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, name: str) -> None:
     with browser.page(WIDE) as page:
         page.open(f"{base}/{name}.html")
+        if name in CHAPTERS:
+            assert_is_light(page, html)
         page.evaluate(ALL_PICTURES)
         assert_needs_nothing_but_itself(page, base)
         formulas = assert_formulas_are_drawn(page)
@@ -115,6 +124,8 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
 def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
     with browser.page(WIDE, scripts=False) as page:
         page.open(f"{base}/{name}.html")
+        if name in CHAPTERS:
+            assert_pictures_stand_in(page, name.removeprefix("book/"))
         for width, height in (WIDE, PHONE):
             page.tab.set_viewport_size({"width": width, "height": height})
             assert page.evaluate("window.innerWidth") == width

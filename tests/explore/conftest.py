@@ -36,6 +36,11 @@ def belief_filter(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 @pytest.fixture(scope="session")
+def board_script(tmp_path_factory: pytest.TempPathFactory) -> Script:
+    return script(tmp_path_factory, explore.Board)
+
+
+@pytest.fixture(scope="session")
 def broken_charge(tmp_path_factory: pytest.TempPathFactory) -> Script:
     return script(tmp_path_factory, explore.BrokenCharge)
 

@@ -19,6 +19,7 @@ KNOB = {
     "Acceleration": ("guess", 2.5, "2.50"),
     "MovingNetwork": ("batch", 96, "S\u00a0=\u00a096"),
     "NoiseSpectrum": ("n", 321, "After 321 steps"),
+    "Board": ("dt", 0.9, "Δt\u00a0=\u00a00.90"),
     "BrokenCharge": ("noise", 0.75, "ν\u00a0=\u00a00.75"),
     "ScaleCone": ("start", 1.5, "From 1.50"),
     "NoisyOscillator": ("beta", 0.9, "0.90"),
@@ -57,11 +58,17 @@ FUZZ = """(async () => {
   let seed = 7 + innerWidth;  // other states at each width
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
   const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
+  const any = (...things) => things[Math.floor(random() * things.length)];
   const draw = { Acceleration: () => ({ kappa: 1000 ** between(0, 1), guess: 0.5 * 8 ** between(0, 1),
                                         curvature: 0.001 ** between(0, 1) }),
                  BeliefFilter: () => ({ gamma: 2 * between(0, 1) ** 2, decay: 0.5 * between(0, 1) ** 2,
                                         diffusion: 0.02 * 50 ** between(0, 1), noise: 0.1 * 50 ** between(0, 1),
                                         now: Math.round(1 + 19999 * between(0, 1) ** 4) }),
+                 Board: () => ({ horizon: any("far", "discounted"), metric: any("plain", "rms"),
+                                 drift: any("none", "decay"), belief: any("exact", "average", "fading"),
+                                 curvature: any("none", "average", "instant", "signal"), time: any("first", "exact"),
+                                 start: [between(-3.8, 3.8), between(-3.8, 3.8)],
+                                 dt: 0.02 * 100 ** between(0, 1), noise: 2 * between(0, 1) }),
                  DoubleWell: () => ({ start: between(-1.5, 1.5), gamma: 0.05 * 100 ** between(0, 1) }),
                  DriftField: () => ({ start: [between(-1.9, 1.9), between(-1.9, 1.9)],
                                       minimum: [between(-1.9, 1.9), between(-1.9, 1.9)], rate: between(-10, 10),
@@ -112,7 +119,7 @@ FUZZ = """(async () => {
     heights.add(root.offsetHeight);
     if (/NaN|undefined|Infinity/.test(root.innerHTML)) broken ??= JSON.stringify(state);
     const frame = root.getBoundingClientRect();
-    for (const text of root.querySelectorAll("p, td, th, text, output")) {
+    for (const text of root.querySelectorAll("p, td, th, text, output, button, math")) {
       const box = text.getBoundingClientRect();
       if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5) spilled.add(text.textContent);
     }

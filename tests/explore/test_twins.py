@@ -22,6 +22,9 @@ WIDGETS = {
     "acceleration that underestimates": lambda: explore.Acceleration(8.0, 0.6, 0.02),
     "belief": lambda: explore.BeliefFilter(),
     "belief after a jump": lambda: explore.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
+    "board": lambda: explore.Board(),
+    "board of AdamW": lambda: explore.Board("discounted", "rms", "decay", "average", "none", dt=0.5, noise=0.5),
+    "board that is lost": lambda: explore.Board("discounted", "plain", "none", "exact", "none", dt=1.15),
     "charge": lambda: explore.BrokenCharge(),
     "charge that decays": lambda: explore.BrokenCharge((-0.5, 1.5), 0.01, 0.8, 0.05, 0.0),
     "deadline": lambda: explore.Deadline(),
@@ -58,6 +61,7 @@ WIDGETS = {
 }
 ARROWS = {"newton", "descent", "ballistic", "natural", "drift", "down", "round"}
 PLANES = (
+    explore.Board,
     explore.Acceleration,  # a line of its may be level, and has no height of its own
     explore.DriftField,
     explore.Horizon,
@@ -122,6 +126,11 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.BeliefFilter():
             memory, errors = widget.memory(), widget.errors()
             return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]
+        case explore.Board():
+            path = widget.path()
+            where = [f"({fixed(x, 2)}, {fixed(y, 2)})" for x, y in (path[1], path[-1])]
+            lost = np.max(np.abs(path[-1])) > 40
+            return [where[0], f"lost after {len(path) - 1} steps" if lost else where[1], str(widget.name())]
         case explore.BrokenCharge():
             last, alone = widget.imbalance()[-1], widget.decay_alone()[-1]
             return [f"to {fixed(last, 2)}", f"leave {fixed(alone, 2)}", f"ab = {fixed(np.prod(widget.walk()[-1]), 2)}"]

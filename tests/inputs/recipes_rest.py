@@ -231,6 +231,11 @@ def _explorables() -> dict[str, Recipe]:
             "rule": word("heavy"), "curvature": array([0.1, 1.0], any_shape=True, below=0.0),
         }),
         "explore.Acceleration.losses": Recipe(explore.Acceleration().losses, {"rule": word("heavy")}),
+        "explore.Board": Recipe(explore.Board, {
+            "horizon": word("far"), "metric": word("plain"), "drift": word("none"), "belief": word("fading"),
+            "curvature": word("average"), "time": word("first"), "start": point,
+            "dt": number(0.1, low=0.02, high=2.0), "noise": number(0.0, low=0.0, high=2.0),
+        }),
         "explore.BrokenCharge": Recipe(explore.BrokenCharge, {
             "start": point, "eta": number(0.03, low=0.001, high=0.1), "beta": number(0.5, low=0.0, high=0.9),
             "decay": number(0.01, low=0.0, high=0.1), "noise": number(0.5, low=0.0, high=1.0),

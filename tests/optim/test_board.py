@@ -22,11 +22,10 @@ def positions(corner):
 
 def speed(law, rule, mean, variance, price):
     """Evaluate the text of a law; what JavaScript calls Math is Python's math here."""
-    names = {"eta": 1.0, "k": 1.0, "gamma": 0.5, "j": 0.1, "alpha": 0.2, "c": 1.0}
     text = law.replace("Math.", "math.")
     return np.array(
         [
-            eval(text, {"math": math}, {**names, "theta": t, "m": m, "V": v, "G": g})
+            eval(text, {"math": math}, {**board.NUMBERS, "theta": t, "m": m, "V": v, "G": g})
             for t, m, v, g in zip(THETA, mean, variance, price, strict=True)
         ]
     )

@@ -18,8 +18,8 @@ NUMBERS = {
     "eta": 1.0,
     "k": 1.0,
     "gamma": 0.5,
-    "j": 0.1,
-    "alpha": 0.2,
+    "j": 0.125,
+    "alpha": 0.25,
     "c": 1.0,
     "dt": 0.1,
     "beta": 0.9,
@@ -40,15 +40,33 @@ SWITCHES: dict[str, dict[str, str]] = {
 
 NAMES: dict[tuple[str, ...], str] = {  # horizon, metric, drift, belief, curvature, time
     ("discounted", "plain", "none", "exact", "none", "first"): "SGD",
-    ("discounted", "plain", "none", "average", "none", "first"): "SGD with momentum",
+    ("discounted", "plain", "none", "average", "none", "first"): "heavy ball",
     ("discounted", "plain", "decay", "exact", "none", "first"): "SGDW",
+    ("discounted", "plain", "decay", "average", "none", "first"): "SGDW with momentum",
     ("far", "plain", "none", "exact", "instant", "first"): "signSGD",
     ("far", "plain", "none", "average", "signal", "first"): "Signum",
     ("far", "plain", "none", "exact", "average", "first"): "RMSprop",
+    ("discounted", "rms", "none", "exact", "none", "first"): "RMSprop, by metric",
     ("far", "plain", "none", "average", "average", "first"): "Adam, ε = 0",
     ("far", "plain", "none", "fading", "average", "first"): "Adam",
-    ("discounted", "rms", "none", "average", "none", "first"): "Adam",
+    ("discounted", "rms", "none", "average", "none", "first"): "Adam, by metric",
     ("discounted", "rms", "decay", "average", "none", "first"): "AdamW",
+}
+
+_SINCE = "its average is corrected as Adam’s is"
+NOTES: dict[str, str] = {  # what torch calls these numbers, and what a published optimizer does otherwise
+    "SGD": "lr = ηkΔt/γ",
+    "heavy ball": f"Polyak’s, or SGD with momentum β: lr = (1 − β)ηkΔt/γ; {_SINCE}",
+    "SGDW": "lr = ηkΔt/(γ + j), a decay of jΔt a step",
+    "SGDW with momentum": f"lr = (1 − β)ηkΔt/(γ + j), a decay of jΔt a step; {_SINCE}",
+    "signSGD": "lr = Δt√(ηk/c)",
+    "Signum": "lr = Δt√(ηk/c)",
+    "RMSprop": f"the diagonal ballistic rule: lr = Δt√(ηk/c), ε = 0; {_SINCE}",
+    "RMSprop, by metric": f"the natural gradient of the metric √V: lr = ηkΔt/γ, ε = 0; {_SINCE}",
+    "Adam, ε = 0": "lr = Δt√(ηk/c)",
+    "Adam": "lr = Δt√(ηk/c), ε = α/√(ηkc)",
+    "Adam, by metric": "lr = ηkΔt/γ, ε = 0",
+    "AdamW": "lr = ηkΔt/(γ + j), weight decay j(γ + j)/(ηk), ε = 0",
 }
 
 
@@ -135,23 +153,33 @@ def as_python(positions: Mapping[str, str], **numbers: float) -> str:
     """
     for switch, position in positions.items():
         _checks.one_of(f"positions[{switch!r}]", position, tuple(SWITCHES.get(switch, ())))
+    said = {switch: words[positions[switch]] for switch, words in arguments(**numbers).items()}
+    wants = [said[switch] for switch in ("horizon", "drift") if said[switch]]
+    dt = {**NUMBERS, **numbers}["dt"]
+    others = [said[switch] for switch in ("belief", "curvature", "metric")]
+    parts = [f"ln.Objective({', '.join(wants)})", *others, f"dt={dt!r}", said["time"]]
+    return "import lossnav as ln\n\nrule = ln.derive(\n    " + ",\n    ".join(filter(None, parts)) + ",\n)\n"
+
+
+def arguments(**numbers: float) -> dict[str, dict[str, str]]:
+    """Return what each position of each switch adds to the arguments of ``derive``, or to its objective's."""
     x = {**NUMBERS, **numbers}
-    wants = [f"{name}={x[name]!r}" for name in ("eta", "k") if x[name] != 1]
-    wants += [f"gamma={x['gamma']!r}"] if positions["horizon"] == "discounted" else []
-    wants += [f"drift=ln.drifts.weight_decay({x['j']!r})"] if positions["drift"] == "decay" else []
     scale = f", scale={x['c']!r}" if x["c"] != 1 else ""
-    belief = {
-        "exact": [], "average": [f"belief=ln.assume.Filter({x['beta']!r})"],
-        "fading": [f"belief=ln.assume.Filter({x['beta']!r}, fading={x['alpha']!r})"],
+    scaled = ", ".join(f"{name}={x[name]!r}" for name in ("eta", "k") if x[name] != 1)
+    seen = {"average": x["memory"], "instant": 0.0, "signal": 0.0}
+    moments = {
+        name: f"curvature=ln.assume.SecondMoment({beta!r}{scale}{', signal=True' if name == 'signal' else ''})"
+        for name, beta in seen.items()
+    }
+    discount = ", ".join(filter(None, (scaled, f"gamma={x['gamma']!r}")))
+    return {
+        "horizon": {"far": scaled, "discounted": discount},
+        "metric": {"plain": "", "rms": f"metric=ln.assume.RootMeanSquare({x['memory']!r})"},
+        "drift": {"none": "", "decay": f"drift=ln.drifts.weight_decay({x['j']!r})"},
+        "belief": {
+            "exact": "", "average": f"belief=ln.assume.Filter({x['beta']!r})",
+            "fading": f"belief=ln.assume.Filter({x['beta']!r}, fading={x['alpha']!r})",
+        },
+        "curvature": {"none": "", **moments},
+        "time": {"first": "", "exact": "exact=True"},
     }  # fmt: skip
-    curvature = {
-        "none": [], "average": [f"curvature=ln.assume.SecondMoment({x['memory']!r}{scale})"],
-        "instant": [f"curvature=ln.assume.SecondMoment(0.0{scale})"],
-        "signal": [f"curvature=ln.assume.SecondMoment(0.0{scale}, signal=True)"],
-    }  # fmt: skip
-    metric = [f"metric=ln.assume.RootMeanSquare({x['memory']!r})"] if positions["metric"] == "rms" else []
-    parts = [
-        f"ln.Objective({', '.join(wants)})", *belief[positions["belief"]], *curvature[positions["curvature"]], *metric,
-        f"dt={x['dt']!r}", *(["exact=True"] if positions["time"] == "exact" else []),
-    ]  # fmt: skip
-    return "import lossnav as ln\n\nrule = ln.derive(\n    " + ",\n    ".join(parts) + ",\n)\n"

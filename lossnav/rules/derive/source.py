@@ -63,10 +63,16 @@ def _believe(rule: LearningRule, program: Program, corrections: dict[str, str]) 
         corrections[name] = f"1 - {beta!r} ** n"
         return Number.named(name)
 
+    def fresh(beta: float) -> Number:
+        """Return 1 − β as it is read; it stands alone."""
+        return Number.named(f"1 - {beta!r}")
+
     def squares(name: str, datum: str, believed: Any, words: str) -> Stream:
-        fresh = Number.of(1 - believed.beta)
-        program.do("mul", name, name, Number.of(believed.beta), words=words)
-        program.do("addcmul", name, name, datum, datum, fresh)
+        if believed.beta == 0:
+            program.do("mul", name, datum, datum, words=words)
+        else:
+            program.do("mul", name, name, Number.of(believed.beta), words=words)
+            program.do("addcmul", name, name, datum, datum, fresh(believed.beta))
         return Stream(name, program) / share(f"seen_{name}", believed.beta, believed.corrected)
 
     belief, curvature = rule.belief, rule.curvature
@@ -76,7 +82,7 @@ def _believe(rule: LearningRule, program: Program, corrections: dict[str, str]) 
         streams |= {name: Stream(name, program) for name in "mw"}
         streams |= {"mean": streams["m"], "slope": streams["w"] / Number.of(rule.dt)}
     elif belief.beta > 0:
-        program.do("lerp", "m", "m", "g", Number.of(1 - belief.beta), words="belief in the mean gradient")
+        program.do("lerp", "m", "m", "g", fresh(belief.beta), words="belief in the mean gradient")
         streams["m"] = Stream("m", program)
         streams["mean"] = streams["m"] / share("seen_m", belief.beta, belief.corrected)
     if belief.share and streams["mean"].name != "g":
