@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from lossnav.explore._scripts import stylesheet
 
 Style = dict[str, float | str]
+Tick = float | Sequence[Any]
 
 CONTOUR = "#a7acb5"
 
@@ -61,20 +62,20 @@ class Picture:
         style: Style = {"x": x, "y": y, "fill": self._ink, "font_size": 13.0, **attributes}
         self.add("text", words, **style)
 
-    def frame(self, panel: Panel, title: str, xticks: Sequence[float], yticks: Sequence[float], xlabel: str) -> None:
-        """Draw a panel's background, title and tick labels."""
+    def frame(self, panel: Panel, title: str, xticks: Sequence[Tick], yticks: Sequence[Tick], xlabel: str) -> None:
+        """Draw a panel's background, title and tick labels; a tick is a value, or (value, label)."""
         left, top, right, bottom = panel.box
         self.add("rect", x=left, y=top, width=right - left, height=bottom - top, fill=colour("panel"))
         self.text(left, top - 8, title, fill=self._soft)
         tick: Style = {"fill": self._soft, "font_size": 12.0}
-        for value in yticks:
+        for value, label in map(_labelled, yticks):
             y = panel.at(panel.x[0], value)[1]
             self.add("line", x1=left, x2=right, y1=y, y2=y, stroke=self._rule)
-            self.text(left - 6, y + 4, _number(value), **tick, text_anchor="end")
-        for value in xticks:
+            self.text(left - 6, y + 4, label, **tick, text_anchor="end")
+        for value, label in map(_labelled, xticks):
             x = panel.at(value, panel.y[0])[0]
             self.add("line", x1=x, x2=x, y1=bottom, y2=bottom + 4, stroke=self._soft)
-            self.text(x, bottom + 17, _number(value), **tick, text_anchor="middle")
+            self.text(x, bottom + 17, label, **tick, text_anchor="middle")
         self.text((left + right) / 2, bottom + 34, xlabel, text_anchor="middle", fill=self._soft)
 
     def line(
@@ -168,6 +169,10 @@ def _plain(value: float | str) -> str:
 
 def _number(value: float) -> str:
     return f"{value:g}".replace("-", "−")
+
+
+def _labelled(tick: Tick) -> tuple[float, str]:
+    return (tick, _number(tick)) if isinstance(tick, (int, float)) else (tick[0], tick[1])
 
 
 def signed(value: float, digits: int) -> str:

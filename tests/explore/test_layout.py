@@ -17,6 +17,16 @@ WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explor
 # What one moves where there is no γ, and how it is then told.
 KNOB = {
     "Acceleration": ("guess", 2.5, "2.50"),
+    "Certainty": ("now", 2.5, "2.50"),
+    "CloudEdge": ("stretch", 1.25, "1.25"),
+    "DecayShrinks": ("curvature", 2.5, "2.50"),
+    "DiscountedRoot": ("epsilon", 0.25, "0.250"),
+    "FilterGains": ("n", 321, "321"),
+    "KappaSteps": ("digits", 4.5, "4.5"),
+    "ModeMemory": ("n", 321, "321"),
+    "MomentumWindow": ("bend", 1.25, "1.25"),
+    "PullBack": ("place", 0.75, "0.75"),
+    "RateDrop": ("n", 321, "321"),
     "MovingNetwork": ("batch", 96, "S\u00a0=\u00a096"),
     "NoiseSpectrum": ("n", 321, "After 321 steps"),
     "Board": ("dt", 0.9, "Δt\u00a0=\u00a00.90"),

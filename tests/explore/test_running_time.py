@@ -125,3 +125,16 @@ def test_bending_the_bowl_sets_the_curvature(browser, tmp_path):
         page.drag((x, y), (x, y - 30))
         assert page.evaluate("model.get('curvature')") > 1.2
         assert page.evaluate("model.get('minimum')") == 0
+
+
+@pytest.mark.parametrize(("make", "trait"), [(explore.Certainty, "now"), (explore.RateDrop, "n")])
+def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(browser, tmp_path, make, trait):
+    end = float(make().traits()[trait].max)
+    with browser.page((700, 900)) as page:
+        show(page, tmp_path, make(**{trait: end}))
+        assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == end
+        press(page, "Play")
+        page.wait_until(f"model.get('{trait}') > 0 && model.get('{trait}') < {end / 2}", 20.0)
+        press(page, "Pause")
+        stopped = page.evaluate(f"model.get('{trait}')")
+        assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == stopped

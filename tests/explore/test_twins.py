@@ -12,6 +12,7 @@ import pytest
 from test_layout import address
 
 from lossnav import explore
+from lossnav.explore._curves import Curves
 from lossnav.explore._picture import signed
 
 pytestmark = pytest.mark.browser
@@ -59,6 +60,7 @@ WIDGETS = {
     "switch": lambda: explore.TaskSwitch(),
     "life of switches": lambda: explore.TaskSwitch(0.0, 0.8, 2.0, -1.0, [(1.0, 0.5, 2.0), (2.2, 2.0, -1.0)], 5.0),
 }
+WIDGETS |= {made.__name__: made for name in explore.__all__ if issubclass(made := getattr(explore, name), Curves)}
 ARROWS = {"newton", "descent", "ballistic", "natural", "drift", "down", "round"}
 PLANES = (
     explore.Board,
@@ -138,6 +140,8 @@ def said(widget: explore.Explorable) -> list[str]:
             weight, _ = widget.weight()
             left = [fixed(float(widget.multiplier(h, widget.span / 10)), 2) for h in (0.0, 1.0, 25.0)]
             return [*left, f"negative for {fixed(100 * np.mean(weight < -1e-9), 0)} %"]
+        case Curves():
+            return re.findall(r"[−]?\d+\.\d+", widget.description())
         case explore.DoubleWell():
             return [signed(action, 4) for action in widget.actions().values() if math.isfinite(action)]
         case explore.DriftField():
@@ -191,6 +195,8 @@ def test_twin_and_first_frame_show_the_same(browser, tmp_path, name):
     for curve, lines in twin.items():
         low, high = (pick(np.concatenate(lines), axis=0) for pick in (np.min, np.max))
         size = np.full(2, np.max(high - low)) if isinstance(widget, PLANES) else high - low
+        if isinstance(widget, Curves):  # lines may be level, or upright
+            size = widget._span(curve)
         # Both round to pixels, and the twin clips; an arrow's shaft stops short of its tip by some pixels.
         near = 0.04 if curve in ARROWS else 0.012
         assert distance(np.concatenate(lines), frame[curve], size) < near, curve

@@ -236,6 +236,41 @@ def _explorables() -> dict[str, Recipe]:
             "curvature": word("average"), "time": word("first"), "start": point,
             "dt": number(0.1, low=0.02, high=2.0), "noise": number(0.0, low=0.0, high=2.0),
         }),
+        "explore.Certainty": Recipe(explore.Certainty, {
+            "curvature": number(1.0, low=0.25, high=4.0), "entropy": number(0.3, low=0.0, high=2.0),
+            "now": number(4.0, low=0.0, high=20.0),
+        }),
+        "explore.CloudEdge": Recipe(explore.CloudEdge, {
+            "beta": number(0.5, low=0.0, high=0.99), "stretch": number(1.0, low=0.01, high=4.0),
+        }),
+        "explore.DecayShrinks": Recipe(explore.DecayShrinks, {
+            "decay": number(1.0, low=0.0, high=4.0), "gamma": number(1.0, low=0.0, high=10.0),
+            "curvature": number(1.0, low=0.01, high=100.0),
+        }),
+        "explore.DiscountedRoot": Recipe(explore.DiscountedRoot, {
+            "epsilon": number(0.1, low=0.001, high=10.0), "size": number(0.1, low=0.001, high=100.0),
+        }),
+        "explore.FilterGains": Recipe(explore.FilterGains, {
+            "beta": number(0.99, low=0.5, high=0.999), "n": whole(60, low=1, high=3000),
+        }),
+        "explore.KappaSteps": Recipe(explore.KappaSteps, {
+            "digits": number(6.0, low=1.0, high=12.0), "kappa": number(100.0, low=1.5, high=10000.0),
+        }),
+        "explore.ModeMemory": Recipe(explore.ModeMemory, {
+            "bend": number(0.01, low=0.0001, high=1.0), "beta": number(0.9, low=0.0, high=0.99),
+            "n": whole(30, low=2, high=3000),
+        }),
+        "explore.MomentumWindow": Recipe(explore.MomentumWindow, {
+            "beta": number(0.5, low=0.0, high=0.99), "bend": number(1.0, low=0.0, high=4.0),
+        }),
+        "explore.PullBack": Recipe(explore.PullBack, {
+            "certainty": number(1.0, low=0.01, high=100.0), "curvature": number(2.0, low=0.25, high=4.0),
+            "place": number(0.0, low=-2.0, high=2.0),
+        }),
+        "explore.RateDrop": Recipe(explore.RateDrop, {
+            "drop": number(4.0, low=1.0, high=16.0), "memory": number(300.0, low=30.0, high=3000.0),
+            "n": number(200.0, low=0.0, high=2000.0),
+        }),
         "explore.BrokenCharge": Recipe(explore.BrokenCharge, {
             "start": point, "eta": number(0.03, low=0.001, high=0.1), "beta": number(0.5, low=0.0, high=0.9),
             "decay": number(0.01, low=0.0, high=0.1), "noise": number(0.5, low=0.0, high=1.0),

@@ -1,0 +1,43 @@
+// The view of how a weight grows certain, and slow.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { logDial, rootDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { curves, leftAt, precisionAt } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildCertainty(root, state) {
+  const { marks } = SHARED;
+  return curvesView(root, state, SHARED, {
+    dials: {
+      curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: marks.curvature }),
+      entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: marks.entropy }),
+    },
+    curves,
+    words: certaintyWords,
+    python: ({ curvature, entropy, now }) => [
+      `known = {"initial": 1.0, "curvature": ${inPython(curvature)}, "eta": 1.0, "k": 1.0, "gamma": 1.0, "entropy": ${inPython(entropy)}}`,
+      `variance = ln.uncertainty.overdamped_variance(${inPython(now)}, **known)`,
+      `left = ln.uncertainty.overdamped_offset(${inPython(now)}, **known)`,
+    ],
+  });
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function certaintyWords({ curvature, entropy, now }) {
+  const rest = entropy ? `It comes to rest at v* = λₛ/H = ${fixed(entropy / curvature, 3)}.` : "Nothing is forgotten: v goes on falling like 1/(Ht).";
+  return [`At t = ${fixed(now, 2)} the variance is ${fixed(1 / precisionAt(now, curvature, entropy), 3)}.`, [
+    rest,
+    `${fixed(leftAt(now, curvature, entropy), 3)} of the way to the minimum is left, and ${fixed(leftAt(now, curvature, 0), 3)} without entropy.`,
+  ]];
+}
+
+export default explorable("Certainty", buildCertainty, ["curvature", "entropy", "now"]);

@@ -1,0 +1,116 @@
+// Lines over one axis, as a widget's constants describe them: sliders, a mark to drag along the axis, a table of lines.
+
+/** @import { ChartFrame } from "./chart.js" */
+/** @import { Scale } from "./kit.js" */
+/** @import { State, View } from "./life.js" */
+
+import { chartFrame, chartGround, player, valueAxis } from "./chart.js";
+import { buttonRow, handle } from "./controls.js";
+import { clamp, curve, drawLine, entries, ink, lastOf, mapped, nameAcross, panelWindow, scale, ticksAcross, upright } from "./kit.js";
+import { simpleView } from "./simple.js";
+import { lineTable } from "./tables.js";
+
+/** @typedef {{ trait: string, name: string, mark: string, range: number[], ticks: (string | number)[][], log?: boolean, whole?: boolean, seconds?: number }} Axis */
+/** @typedef {{ title: string, range: number[], ticks: (string | number)[][], tall: number, short: number }} CurveRow */
+/** @typedef {{ row: string, name: string, tint: string, dash: string }} CurveLine */
+/** @typedef {{ title: string, label: string, hint: string, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
+/** @typedef {{ f: ChartFrame<string>, x: Scale, up: Record<string, Scale> }} CurveScene */
+
+/** Where a value of the axis is drawn: lines come in these numbers, too. */
+export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} */ value) => (axis.log ? Math.log10(value) : value);
+
+/**
+ * @template T
+ * @param {HTMLElement} root
+ * @param {State<T>} state
+ * @param {Sheet} sheet
+ * @param {object} parts
+ * @param {{ [trait in keyof T]?: { node: Node, show: (value: any) => void } }} parts.dials
+ * @param {(given: T) => Record<string, number[][]>} parts.curves points of each line, logarithms where an axis has them
+ * @param {(given: T) => [string, string[]]} parts.words
+ * @param {(given: T) => string[]} parts.python
+ * @returns {View}
+ */
+export function curvesView(root, state, sheet, { dials, curves, words, python }) {
+  const { axis, rows, lines } = sheet;
+  const trait = /** @type {keyof T & string} */ (axis.trait);
+  const [low, high] = [axis.range[0], lastOf(axis.range)];
+  const ends = [low, high].map((value) => along(axis, value));
+  const at = () => /** @type {number} */ (state.get(trait));
+  const value = (/** @type {number} */ u) => {
+    const found = clamp(axis.log ? 10 ** u : u, low, high);
+    return /** @type {any} */ (axis.whole ? Math.round(found) : found);
+  };
+  const style = (/** @type {CurveLine} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-width": 2.4, "stroke-dasharray": dash });
+  const table = lineTable(lines, [], style);
+  const go = (/** @type {number} */ u) => {
+    time?.pause();
+    state.set(trait, value(u));
+  };
+  const row = axis.seconds ? buttonRow([["Play", "let the mark run", () => (time?.wanted() ? time.pause() : start())]]) : null;
+  /** @type {CurveScene} */
+  let drawn;
+  root.classList.add("ln-curves");
+  const view = simpleView(root, state, [.../** @type {(keyof T & string)[]} */ (Object.keys(dials)), trait], {
+    label: sheet.label,
+    title: sheet.title,
+    hint: sheet.hint,
+    dials,
+    beside: [...(row ? [row.node] : []), table.node],
+    grips(stage) {
+      const knob = handle(stage, {
+        label: `${axis.mark}; arrow keys move it`,
+        color: ink("ink"),
+        part: trait,
+        onDrag: (px) => go(drawn.x.invert(px)),
+        onKey([dx, dy], big) {
+          const [now, way] = [at(), dx + dy];
+          const u = along(axis, now) + way * (ends[1] - ends[0]) * (big ? 0.1 : 0.01);
+          go(value(u) === now ? along(axis, clamp(now + way, low, high)) : u);
+        },
+        onEnd: (side) => go(ends[side < 0 ? 0 : 1]),
+      });
+      return ({ f, x }) => {
+        const shown = axis.whole ? String(at()) : at().toPrecision(3);
+        knob.place(x(along(axis, at())), Object.values(f.rows)[0].bottom - 12, { now: shown, low, high, text: shown });
+      };
+    },
+    lay(stage, ground, width) {
+      const f = chartFrame(stage, root, width, mapped(rows, ({ title, tall, short }) => /** @type {[string, number, number]} */ ([title, tall, short])));
+      const x = scale(ends, [f.left, f.right]);
+      const whole = { ...f, top: 0 };
+      chartGround(ground, f);
+      ticksAcross(ground, whole, x, /** @type {[number, string][]} */ (axis.ticks).map(([v, text]) => [along(axis, v), text]));
+      nameAcross(ground, whole, axis.name, 33);
+      const up = mapped(rows, ({ range, ticks }, name) => valueAxis(ground, f.rows[name], range, /** @type {[number, string][]} */ (ticks)));
+      return (drawn = { f, x, up });
+    },
+    show(layer, { f, x, up }, given) {
+      const found = curves(given);
+      const inner = mapped(f.rows, (box) => panelWindow(layer, box));
+      for (const [key, line] of entries(lines)) {
+        const y = up[line.row];
+        drawLine(inner[line.row], found[key].map(([u, v]) => [x(u), y(v)]), { ...style(line), ...curve(key, x, y) });
+      }
+      for (const box of Object.values(f.rows)) upright(layer, x(along(axis, at())), box, "ln-plumb");
+      return words(given);
+    },
+    python,
+  });
+  const readout = /** @type {HTMLElement} */ (root.querySelector(".lossnav-readout"));
+  const time = row && player(root, state, {
+    advance(seconds) {
+      const next = Math.min(high, at() + (seconds * (high - low)) / (axis.seconds ?? 1));
+      state.show(trait, /** @type {any} */ (next));
+      if (next === high) time?.pause();
+    },
+    button: () => row.buttons[0],
+    play: "Play",
+    readout,
+  });
+  const start = () => {
+    if (at() >= high) state.show(trait, /** @type {any} */ (low));
+    time?.want(true);
+  };
+  return { ...view, leave: () => time?.leave() };
+}

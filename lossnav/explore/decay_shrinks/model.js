@@ -1,0 +1,26 @@
+// Modes of a quadratic loss under decay f = −jθ: where they rest, and how fast they get there (Eqs. 124, 125).
+
+import { samples } from "../kit.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {{ decay: number, gamma: number, curvature: number }} Setting */
+
+/** Eq. 124, in a form that does not cancel. */
+export const decayedRate = (/** @type {number} */ h, /** @type {number} */ j, /** @type {number} */ gamma) => {
+  const bent = h + j * (j + gamma);
+  return bent / (Math.sqrt((gamma * gamma) / 4 + bent) + gamma / 2);
+};
+
+/** Eq. 125. */
+export const restingShare = (/** @type {number} */ h, /** @type {number} */ j, /** @type {number} */ gamma) => h / (h + j * (j + gamma));
+
+/** @type {(given: Setting) => Record<string, number[][]>} */
+export function curves({ decay, gamma }) {
+  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
+  const line = (/** @type {(h: number) => number} */ height) => samples(low, high, 240).map((u) => [u, height(10 ** u)]);
+  return {
+    share: line((h) => restingShare(h, decay, gamma)),
+    rate: line((h) => Math.log10(decayedRate(h, decay, gamma))),
+    plain: line((h) => Math.log10(decayedRate(h, 0, gamma))),
+  };
+}

@@ -1,0 +1,44 @@
+// The view of what decay leaves of each direction.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { discountDial, rootDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { compact, fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { curves, decayedRate, restingShare } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildDecayShrinks(root, state) {
+  const { marks } = SHARED;
+  return curvesView(root, state, SHARED, {
+    dials: {
+      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: marks.decay }),
+      gamma: discountDial(state, marks.gamma),
+    },
+    curves,
+    words: decayWords,
+    python: ({ decay, gamma, curvature }) => [
+      `valley = ln.losses.Quadratic([[${inPython(curvature)}]], minimum=[1.0])`,
+      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=ln.drifts.weight_decay(${inPython(decay)})), valley, [0.0])`,
+      "path.asymptote",
+    ],
+  });
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function decayWords({ decay, gamma, curvature }) {
+  const penalty = decay * (decay + gamma);
+  return [`It rests at ${fixed(restingShare(curvature, decay, gamma), 3)} of the minimum.`, [
+    `Mark at ηkh = ${compact(curvature)}; γ = ${fixed(gamma, 2)}.`,
+    `Penalty j(j + γ) = ${fixed(penalty, 3)}: a direction as curved as that rests half-way.`,
+    `Rate ${fixed(decayedRate(curvature, decay, gamma), 3)}, and ${fixed(decayedRate(curvature, 0, gamma), 3)} without decay.`,
+  ]];
+}
+
+export default explorable("DecayShrinks", buildDecayShrinks, ["decay", "gamma", "curvature"]);

@@ -1,0 +1,70 @@
+"""``DecayShrinks`` in Python: its state, its lines, and its static twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lossnav import rules
+from lossnav._checks import Array
+from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._scripts import bundle, constants
+from lossnav.explore.base import number_trait, number_within
+from lossnav.problem.objective import Objective
+
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+
+
+class DecayShrinks(Curves):
+    """Where modes rest under a drift −jθ, and at which rate, against their curvature (Eqs. 124, 125).
+
+    Args:
+        decay: j, in [0, 4].
+        gamma: γ, in [0, 10].
+        curvature: ηkh that is marked, in [0.01, 100].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+    """
+
+    _esm = bundle(_HERE)
+    _shared = _SHARED
+
+    decay = number_trait(_MARKS["decay"], 1.0)
+    gamma = number_trait(_MARKS["gamma"], 1.0)
+    curvature = number_trait(_AXIS["range"], 1.0)
+
+    def __init__(self, decay: float = 1.0, gamma: float = 1.0, curvature: float = 1.0):
+        super().__init__(
+            decay=number_within("decay", decay, _MARKS["decay"]),
+            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
+            curvature=number_within("curvature", curvature, _AXIS["range"]),
+        )
+
+    def lines(self) -> dict[str, Array]:
+        """Return the resting places and the logarithms of the rates, over log₁₀ ηkh."""
+        h = grid(_AXIS)
+        rate, plain = self._rates(h, self._penalty()), self._rates(h, 0.0)
+        heights = {"share": h / (h + self._penalty()), "rate": np.log10(rate), "plain": np.log10(plain)}
+        return {name: points(_AXIS, h, height) for name, height in heights.items()}
+
+    def _penalty(self) -> float:
+        return self.decay * (self.decay + self.gamma)
+
+    def _rates(self, h: Array, more: float) -> Array:
+        """Return the rates of modes in the loss that decay makes of theirs, curvatures ascending."""
+        return rules.rates(Objective(gamma=self.gamma), np.diag(h + more))
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        h = np.array([self.curvature])
+        rate, plain = (float(self._rates(h, more)[0]) for more in (self._penalty(), 0.0))
+        return (
+            "Two rows against curvature: where a mode rests, from 0 for flat ones to the minimum for steep ones, and "
+            f"its rate, with and without decay. The penalty is {self._penalty():.3f}; at the mark the mode rests at "
+            f"{self.curvature / (self.curvature + self._penalty()):.3f} of the minimum and gets there at the rate "
+            f"{rate:.3f} instead of {plain:.3f}."
+        )

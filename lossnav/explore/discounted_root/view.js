@@ -1,0 +1,39 @@
+// The view of where a discount takes the square root away.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { logDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { compact, fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { curves, planned } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildDiscountedRoot(root, state) {
+  const { marks } = SHARED;
+  return curvesView(root, state, SHARED, {
+    dials: {
+      epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: marks.epsilon, text: (v) => fixed(v, 3) }),
+    },
+    curves,
+    words: rootWords,
+    python: ({ epsilon, size }) => [`learner = ln.belief.Beliefs(gamma=${inPython(2 * epsilon)})`, `learner.step(1.0, ${inPython(size ** 2)}, dt=1.0)`],
+  });
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function rootWords({ epsilon, size }) {
+  const step = planned(size, epsilon);
+  const verdict = size > 5 * epsilon ? "Here the root decides." : size < epsilon / 5 ? "Here it is gradient descent." : "Here it changes over.";
+  return [verdict, [
+    `√V = ${compact(size)}, ε = ${fixed(epsilon, 3)}: the plan goes ${fixed(step * size, 3)} of 1/√V.`,
+    `That is ${fixed(2 * epsilon * step, 3)} of gradient descent's step, and ${fixed(step * (size + epsilon), 3)} of Adam's.`,
+  ]];
+}
+
+export default explorable("DiscountedRoot", buildDiscountedRoot, ["epsilon", "size"]);

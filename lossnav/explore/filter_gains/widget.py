@@ -1,0 +1,65 @@
+"""``FilterGains`` in Python: its state, both weights, and its static twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import traitlets
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._scripts import bundle, constants
+from lossnav.explore.base import number_trait, number_within
+from lossnav.trajectory import beliefs
+
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+
+
+class FilterGains(Curves):
+    """The weight of the n-th datum: Adam's bias correction beside the exact filter of a random walk.
+
+    Args:
+        beta: β, in [0.5, 0.999].
+        n: number of data, 1 … 3000.
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> round(float(FilterGains(beta=0.9).lines()["ratio"][:, 1].max()), 2)
+        1.19
+    """
+
+    _esm = bundle(_HERE)
+    _shared = _SHARED
+
+    beta = number_trait(_MARKS["beta"], 0.99)
+    n = traitlets.Int(60, min=1, max=_AXIS["range"][1]).tag(sync=True)
+
+    def __init__(self, beta: float = 0.99, n: int = 60):
+        super().__init__(
+            beta=number_within("beta", beta, _MARKS["beta"]), n=_checks.whole("n", n, low=1, high=_AXIS["range"][1])
+        )
+
+    def lines(self) -> dict[str, Array]:
+        """Return the logarithms of both weights and their ratio, over log₁₀ n."""
+        n = grid(_AXIS)
+        exact, adam = (gains[n.astype(int) - 1] for gains in self._gains(_AXIS["range"][1]))
+        heights = {"exact": np.log10(exact), "adam": np.log10(adam), "ratio": adam / exact}
+        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+
+    def _gains(self, count: int) -> tuple[Array, Array]:
+        return beliefs.kalman_gains(self.beta, count), beliefs.corrected_gains(self.beta, count)
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        exact, adam = (float(gains[-1]) for gains in self._gains(self.n))
+        return (
+            "The weight of the newest datum against the number of data, falling from 1 to 1 − β = "
+            f"{1 - self.beta:.4f}. Datum {self.n} counts {100 * adam:.2f} % for Adam, {100 * exact:.2f} % for the "
+            f"exact filter; below, the ratio, which is {adam / exact:.3f} there."
+        )

@@ -1,0 +1,26 @@
+// A weight that has learned a task with its minimum at −1 to the precision p, and meets one with its minimum at 1.
+
+import { samples } from "../kit.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {{ certainty: number, curvature: number, place: number }} Setting */
+
+/** The loss of the second task, and the pull that stands for the first. */
+export const costs = (/** @type {Omit<Setting, "place">} */ { certainty, curvature }, /** @type {number} */ theta) => ({
+  task: (curvature * (theta - 1) ** 2) / 2,
+  pull: (certainty * (theta + 1) ** 2) / 2,
+});
+
+/** Where both together are lowest. */
+export const settled = (/** @type {Omit<Setting, "place">} */ { certainty, curvature }) => (curvature - certainty) / (curvature + certainty);
+
+/** @type {(given: Setting) => Record<string, number[][]>} */
+export function curves(given) {
+  const grid = samples(SHARED.axis.range[0], SHARED.axis.range[1], 240);
+  const line = (/** @type {(theta: number) => number} */ height) => grid.map((theta) => [theta, height(theta)]);
+  return {
+    task: line((theta) => costs(given, theta).task),
+    pull: line((theta) => costs(given, theta).pull),
+    both: line((theta) => costs(given, theta).task + costs(given, theta).pull),
+  };
+}

@@ -1,0 +1,130 @@
+"""Explorables of lines over one axis: each script's lines are Python's, whose numbers come from the library."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from test_layout import limits
+
+import lossnav as ln
+from lossnav import explore
+from lossnav.explore._curves import Curves
+
+CURVES = [
+    made for name in explore.__all__ if issubclass(made := getattr(explore, name), Curves)
+]  # what is written with curves.js
+
+
+def states(make: type[Curves], count: int) -> list[dict[str, float]]:
+    """The first state, the ends of all ranges, and some in between."""
+    rng = np.random.default_rng(3)
+    ranges = {name: limits(make().traits()[name]) for name in make()._state_names()}
+    found = [{name: getattr(make(), name) for name in ranges}]
+    for share in (0.0, 1.0, *rng.random(count)):
+        bent = {
+            name: low + (high - low) * (share if share in (0, 1) else rng.random() ** 3)
+            for name, (low, high, _) in ranges.items()
+        }
+        found.append({name: int(value) if ranges[name][2] else value for name, value in bent.items()})
+    return found
+
+
+@pytest.mark.parametrize("make", CURVES)
+def test_the_script_draws_the_lines_of_python(module, make):
+    given = states(make, 4)
+    for state, found in zip(given, module(make)("given.map((state) => M.curves(state))", given), strict=True):
+        lines = make(**state).lines()
+        assert set(lines) == set(found) == set(make._shared["lines"])
+        for name, points in lines.items():
+            drawn = np.array(
+                [[math.nan if v == "Infinity" else v for v in point] for point in found[name]], dtype=float
+            )
+            np.testing.assert_allclose(drawn, points, rtol=1e-6, atol=1e-6, err_msg=f"{name} at {state}")
+
+
+# Independent ways to the same numbers: what the library did not use to draw the line.
+def test_a_filter_that_is_run_has_these_gains():
+    beta, power, gains = 0.9, 1e12, []
+    for _ in range(50):
+        power += (1 - beta) ** 2 / beta
+        gains.append(power / (power + 1))
+        power = gains[-1]  # in units of the noise, what is left is the gain
+    lines = explore.FilterGains(beta=beta).lines()
+    n = np.rint(10 ** lines["exact"][:, 0]).astype(int)
+    np.testing.assert_allclose(10 ** lines["exact"][n <= 50, 1], np.array(gains)[n[n <= 50] - 1], rtol=1e-6)
+
+
+def test_a_decaying_weight_rests_where_the_solver_says():
+    valley = ln.losses.Quadratic([[0.7]], minimum=[1.0])
+    path = ln.solve(ln.Objective(gamma=2.0, drift=ln.drifts.weight_decay(1.5)), valley, [0.0])
+    lines = explore.DecayShrinks(1.5, 2.0).lines()
+    share, rate = (np.interp(math.log10(0.7), *lines[name].T) for name in ("share", "rate"))
+    assert share == pytest.approx(path.asymptote[0], abs=1e-3)
+    left = (path(3.0) - path.asymptote) / (path(2.0) - path.asymptote)
+    assert 10**rate == pytest.approx(-math.log(left[0]), rel=1e-3)
+
+
+def test_steps_of_sgd_have_the_width_and_the_tilt_that_are_drawn():
+    theta, v = ln.sgd.simulate(2.0, 60_000, eta=1.0, beta=0.5, batch=1, noise=1.0, start=0.0, seed=0)
+    x, u = theta[0, 2000:, 0], v[0, 2000:, 0]
+    smooth = 1.0 / (2 * (1 - 0.5))  # η σ² / 2(1 − β)
+    lines = explore.CloudEdge(0.5).lines()
+    assert np.var(x) / smooth == pytest.approx(np.interp(2.0, *lines["spread"].T), rel=0.05)
+    assert np.corrcoef(x, u)[0, 1] == pytest.approx(np.interp(2.0, *lines["tilt"].T), abs=0.02)
+
+
+def test_a_weight_grows_certain_as_its_equation_says():
+    t, v, left = 0.0, 1.0, 1.0
+    while t < 3.0:
+        v, left, t = v + 1e-4 * (0.8 * v - 2.0 * v**2), left - 1e-4 * 2.0 * v * left, t + 1e-4
+    lines = explore.Certainty(2.0, 0.8).lines()
+    assert 10 ** np.interp(3.0, *lines["forgets"].T) == pytest.approx(v, rel=1e-3)
+    assert np.interp(3.0, *lines["left"].T) == pytest.approx(left, rel=1e-2)
+
+
+def test_the_pulled_weight_settles_where_the_drawn_sum_is_lowest():
+    widget = explore.PullBack(3.0, 1.0)
+    theta, cost = widget.lines()["both"].T
+    assert "−0.500" in widget.description() and theta[np.argmin(cost)] == pytest.approx(-0.5, abs=0.02)
+
+
+def test_a_layer_turns_by_half_of_its_angle_after_a_drop_to_a_quarter():
+    lines = explore.RateDrop(4.0, 100.0).lines()
+    assert lines["angle"][0, 1] == pytest.approx(0.25) and lines["law"][0, 1] == pytest.approx(0.5)
+    np.testing.assert_allclose(
+        2 * lines["angle"][:, 1], (1 + 3 * np.exp(-lines["angle"][:, 0] / 100)) ** -0.5, rtol=1e-6
+    )
+
+
+def test_modes_that_walk_need_the_steps_that_are_drawn():
+    for name, rule in (("gradient descent", "descent"), ("nesterov", "nesterov")):
+        walk = ln.acceleration.tuned(name, 0.01, 1.0).walk([0.01], [1.0], 4000)[:, 0]
+        rate = -np.polyfit(np.arange(200, 400), np.log(np.abs(walk[200:400])), 1)[0]
+        drawn = 10 ** np.interp(2.0, *explore.KappaSteps(6.0).lines()[rule].T)
+        assert 6 * math.log(10) / (2 * rate) == pytest.approx(drawn, rel=0.06)  # a double root needs a little more
+
+
+def test_in_the_window_a_ball_swings_and_keeps_the_root_of_beta():
+    lines = explore.MomentumWindow(0.5).lines()
+    walk = ln.acceleration.Method(1.0, 0.5).walk([1.0], [1.0], 60)[:, 0]
+    assert np.any(walk < 0) and np.any(walk[5:] > 0)
+    fall = np.max(np.abs(walk[40:60])) / np.max(np.abs(walk[:20]))
+    assert fall ** (1 / 40) == pytest.approx(np.interp(1.0, *lines["heavy"].T), abs=0.02)
+
+
+def test_a_discount_leaves_the_speed_of_a_whole_plan():
+    memory = ln.belief.from_beta(math.exp(-1e-4), gamma=2.0, noise=1e-3)
+    slow = ln.belief.Prior(0.0, memory.diffusion)
+    model = ln.belief.Beliefs(gamma=2.0, mean=slow, variance=slow, observation=ln.belief.Simplified(1e-3, 1e-3))
+    drawn = 10 ** np.interp(0.0, *explore.DiscountedRoot(1.0).lines()["planned"].T)
+    assert -ln.belief.plan(model, 1.0, 1.0, gradient=1.0, square=1.0).velocity(0.0)[0] == pytest.approx(drawn, rel=0.02)
+
+
+def test_a_walk_of_sgd_gets_as_far_as_is_drawn():
+    theta, _ = ln.sgd.simulate(0.05, 100_000, eta=1.0, beta=0.5, batch=1, noise=1.0, start=0.0, seed=1)
+    x = theta[0, 2000:, 0]
+    lines = explore.ModeMemory(0.05, 0.5).lines()
+    far = np.mean((x[20:] - x[:-20]) ** 2) / np.mean((x[1:] - x[:-1]) ** 2)
+    assert far == pytest.approx(10 ** np.interp(math.log10(20), *lines["mode"].T), rel=0.08)
