@@ -1,0 +1,233 @@
+"""M10–M19: what a belief about the shape of a weight matrix's curvature makes of the ballistic step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+
+import lossnav as ln
+
+M, N = 4, 5
+RNG = np.random.default_rng(0)
+
+
+def definite(size, seed):
+    a = np.random.default_rng(seed).normal(size=(size, size))
+    return a @ a.T + 0.3 * np.eye(size)
+
+
+def power(matrix, exponent):
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.maximum(values, 0) ** exponent @ vectors.T
+
+
+def moments(c):
+    """Return E[ggᵀ] and E[gᵀg] of row-major gradients with E[vec g vec gᵀ] = c."""
+    four = c.reshape(M, N, M, N)
+    return np.einsum("ikjk->ij", four), np.einsum("kikj->ij", four)
+
+
+def ballistic(hessian, g):
+    """Return the velocity −√(ηk) H^{−1/2} g of the planner, by its small step in all weights at once."""
+    return ln.update(ln.Objective(), g.ravel(), hessian, 1e-9).reshape(g.shape) / 1e-9
+
+
+A, B, G = definite(M, 1), definite(N, 2), RNG.normal(size=(M, N))
+GENERAL = definite(M * N, 3)
+
+
+def test_a_kronecker_curvature_is_a_root_on_each_side():
+    np.testing.assert_allclose(ballistic(np.kron(A, B), G), -power(A, -0.5) @ G @ power(B, -0.5), rtol=1e-6)
+
+
+def test_shampoos_factors_need_exponents_of_a_half_and_the_root_of_the_trace():
+    left, right = moments(np.kron(A, B))
+    expected = ballistic(np.kron(A, B), G)
+    found = -np.sqrt(np.trace(left)) * power(left, -0.5) @ G @ power(right, -0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    quarter = -power(left, -0.25) @ G @ power(right, -0.25)  # half-way: the root of the root
+    halfway = -(np.trace(left) ** -0.25) * (power(np.kron(A, B), -0.25) @ G.ravel()).reshape(M, N)
+    np.testing.assert_allclose(quarter, halfway, rtol=1e-10)
+
+
+def test_shampoo_as_published_is_the_ballistic_step_of_an_upper_bound():
+    u, v = RNG.normal(size=(2, 30, M)), RNG.normal(size=(2, 30, N))
+    gradients = np.einsum("rsm,rsn->smn", u, v)  # rank two
+    flat = gradients.reshape(30, -1)
+    c = flat.T @ flat / 30
+    left, right = moments(c)
+    bound = 2 * np.kron(power(left, 0.5), power(right, 0.5))
+    assert np.linalg.eigvalsh(bound - c).min() > -1e-12 * np.linalg.eigvalsh(bound).max()
+    one = gradients[0]  # the rank is needed: a single gradient is not below the product of its roots
+    roots = np.kron(power(one @ one.T, 0.5), power(one.T @ one, 0.5))
+    assert np.linalg.eigvalsh(roots - np.outer(one, one)).min() < -0.1
+    expected = -power(left, -0.25) @ G @ power(right, -0.25) / np.sqrt(2)
+    np.testing.assert_allclose(ballistic(bound, G), expected, rtol=1e-5)
+
+
+def surprise(left, right, c):
+    """Return the expected −log N(vec g; 0, L ⊗ R) of gradients with second moment c, without its constant."""
+    product = torch.kron(left, right)
+    return 0.5 * (torch.logdet(product) + torch.trace(torch.linalg.solve(product, c)))
+
+
+def flip_flop(c, sweeps=400):
+    left, right, four = np.eye(M), np.eye(N), c.reshape(M, N, M, N)
+    for _ in range(sweeps):
+        left = np.einsum("iajb,ab->ij", four, np.linalg.inv(right)) / N
+        right = np.einsum("iajb,ij->ab", four, np.linalg.inv(left)) / M
+    return left, right
+
+
+def test_the_flip_flop_of_whitened_factors_is_stationary_in_likelihood():
+    left, right = (torch.tensor(x, requires_grad=True) for x in flip_flop(GENERAL))
+    slopes = torch.autograd.grad(surprise(left, right, torch.tensor(GENERAL)), (left, right))
+    assert max(slope.abs().max().item() for slope in slopes) < 1e-9
+    shampoo = moments(GENERAL)
+    others = [torch.tensor(shampoo[0] / np.trace(shampoo[0])), torch.tensor(shampoo[1])]
+    assert surprise(*others, torch.tensor(GENERAL)) > surprise(left, right, torch.tensor(GENERAL)) + 1e-3
+
+
+def test_its_average_is_a_natural_gradient_step():
+    """The Fisher matrix is the Hessian of the expected surprise where the model is true."""
+    left, right, g = torch.tensor(A), torch.tensor(B), torch.tensor(G)
+    true, datum = torch.kron(left, right), torch.outer(g.flatten(), g.flatten())
+    slope = torch.autograd.functional.jacobian(lambda x: surprise(x, right, datum), left).flatten()
+    fisher = torch.autograd.functional.hessian(lambda x: surprise(x, right, true), left).reshape(M * M, M * M)
+    step = -torch.linalg.lstsq(fisher, slope).solution.reshape(M, M)
+    expected = G @ np.linalg.inv(B) @ G.T / N - A
+    np.testing.assert_allclose((step + step.T) / 2, expected, rtol=1e-8, atol=1e-10)
+
+
+def test_a_family_with_a_scale_fitted_by_likelihood_has_steps_of_one_size():
+    d = M * N
+    left, right = flip_flop(GENERAL)
+    ql, qr = (np.linalg.eigh(x)[1] for x in moments(GENERAL))
+    k = np.kron(ql, qr)
+    fits = {
+        "scalar": np.trace(GENERAL) / d * np.eye(d), "diagonal": np.diag(np.diag(GENERAL)),
+        "Kronecker": np.kron(left, right), "eigenbasis": k @ np.diag(np.diag(k.T @ GENERAL @ k)) @ k.T,
+    }  # fmt: skip
+    draws = np.random.default_rng(5).normal(size=(20000, d)) @ np.linalg.cholesky(GENERAL).T
+    for name, fit in fits.items():
+        assert abs(np.trace(np.linalg.solve(fit, GENERAL)) / d - 1) < 1e-9, name
+        assert abs(np.square(draws @ power(fit, -0.5)).mean() - 1) < 0.02, name
+    skewed = np.kron(np.diag([1.0, 1, 1, 30]), np.eye(N)) @ GENERAL  # Shampoo's own fit need not be one of them
+    skewed = skewed @ np.kron(np.diag([1.0, 1, 1, 30]), np.eye(N))
+    product = np.kron(*moments(skewed)) / np.trace(skewed)
+    assert abs(np.trace(np.linalg.solve(product, skewed)) / d - 1) > 0.05
+
+
+def test_muon_is_the_ballistic_step_of_a_one_sided_curvature_read_off_the_mean():
+    u, _, v = np.linalg.svd(G, full_matrices=False)
+    one_sided = np.kron(G @ G.T / N, np.eye(N))
+    np.testing.assert_allclose(ballistic(one_sided, G), -np.sqrt(N) * u @ v, rtol=1e-6)
+    parameter = torch.nn.Parameter(torch.zeros(M, N, dtype=torch.float64))
+    parameter.grad = torch.tensor(G)
+    ln.optim.BallisticMatrix([parameter], 1.0, curvature="polar", eps_relative=0.0).step()
+    np.testing.assert_allclose(parameter.detach(), -np.sqrt(N) * u @ v, atol=2e-6)
+    whitened = G @ power(B, -0.5)  # with a belief about the inputs that is kept: L = g B⁻¹ gᵀ / n
+    u, _, v = np.linalg.svd(whitened, full_matrices=False)
+    fresh = np.kron(G @ np.linalg.inv(B) @ G.T / N, B)
+    np.testing.assert_allclose(ballistic(fresh, G), -np.sqrt(N) * u @ v, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("ratio", "known"), [(1, 0.58), (4, 0.27), (16, 0.13)])
+def test_one_gradient_is_a_poor_estimate_of_a_square_layers_rows(ratio, known):
+    """Against the population's step, in units of it; L = I."""
+    m = 24
+    g = np.random.default_rng(7).normal(size=(20, m, ratio * m))
+    u, _, v = np.linalg.svd(g, full_matrices=False)
+    errors = np.linalg.norm(np.sqrt(ratio * m) * u @ v - g, axis=(1, 2)) / np.linalg.norm(g, axis=(1, 2))
+    assert abs(errors.mean() - known) < 0.03
+
+
+def test_soap_is_rmsprop_in_the_basis():
+    ql, qr = (torch.tensor(np.linalg.qr(x)[0]) for x in (A, B))
+    plain = torch.nn.Parameter(torch.zeros(M, N, dtype=torch.float64))
+    theirs = torch.optim.RMSprop([plain], 0.1, alpha=0.9, eps=0.0)
+    c, theta = torch.zeros(M * N, M * N, dtype=torch.float64), torch.zeros(M, N, dtype=torch.float64)
+    k = torch.kron(ql.contiguous(), qr.contiguous())
+    for g in torch.tensor(np.random.default_rng(8).normal(size=(6, M, N))):
+        plain.grad = ql.T @ g @ qr
+        theirs.step()
+        rotated = k.T @ torch.outer(g.flatten(), g.flatten()) @ k
+        c = 0.9 * c + 0.1 * k @ torch.diag(torch.diag(rotated)) @ k.T
+        theta += 0.1 * torch.tensor(ballistic(c.numpy(), g.numpy()))
+    torch.testing.assert_close(theta, ql @ plain.detach() @ qr.T, rtol=1e-5, atol=1e-7)
+
+
+def test_given_the_basis_the_second_moments_are_the_likeliest_and_the_nearest():
+    k = np.kron(np.linalg.qr(A)[0], np.linalg.qr(B)[0])
+    rotated = k.T @ GENERAL @ k
+    best = np.diag(rotated)
+    found = minimize(
+        lambda x: (x + best * np.exp(-x)).sum(), np.zeros(M * N), jac=lambda x: 1 - best * np.exp(-x), tol=1e-12
+    )  # fmt: skip
+    np.testing.assert_allclose(np.exp(found.x), best, rtol=1e-4)
+    for change in np.random.default_rng(9).normal(size=(20, M * N)):
+        moved = GENERAL - k @ np.diag(best + 0.01 * change) @ k.T
+        assert np.linalg.norm(moved) > np.linalg.norm(GENERAL - k @ np.diag(best) @ k.T)
+
+
+def test_a_discount_runs_the_exponent_from_nothing_to_a_half_and_passes_a_quarter():
+    gamma = 1.3
+    for h in (1e-8, 0.75 * gamma**2, 1e8):
+        speeds = [
+            ln.optimal_velocity(ln.Objective(gamma=gamma), ln.losses.Quadratic([[c]], gradient=[1.0]), [0.0])[0]
+            for c in (h * 0.9999, h * 1.0001)
+        ]
+        slope = np.log(speeds[1] / speeds[0]) / np.log(1.0001 / 0.9999)
+        expected = -0.5 * (1 - gamma / 2 / np.sqrt(gamma**2 / 4 + h))
+        assert abs(slope - expected) < 1e-6
+        assert h != 0.75 * gamma**2 or abs(slope + 0.25) < 1e-6
+
+
+def test_a_diagonal_belief_moves_to_a_new_basis_by_squares_and_keeps_its_size_there():
+    from lossnav.optim._bases import transport
+
+    t, s = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
+    v = np.random.default_rng(10).uniform(0.1, 3, size=(M, N))
+    found = transport(torch.tensor(v), torch.tensor(t), torch.tensor(s)).numpy()
+    k = np.kron(t, s)
+    np.testing.assert_allclose(found.ravel(), np.diag(k.T @ np.diag(v.ravel()) @ k), rtol=1e-12)
+    true = k.T @ np.diag(v.ravel()) @ k
+    assert abs((np.diag(true) / found.ravel()).mean() - 1) < 1e-12
+    mixed = GENERAL  # not diagonal in the old basis: what was kept of it is not enough
+    kept = transport(torch.tensor(np.diag(mixed).reshape(M, N)), torch.tensor(t), torch.tensor(s)).numpy().ravel()
+    assert abs((np.diag(k.T @ mixed @ k) / kept).mean() - 1) > 1e-3
+
+
+def test_damping_belongs_under_the_root_of_the_product():
+    eps = 0.1
+    both = power(np.kron(A, B) + eps * np.eye(M * N), -0.5) @ G.ravel()
+    (a, ql), (b, qr) = np.linalg.eigh(A), np.linalg.eigh(B)
+    in_basis = ql @ ((ql.T @ G @ qr) / np.sqrt(np.outer(a, b) + eps)) @ qr.T
+    np.testing.assert_allclose(in_basis.ravel(), both, rtol=1e-10)
+    apart = np.kron(power(A + eps**0.5 * np.eye(M), -0.5), power(B + eps**0.5 * np.eye(N), -0.5)) @ G.ravel()
+    assert np.linalg.norm(apart - both) > 0.05 * np.linalg.norm(both)
+    stacked = np.hstack([G, np.sqrt(N * eps) * np.eye(M)])
+    u, _, v = np.linalg.svd(stacked, full_matrices=False)
+    np.testing.assert_allclose((u @ v)[:, :N], power(G @ G.T + N * eps * np.eye(M), -0.5) @ G, rtol=1e-10)
+
+
+def muon(x, times):
+    for _ in range(times):
+        x = 3.4445 * x - 4.7750 * x**3 + 2.0315 * x**5
+    return x
+
+
+def test_muons_quintic_never_converges_and_the_classical_one_does():
+    sigma = np.geomspace(0.01, 1, 20001)
+    assert (muon(sigma, 5).min(), muon(sigma, 5).max()) == pytest.approx((0.682, 1.134), abs=2e-3)
+    assert np.abs(muon(sigma, 50) - 1).max() > 0.1
+    fixed = np.sqrt(max(np.roots([2.0315, -4.7750, 2.4445]).real))
+    assert fixed == pytest.approx(1.2637, abs=1e-4)
+    assert muon(fixed * 1.001, 20) > 1e3 or np.isnan(muon(fixed * 1.001, 20))
+    assert abs(muon(fixed * 0.999, 20)) < 1.3
+    after = muon(sigma, 5)
+    for _ in range(2):
+        after = (15 * after - 10 * after**3 + 3 * after**5) / 8
+    assert np.abs(after - 1).max() == pytest.approx(5.8e-4, rel=0.1)
