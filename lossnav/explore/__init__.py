@@ -17,6 +17,7 @@ _NAMES = {
     "BrokenCharge": "lossnav.explore.broken_charge",
     "Certainty": "lossnav.explore.certainty",
     "CloudEdge": "lossnav.explore.cloud_edge",
+    "Deadline": "lossnav.explore.deadline",
     "DecayShrinks": "lossnav.explore.decay_shrinks",
     "DiscountedRoot": "lossnav.explore.discounted_root",
     "Explorable": "lossnav.explore.base",

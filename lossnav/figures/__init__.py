@@ -2,7 +2,7 @@
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
 ``beliefs``, ``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``,
-``quadratic``, ``regret``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` hold the figures of the chapters,
+``quadratic``, ``regret``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` draw the chapters,
 ``example`` draws the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark tables;
 they are loaded on first use. Nothing else in the package imports matplotlib.
 """
@@ -31,6 +31,7 @@ _CHAPTERS = (
     "phase",
     "quadratic",
     "regret",
+    "schedules",
     "sgd",
     "speed",
     "tables",

@@ -3,6 +3,7 @@
 from lossnav.rules import assume, recipe
 from lossnav.rules.cooling import Cooling, cooling, kalman_rates
 from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
+from lossnav.rules.inconsistent import hyperbolic_rate, quasi_hyperbolic
 from lossnav.rules.noise import prior_shrink, shrink
 from lossnav.rules.relative import keep_norm, relative_step
 from lossnav.rules.step import ballistic, gradient_descent, newton, rates, update
@@ -15,11 +16,13 @@ __all__ = [
     "cooling",
     "deadline_rate",
     "gradient_descent",
+    "hyperbolic_rate",
     "kalman_rates",
     "keep_norm",
     "loss_weight",
     "newton",
     "prior_shrink",
+    "quasi_hyperbolic",
     "rates",
     "recipe",
     "relative_step",

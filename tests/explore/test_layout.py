@@ -68,15 +68,15 @@ FUZZ = """(async () => {
   let seed = 7 + innerWidth;  // other states at each width
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
   const between = (low, high) => (random() < 0.1 ? low : random() < 0.1 ? high : low + (high - low) * random());
-  const any = (...things) => things[Math.floor(random() * things.length)];
+  const oneOf = (...things) => things[Math.floor(random() * things.length)];
   const draw = { Acceleration: () => ({ kappa: 1000 ** between(0, 1), guess: 0.5 * 8 ** between(0, 1),
                                         curvature: 0.001 ** between(0, 1) }),
                  BeliefFilter: () => ({ gamma: 2 * between(0, 1) ** 2, decay: 0.5 * between(0, 1) ** 2,
                                         diffusion: 0.02 * 50 ** between(0, 1), noise: 0.1 * 50 ** between(0, 1),
                                         now: Math.round(1 + 19999 * between(0, 1) ** 4) }),
-                 Board: () => ({ horizon: any("far", "discounted"), metric: any("plain", "rms"),
-                                 drift: any("none", "decay"), belief: any("exact", "average", "fading"),
-                                 curvature: any("none", "average", "instant", "signal"), time: any("first", "exact"),
+                 Board: () => ({ horizon: oneOf("far", "discounted"), metric: oneOf("plain", "rms"),
+                                 drift: oneOf("none", "decay"), belief: oneOf("exact", "average", "fading"),
+                                 curvature: oneOf("none", "average", "instant", "signal"), time: oneOf("first", "exact"),
                                  start: [between(-3.8, 3.8), between(-3.8, 3.8)],
                                  dt: 0.02 * 100 ** between(0, 1), noise: 2 * between(0, 1) }),
                  DoubleWell: () => ({ start: between(-1.5, 1.5), gamma: 0.05 * 100 ** between(0, 1) }),
@@ -116,12 +116,12 @@ FUZZ = """(async () => {
                  Horizon: () => ({ start: [between(-3.8, 3.8), between(-3.8, 3.8)], gamma: 10 * between(0, 1) ** 2,
                                    dt: random() < 0.15 ? null : 0.01 * 1e5 ** between(0, 1) }) };
   // What is not named here is drawn evenly from the ranges of its traits.
-  const within = (range) => {
-    if (Array.isArray(range[0])) return range.map(within);
+  const any = (range) => {
+    if (Array.isArray(range[0])) return range.map(any);
     const value = between(range[0], range[1]);
     return range[2] ? Math.round(value) : value;
   };
-  const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, within(range)]));
+  const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, any(range)]));
   let broken = null;
   for (let i = 0; i < 60; i++) {
     const state = (draw[root.dataset.explorable] ?? evenly)();

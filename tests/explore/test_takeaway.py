@@ -22,6 +22,7 @@ MOVED = {
     "BeliefFilter": {"gamma": 0.37, "noise": 1.25, "now": 77, "jumps": [[80, 2.5]]},
     "Board": {"horizon": "discounted", "metric": "rms", "drift": "decay", "dt": 0.37, "start": [0.5, -1.25]},
     "BrokenCharge": {"start": [0.5, -1.25], "eta": 0.02, "noise": 0.25},
+    "Deadline": {"span": 4.5, "gamma": 0.37, "drawn": [0.0, 0.5, 1.0, 1.0, 0.5, 0.25, 0.0]},
     "DoubleWell": {"start": -1.1, "gamma": 2.5},
     "DriftField": {"start": [0.7, -1.2], "rate": -3.5, "gamma": 1.7},
     "Horizon": {"start": [1.5, -2.25], "gamma": 3.1, "dt": None},

@@ -28,6 +28,8 @@ WIDGETS = {
     "board that is lost": lambda: explore.Board("discounted", "plain", "none", "exact", "none", dt=1.15),
     "charge": lambda: explore.BrokenCharge(),
     "charge that decays": lambda: explore.BrokenCharge((-0.5, 1.5), 0.01, 0.8, 0.05, 0.0),
+    "deadline": lambda: explore.Deadline(),
+    "deadline that is charged": lambda: explore.Deadline(8.0, 0.2, 1.5, (0.0, 0.5, 1.0, 1.0, 0.6, 0.2, 0.1)),
     "well": lambda: explore.DoubleWell(),
     "well from the right": lambda: explore.DoubleWell(start=0.4, gamma=0.8),
     "drift": lambda: explore.DriftField(),
@@ -137,6 +139,10 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.BrokenCharge():
             last, alone = widget.imbalance()[-1], widget.decay_alone()[-1]
             return [f"to {fixed(last, 2)}", f"leave {fixed(alone, 2)}", f"ab = {fixed(np.prod(widget.walk()[-1]), 2)}"]
+        case explore.Deadline():
+            weight, _ = widget.weight()
+            left = [fixed(float(widget.multiplier(h, widget.span / 10)), 2) for h in (0.0, 1.0, 25.0)]
+            return [*left, f"negative for {fixed(100 * np.mean(weight < -1e-9), 0)} %"]
         case Curves():
             return re.findall(r"[−]?\d+\.\d+", widget.description())
         case explore.DoubleWell():

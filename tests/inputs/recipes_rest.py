@@ -216,6 +216,16 @@ def _explorables() -> dict[str, Recipe]:
         "explore.RegretRace": Recipe(explore.RegretRace, {
             "start": point, "gamma": number(1.0, low=0.0, high=10.0), "kappa": number(10.0, low=1.0, high=100.0),
         }),
+        "explore.Deadline": Recipe(explore.Deadline, {
+            "span": number(6.0, low=1.0, high=10.0), "gamma": number(0.5, low=0.0, high=4.0),
+            "charge": number(0.0, low=0.0, high=4.0),
+            "drawn": array([0.5] * 7, any_shape=True, below=0.0, bad=[[0.5] * 6, [1.5] * 7]),
+        }),
+        "explore.Deadline.multiplier": Recipe(explore.Deadline().multiplier, {
+            "curvature": array([0.0, 1.0], any_shape=True, below=0.0),
+            "remaining": array([0.5, 1.0], any_shape=True, below=0.0),
+        }),
+        "explore.Deadline.weight": Recipe(explore.Deadline().weight, {}),
         "explore.Acceleration": Recipe(explore.Acceleration, {
             "kappa": number(100.0, low=1.0, high=1000.0), "guess": number(1.0, low=0.5, high=4.0),
             "curvature": number(0.1, low=0.001, high=1.0),

@@ -300,6 +300,16 @@ def _deadlines() -> dict[str, Recipe]:
             "curvature": array([1.0, 0.0], any_shape=True, scalars=True, also=("remaining",)),
             "remaining": array([1.0, 2.0], any_shape=True, scalars=True, finite=False, bad=[NAN, -1.0, [1.0, -1.0]]),
         }),
+        "rules.hyperbolic_rate": Recipe(ln.rules.hyperbolic_rate, {
+            "objective": Argument(ln.Objective(), [*thing(OBJECTIVE).bad, OBJECTIVE, DRIVEN]),
+            "curvature": positive(1.0), "alpha": positive(1.0), "power": positive(2.0),
+            "elapsed": array([0.0, 1.0], any_shape=True, scalars=True, below=0.0),
+            "planner": word("naive"),
+        }),
+        "rules.quasi_hyperbolic": Recipe(ln.rules.quasi_hyperbolic, {
+            "curvature": positive(1.0), "delta": number(0.9, low=0.0, high=1.0, open_low=True, open_high=True),
+            "beta": number(0.5, low=0.0, high=1.0, open_low=True), "eta": positive(1.0), "planner": word("naive"),
+        }),
         "rules.loss_weight": Recipe(ln.rules.loss_weight, {
             "schedule": array([1.0, 0.5, 0.0], below=0.0, also=("times",), bad=[[1.0]]), "gamma": rate(0.1),
             "times": array([0.0, 0.5, 1.0], none=True, bad=[[0.0, 1.0], [1.0, 0.0, 2.0], [1.0, 1.0, 1.0]]),

@@ -1,0 +1,146 @@
+// The view of a deadline: the rates of three curvatures up to it, and below them a schedule to draw, with the loss
+// weight that it asks for.
+
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { Scale } from "../kit.js" */
+/** @import { State } from "../life.js" */
+/** @import { Line, Setting } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
+import { clamp, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { atATenth, impliedWeight, shareOfRate } from "./model.js";
+
+const RATE_INK = { flat: "descent", middle: "optimal", steep: "ballistic" };
+const [LEAST, MOST] = SHARED.marks.span;
+
+/** How a curvature's line is drawn. */
+const lineOf = (/** @type {Line} */ line) => ({ stroke: ink(RATE_INK[line]), "stroke-width": 2.4, "stroke-dasharray": SHARED.lines[line].dash });
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildDeadline(root, state) {
+  const { marks, presets } = SHARED;
+  const gamma = discountDial(state, marks.gamma);
+  const charge = rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: marks.charge });
+  const table = lineTable(SHARED.lines, ["", "left at T/10"], (_, key) => lineOf(key));
+  const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
+  const [stage, chart, readout] = [figure(), figure(), readoutNode()];
+  scaffold(root, {
+    label: "schedules from a deadline, and the loss weight that a schedule asks for",
+    title: SHARED.title,
+    hint: "Drag T: the plateau and its cooldown move along. Below, draw a schedule: red is a weight that nobody has.",
+    areas: { control: [gamma.node, charge.node, table.node], stage: [stage], rows: [choice.node, chart], words: [readout] },
+  });
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
+  /** @type {ChartFrame<"rate">} */
+  let top;
+  /** @type {ChartFrame<"drawn" | "weight">} */
+  let bottom;
+  const time = () => scale([0, SHARED.window], [top.left, top.right]);
+  const reach = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
+  const deadline = handle(stage, {
+    label: "deadline T; arrow keys move it",
+    color: ink("ink"),
+    onDrag: (px) => reach(time().invert(px)),
+    onKey: ([dx, dy], big) => reach(state.get("span") + (dx + dy) * (big ? 1 : 0.1)),
+    onEnd: (side) => reach(side < 0 ? LEAST : MOST),
+  });
+  const across = () => scale([0, 1], [bottom.left + 16, bottom.right - 16]);
+  const level = () => scale([0, 1], [bottom.rows.drawn.bottom - 14, bottom.rows.drawn.top + 14]);
+  const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
+    state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
+  const knots = state.get("drawn").map((_, i) => handle(chart, {
+    label: `rate at ${i} of 6 parts of the time; arrow keys move it`,
+    color: ink("belief"),
+    onDrag: (_px, py) => lift(i, level().invert(py)),
+    onKey: ([dx, dy], big) => lift(i, state.get("drawn")[i] + (dx + dy) * (big ? 0.25 : 0.05)),
+    onEnd: (side) => lift(i, side < 0 ? 0 : 1),
+  }));
+  return {
+    /** @param {number} width */
+    layout(width) {
+      bottom = chartFrame(chart, root, width, { drawn: ["your schedule", 170, 150], weight: ["the loss weight that it asks for, relative", 110, 110] }, 24);
+      top = chartFrame(stage, root, width, { rate: ["rate, as a share of its largest", 220, 180] });
+      ground.replaceChildren();
+      under.replaceChildren();
+      chartGround(ground, top);
+      chartGround(under, bottom);
+      timeAxis(ground, top, 0, SHARED.window, 2, "time t");
+      valueAxis(ground, top.rows.rate, [0, 1.05], plainTicks([0, 0.5, 1], 1));
+      ticksAcross(under, bottom.rows.weight, across(), [[0, "0"], [0.5, "T/2"], [1, "T"]]);
+    },
+    update() {
+      const setting = state.pick("span", "gamma", "charge", "drawn");
+      gamma.show(setting.gamma);
+      charge.show(setting.charge);
+      const tenth = atATenth(setting);
+      for (const [line, { cells }] of entries(table.rows)) cells[0].textContent = fixed(tenth[line], 2);
+      moving.replaceChildren();
+      over.replaceChildren();
+      drawRates(moving, top, setting, time());
+      drawDrawn(over, bottom, setting, across(), level());
+      const { span, drawn } = setting;
+      deadline.place(time()(span), top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
+      knots.forEach((knot, i) => knot.place(across()(i / (drawn.length - 1)), level()(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
+      readout.replaceChildren(...deadlineWords(setting));
+    },
+    python() {
+      const { span, gamma: rate, charge: end, drawn } = state.pick("span", "gamma", "charge", "drawn");
+      return [
+        `objective = ln.Objective(gamma=${inPython(rate)}, terminal=${inPython(end)})`,
+        `rates = ln.rules.deadline_rate(objective, [0, 1, 25], ${inPython(span)})`,
+        `asked = ln.rules.loss_weight(${inPython(drawn).replace("(", "[").replace(")", "]")}, gamma=${inPython(rate * span)})`,
+      ];
+    },
+  };
+}
+
+/** @type {(at: Element, f: ChartFrame<"rate">, setting: Setting, x: Scale) => void} */
+function drawRates(at, f, setting, x) {
+  const row = f.rows.rate;
+  const y = scale([0, 1.05], [row.bottom, row.top]);
+  for (const [line, { h }] of entries(SHARED.lines)) {
+    const points = samples(0, 1, 160).map((u) => [x(setting.span * u), y(shareOfRate(h, setting.span * (1 - u), setting))]);
+    drawLine(at, points, { ...lineOf(line), ...curve(line, x, y) });
+  }
+  upright(at, x(setting.span), row, "ln-axis");
+}
+
+/** @type {(at: Element, f: ChartFrame<"drawn" | "weight">, setting: Setting, x: Scale, level: Scale) => void} */
+function drawDrawn(at, f, setting, x, level) {
+  const { drawn } = setting;
+  drawLine(at, drawn.map((a, i) => [x(i / (drawn.length - 1)), level(a)]), { stroke: ink("belief"), "stroke-width": 2.6, ...curve("drawn", x, level) });
+  const row = f.rows.weight;
+  const y = valueAxis(at, row, [-1.1, 1.1], plainTicks([-1, 0, 1]));
+  const inner = panelWindow(at, row);
+  const { weights } = impliedWeight(setting);
+  const largest = Math.max(...weights.map(Math.abs), 1e-9);
+  weights.forEach((w, i) => {
+    const [left, right] = [x(i / weights.length), x((i + 1) / weights.length)];
+    const [one, other] = [y(0), y(w / largest)];
+    draw(inner, "rect", { x: left, width: right - left, y: Math.min(one, other), height: Math.abs(one - other), fill: ink(w < 0 ? "ballistic" : "newton"), "fill-opacity": 0.55 });
+  });
+  const line = weights.map((w, i) => [x((i + 0.5) / weights.length), y(w / largest)]);
+  drawLine(inner, line, { stroke: ink("ink"), "stroke-width": 1.2, ...curve("weight", x, y) });
+}
+
+/** @type {(setting: Setting) => Node[]} */
+function deadlineWords(setting) {
+  const { negative, endShare } = impliedWeight(setting);
+  const { span, gamma, charge, drawn } = setting;
+  const idle = Math.max(...drawn) === 0;
+  const verdict = idle ? "Your schedule stands still." : negative ? "Nobody who minimises a loss wants your schedule." : "Your schedule is the best for some loss weight.";
+  return verdictLines(verdict, [
+    `Its weight is negative for ${fixed(100 * negative, 0)} % of the time.`,
+    `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,
+    `T = ${fixed(span, 2)}, γ = ${fixed(gamma, 2)}, c = ${fixed(charge, 2)}; discounted over the whole: γT = ${fixed(gamma * span, 2)}.`,
+  ]);
+}
+
+export default explorable("Deadline", buildDeadline, ["span", "gamma", "charge", "drawn"]);
