@@ -219,7 +219,9 @@ def deeper(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
             ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8, zorder=1)
             ax.set_xscale("log")
             ax.minorticks_off()
-        column[1].set(xlabel=r"$1-\beta$" if name == "beta" else _NAMES[name], ylim=(0.0, None))
+        column[1].set_xlabel(r"$1-\beta$" if name == "beta" else _NAMES[name])
+    axes[1, 0].margins(y=0.1)
+    axes[1, 0].set_ylim(bottom=0.0)  # once all panels have drawn: it ends their common scaling
     axes[0, 0].set_ylabel("speed / predicted")
     axes[1, 0].set_ylabel("angle / limit")
     letter(axes, [*("speed",) * len(sweeps), *("angle",) * len(sweeps)])
