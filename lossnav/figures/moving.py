@@ -6,7 +6,7 @@ Measured is always a dot or a solid line, predicted without a constant a cross o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -177,9 +177,55 @@ def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     axes[0, 0].set_ylabel(r"$\mathrm{E}\,|\delta|^2$")
     axes[1, 0].set_ylabel("exponent $c$")
     letter(axes, [*("speed",) * len(sweeps), *("exponent",) * len(sweeps)])
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    kept = dict(zip(names, handles, strict=True))
-    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
+    _legend(figure, axes[:1, 0])
+    return figure
+
+
+_DEEPER = of.apart(
+    of.table(
+        values=of.nonnegatives("V"),
+        speed=of.positives("R", "V"),
+        still=of.reals("R", "V"),
+        angle=of.positives("R", "V"),
+        expected=of.positives("R", "V"),
+    )
+)
+
+
+@of.takes(sweeps=of.mapping(of.one_of(*_NAMES), _DEEPER))
+def deeper(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
+    """Draw speed and angle of a residual network over what was predicted, against learning rate, batch and momentum.
+
+    Args:
+        sweeps: "eta", "batch", "beta" → table of ``values`` (V,), and of rows for each seed: ``speed``, measured over
+            predicted; ``still``, whether the loss stood still (1) or fell (0); ``angle``, of the layers' angles per
+            step over their limit the median; ``expected``, what was predicted for it on the way to the limit.
+
+    Returns:
+        The figure: two rows of panels.
+    """
+    figure, axes = plt.subplots(2, len(sweeps), figsize=(5.8, 4.4), sharex="col", sharey="row", squeeze=False)
+    for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
+        x = np.asarray(table["values"], dtype=np.float64)
+        shown = 1 - x if name == "beta" else x
+        for row, still in zip(np.asarray(table["speed"]), np.asarray(table["still"], dtype=bool), strict=True):
+            column[0].plot(shown[still], row[still], **_DOTS, label="measured, the loss stands still")
+            column[0].plot(shown[~still], row[~still], **_DOTS, mfc="white", label="the loss falls")
+        column[0].axhspan(0.85, 1.15, color=COLOURS["grid"], zorder=0)
+        for row in np.asarray(table["angle"]):
+            column[1].plot(shown, row, **_DOTS)
+        column[1].plot(shown, np.mean(np.asarray(table["expected"]), axis=0), **_CROSS, label="predicted on the way")
+        for ax in column:
+            ax.axhline(1.0, color=COLOURS["quiet"], lw=0.8, zorder=1)
+            ax.set_xscale("log")
+            ax.minorticks_off()
+        column[1].set_xlabel(r"$1-\beta$" if name == "beta" else _NAMES[name])
+    axes[1, 0].margins(y=0.1)
+    axes[1, 0].set_ylim(bottom=0.0)  # once all panels have drawn: it ends their common scaling
+    axes[0, 0].set_ylabel("speed / predicted")
+    axes[1, 0].set_ylabel("angle / limit")
+    letter(axes, [*("speed",) * len(sweeps), *("angle",) * len(sweeps)])
+    _legend(figure, axes[:, 0])
     return figure
 
 
@@ -304,10 +350,17 @@ def rotation(
         below.set(xlabel="steps apart", ylim=(-1, 1.05))
     axes[0, 0].set_ylabel(r"$q_l\cdot v$")
     axes[1, 0].set_ylabel("correlation of $v$")
-    handles, names = axes[1, 0].get_legend_handles_labels()
-    kept = dict(zip(names, handles, strict=True))
-    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
+    _legend(figure, axes[1:, 0])
     return figure
+
+
+def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
+    """Name below the figure what its panels show, each name once."""
+    kept: dict[str, Any] = {}
+    for ax in panels:
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            kept.setdefault(name, handle)
+    figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
 
 
 def _smooth(ax: Axes, steps: np.ndarray, values: np.ndarray) -> None:

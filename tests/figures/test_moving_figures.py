@@ -56,6 +56,22 @@ def test_sweeps_put_momentum_on_the_axis_of_what_is_missing_to_one():
     assert_readable(figure)
 
 
+def test_a_deeper_network_shows_ratios_and_where_the_loss_falls():
+    table = {
+        "values": [0.01, 0.1], "speed": [[1.0, 1.3], [0.9, 1.1]], "still": [[1, 0], [1, 1]],
+        "angle": [[0.4, 1.0], [0.5, 1.1]], "expected": [[0.4, 1.0], [0.6, 1.0]],
+    }  # fmt: skip
+    figure = moving.deeper({"eta": table, "beta": table})
+    above, below = figure.axes[0], figure.axes[2]
+    open_ones = [line.get_ydata().tolist() for line in above.lines if line.get_markerfacecolor() == "white"]
+    assert open_ones == [[1.3], []]
+    assert sorted(y for line in above.lines[:4] for y in line.get_ydata()) == [0.9, 1.0, 1.1, 1.3]
+    np.testing.assert_allclose(points(below, "o")[1][1], [0.5, 1.1])
+    np.testing.assert_allclose(points(below, "x")[0][1], [0.5, 1.0])
+    np.testing.assert_allclose(points(figure.axes[3], "x")[0][0], [0.99, 0.9])
+    assert_readable(figure)
+
+
 def test_temperature_shows_both_ratios_and_the_noise():
     figure = moving.temperature([0.001, 0.01], [1.0, 0.9], [1.0, 1.4], [1.0, 1.5], 0.005)
     np.testing.assert_allclose(points(figure.axes[0], "D")[0][1], [1.0, 1.4])
