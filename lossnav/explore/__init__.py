@@ -34,12 +34,15 @@ _NAMES = {
     "NoiseSpectrum": "lossnav.explore.noise_spectrum",
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
+    "NormalArcs": "lossnav.explore.normal_arcs",
     "PlannedSteps": "lossnav.explore.planned_steps",
     "PullBack": "lossnav.explore.pull_back",
     "RateDrop": "lossnav.explore.rate_drop",
     "RegretRace": "lossnav.explore.regret_race",
+    "Preconditioner": "lossnav.explore.preconditioner",
     "ScaleCone": "lossnav.explore.scale_cone",
     "Race": "lossnav.explore.race",
+    "StayMap": "lossnav.explore.stay_map",
     "TaskSwitch": "lossnav.explore.task_switch",
 }
 

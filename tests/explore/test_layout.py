@@ -28,6 +28,7 @@ KNOB = {
     "PullBack": ("place", 0.75, "0.75"),
     "RateDrop": ("n", 321, "321"),
     "MovingNetwork": ("batch", 96, "S\u00a0=\u00a096"),
+    "NormalArcs": ("sigma", 0.9, "0.90²"),
     "NoiseSpectrum": ("n", 321, "After 321 steps"),
     "Board": ("dt", 0.9, "Δt\u00a0=\u00a00.90"),
     "BrokenCharge": ("noise", 0.75, "ν\u00a0=\u00a00.75"),

@@ -38,6 +38,7 @@ MOVED = {
     "PullBack": {"certainty": 2.5, "curvature": 0.75, "place": -0.5},
     "RateDrop": {"drop": 2.5, "memory": 125.0, "n": 321.0},
     "MovingNetwork": {"eta": 0.02, "batch": 128, "n": 37},
+    "NormalArcs": {"mu": 0.5, "sigma": 1.25, "share": 0.25},
     "NoiseSpectrum": {"slope": 0.25, "own": 0, "n": 37},
     "NoisyOscillator": {"start": [0.5, -1.25], "eta": 0.2, "beta": 0.75, "rho": 3.5},
     "NoisyValley": {"start": [0.5, -1.25], "angle": -30.5, "ratio": 2.5},

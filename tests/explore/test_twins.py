@@ -53,6 +53,12 @@ WIDGETS = {
     "short steps without discount": lambda: explore.PlannedSteps(0.0, 0.2),
     "regret": lambda: explore.RegretRace(),
     "regret of the impatient": lambda: explore.RegretRace((-0.8, 0.6), 4.0, 30.0),
+    "preconditioner": lambda: explore.Preconditioner(),
+    "preconditioner of long steps": lambda: explore.Preconditioner(30.0, 1.0, 0.5),
+    "stay map": lambda: explore.StayMap(),
+    "stay map right of the line": lambda: explore.StayMap(0.6, -0.2),
+    "arcs": lambda: explore.NormalArcs(),
+    "arcs between narrow ends": lambda: explore.NormalArcs(0.3, 0.2, 0.8),
     "cone": lambda: explore.ScaleCone(),
     "cone with a steady pull": lambda: explore.ScaleCone(0.3, 0.5, 0.02, 0.0, 1.5),
     "race": lambda: explore.Race(),
@@ -73,6 +79,7 @@ PLANES = (
     explore.NoisyOscillator,
     explore.NoisyValley,
     explore.RegretRace,
+    explore.Preconditioner,
 )
 
 # Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
@@ -170,6 +177,14 @@ def said(widget: explore.Explorable) -> list[str]:
             return [f"2Q₁₂ = {fixed(2 * widget.process().skew[0, 1], 3)}", "A valley at 45.0°"]
         case explore.PlannedSteps():
             return [*(fixed(J, 3) for J in widget.costs().values()), f"m = {fixed(widget.factors()['planned'], 4)}"]
+        case explore.NormalArcs():
+            return [fixed(length, 3) for length in widget.lengths().values()]
+        case explore.Preconditioner():
+            gamma, dt = widget.gamma, widget.dt
+            corner = f"γ²/4 = {compact(gamma**2 / 4)}" if gamma * dt < 2 else f"γ/Δt = {compact(gamma / dt)}"
+            return [corner, *(compact(value) for value in widget.values().values() if value >= 0.01)]
+        case explore.StayMap():
+            return [f"J = {fixed(J, 4)}" for J in widget.actions().values() if math.isfinite(J)]
         case explore.ScaleCone():
             return [f"{compact(1000 * widget.angle())} mrad", f"r∗ = {compact(widget.rest())}"]
         case explore.Race():

@@ -34,6 +34,7 @@ MOVED = {
     "MomentumWindow": {"beta": 0.25},
     "PullBack": {"certainty": 3.0},
     "RateDrop": {"drop": 2.0},
+    "NormalArcs": {"mu": 0.5},
     "NoiseSpectrum": {"beta": 0.5},
     "Board": {"dt": 0.5},
     "BrokenCharge": {"beta": 0.25},

@@ -1,0 +1,86 @@
+// The view of ways between normal distributions: the half-plane with an end to drag, and the distributions on the way.
+
+/** @import { Scale } from "../kit.js" */
+/** @import { Setting, Way } from "./model.js" */
+
+import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
+import { handle, linearDial } from "../controls.js";
+import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { wayLength, ways } from "./model.js";
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["mu", "sigma", "share"];
+const HUE = { arc: "optimal", spread: "neutral", precision: "neutral" };
+const [WEST, EAST] = SHARED.mu;
+const [NARROW_END, BROAD_END] = [SHARED.sigma[0], lastOf(SHARED.sigma)];
+const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": name === "arc" ? 3 : 2, "stroke-dasharray": SHARED.lines[name].dash });
+
+/** @type {(root: HTMLElement, state: import("../life.js").State<Setting>) => import("../life.js").View} */
+const buildNormalArcs = (root, state) => {
+  const table = lineTable(SHARED.lines, ["way", "Fisher length"], (_, name) => style(name));
+  const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
+  return simpleView(root, state, TRAITS, {
+    label: "the shortest way between two normal distributions, and two straight ones",
+    title: SHARED.title,
+    hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
+    dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.share }, 200) },
+    beside: [table.node],
+    lay(stage, ground, width) {
+      const f = chartFrame(stage, root, width, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 348, 66);
+      chartGround(ground, f);
+      const y = valueAxis(ground, f.rows.plane, [0, SHARED.high], plainTicks([0, 1, 2]));
+      const p = valueAxis(ground, f.rows.bells, [0, SHARED.tall], plainTicks([0, 1, 2]));
+      const x = timeAxis(ground, { ...f, bottom: f.rows.plane.bottom }, -SHARED.edge, 2 * SHARED.edge, 1, "mean μ");
+      timeAxis(ground, f, -SHARED.edge, 2 * SHARED.edge, 1, "what is observed");
+      return { f, x, y, p };
+    },
+    grips(stage) {
+      /** @type {{ x: Scale, y: Scale }} */
+      let axes;
+      const knob = handle(stage, {
+        label: "end of the way; arrow keys move it both ways",
+        kind: "point of the half-plane",
+        color: ink("ink"),
+        onDrag: (px, py) => put(axes.x.invert(px), axes.y.invert(py)),
+        onKey: ([dx, dy], big) => put(state.get("mu") + dx * (big ? 0.5 : 0.05), state.get("sigma") + dy * (big ? 0.25 : 0.05)),
+        onEnd: (side) => put(side < 0 ? WEST : EAST, state.get("sigma")),
+      });
+      return ({ x, y }, { mu, sigma }) => {
+        axes = { x, y };
+        knob.place(x(mu), y(sigma), { now: mu.toFixed(2), low: WEST, high: EAST, text: `μ = ${fixed(mu, 2)}, σ = ${fixed(sigma, 2)}` });
+      };
+    },
+    show(at, { f, x, y, p }, given) {
+      const [plane, bells] = [panelWindow(at, f.rows.plane), panelWindow(at, f.rows.bells)];
+      const roads = ways(given);
+      for (const [cx, s] of samples(0, 1, 6).map(roads.arc)) {
+        const r = SHARED.price * s; // velocities of one price: Fisher's |v|² = (v_μ² + 2v_σ²)/σ²
+        draw(plane, "ellipse", { class: "ln-contour", cx: x(cx), cy: y(s), rx: x(r) - x(0), ry: y(0) - y(r / Math.SQRT2) });
+      }
+      const line = (/** @type {Way} */ way) => samples(0, 1, 160).map(way);
+      for (const [name, way] of entries(roads)) {
+        drawLine(plane, line(way).map(([m, s]) => [x(m), y(s)]), { ...style(name), ...curve(name, x, y) });
+        const [m, s] = way(given.share);
+        const bell = samples(-SHARED.edge, SHARED.edge, 160).map((v) => [x(v), p(Math.exp(-(((v - m) / s) ** 2) / 2) / (s * Math.sqrt(2 * Math.PI)))]);
+        drawLine(bells, bell, { ...style(name), ...curve(`bell ${name}`, x, p) });
+        drawDot(plane, [x(m), y(s)], 4.5, ink(HUE[name]));
+      }
+      drawDot(plane, [x(SHARED.from[0]), y(SHARED.from[1])], 6, ink("ink"));
+      const lengths = mapped(roads, (way) => wayLength(way));
+      for (const [name, row] of entries(table.rows)) row.cells[0].textContent = fixed(lengths[name], 3);
+      const [m, s] = roads.arc(given.share);
+      const longer = `The straight line in (μ, σ) is ${fixed(100 * (lengths.spread / lengths.arc - 1), 1)} % longer.`;
+      return [lengths.arc > 1e-9 ? longer : "The end is the start.", [
+        `From N(${fixed(SHARED.from[0], 2)}, ${fixed(SHARED.from[1], 2)}²) to N(${fixed(given.mu, 2)}, ${fixed(given.sigma, 2)}²); at s = ${fixed(given.share, 2)} the shortest way is at μ = ${fixed(m, 2)}, σ = ${fixed(s, 2)}.`,
+        "Which line is straight depends on the names; which way is shortest does not.",
+      ]];
+    },
+    python: ({ mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${inPython(share)}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${inPython(mu)}, ${inPython(sigma)}**2)`],
+  });
+};
+
+export default explorable("NormalArcs", buildNormalArcs, TRAITS);

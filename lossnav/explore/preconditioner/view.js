@@ -1,0 +1,81 @@
+// The view of the preconditioner over curvature, with its limits, and a curvature to drag along it.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { chartFrame, chartGround } from "../chart.js";
+import { handle, logDial } from "../controls.js";
+import { clamp, compact, curve, drawLine, entries, fixed, ink, panelWindow, samples, upright } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { logAxis, logUp } from "../logs.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { limits, preconditioner, slopeThere } from "./model.js";
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["gamma", "dt", "curvature"];
+const [FLAT, STEEP] = SHARED.curvature;
+
+/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+const buildPreconditioner = (root, state) => {
+  const spell = (/** @type {number} */ v) => (v < 1 ? fixed(v, 3) : fixed(v, 2));
+  const lines = { optimal: SHARED.optimal, ...SHARED.limits };
+  const table = lineTable(lines, ["along this direction", "φ"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
+  const move = (/** @type {number} */ power) => state.set("curvature", clamp(10 ** power, FLAT, STEEP));
+  return simpleView(root, state, TRAITS, {
+    label: "the optimal preconditioner over curvature, and three rules that it becomes",
+    title: SHARED.title,
+    hint: "Drag the point from flat to steep. Then move the corners: the left one with γ, the right one with Δt.",
+    dials: {
+      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.gamma, text: spell }),
+      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.dt, text: spell }),
+    },
+    beside: [table.node],
+    lay(stage, ground, width) {
+      const f = chartFrame(stage, root, width, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
+      chartGround(ground, f);
+      return { f, x: logAxis(ground, f, SHARED.curvature, "curvature h", 2), y: logUp(ground, f.rows.phi, SHARED.phi) };
+    },
+    grips(stage) {
+      /** @type {import("../kit.js").Scale} */
+      let axis;
+      const label = "h, the curvature of a direction; arrow keys move it";
+      const knob = handle(stage, {
+        label,
+        color: ink("ink"),
+        onDrag: (px) => move(axis.invert(px)),
+        onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 1 : 0.1)),
+        onEnd: (side) => move(Math.log10(side < 0 ? FLAT : STEEP)),
+      });
+      return ({ x, y }, given) => {
+        axis = x;
+        const h = given.curvature;
+        knob.place(x(Math.log10(h)), y(Math.log10(preconditioner(given))), { now: h.toPrecision(3), low: FLAT, high: STEEP, text: `h = ${compact(h)}` });
+      };
+    },
+    show(at, { f, x, y }, given) {
+      const inner = panelWindow(at, f.rows.phi);
+      const powers = samples(Math.log10(FLAT), Math.log10(STEEP), 140);
+      /** @type {(name: keyof typeof lines, phi: (setting: Setting) => number, width: number) => void} */
+      const line = (name, phi, width) => {
+        const points = powers.map((u) => [x(u), y(Math.log10(phi({ ...given, curvature: 10 ** u })))]);
+        drawLine(inner, points, { stroke: ink(name), "stroke-dasharray": lines[name].dash, "stroke-width": width, ...curve(name, x, y) });
+        table.rows[name].cells[0].textContent = compact(phi(given));
+      };
+      line("optimal", preconditioner, 4);
+      for (const [name, phi] of entries(limits)) line(name, phi, 1.8);
+      upright(inner, x(Math.log10(given.curvature)), f.rows.phi, "ln-plumb");
+      const phi = preconditioner(given);
+      const off = entries(limits).map(([name, limit]) => ({ name, by: Math.abs(limit(given) / phi - 1) })).sort((a, b) => a.by - b.by)[0];
+      for (const [name, { row }] of entries(table.rows)) row.classList.toggle("ln-best", name === off.name && off.by < SHARED.near);
+      const verdict = off.by < SHARED.near ? `Here it is ${off.name === "ballistic" ? "the ballistic rule" : lines[off.name].name}, to ${fixed(100 * off.by, 1)} %.` : "Here it is between two rules.";
+      const { gamma, dt } = given;
+      const corners = gamma * dt < 2 ? `Corners at h = γ²/4 = ${compact(gamma ** 2 / 4)} and h = 1/Δt² = ${compact(dt ** -2)}.` : `γΔt ≥ 2: no room for the ballistic rule; one corner, at h = γ/Δt = ${compact(gamma / dt)}.`;
+      return [verdict, [`At h = ${compact(given.curvature)}, γ = ${spell(gamma)}, Δt = ${spell(dt)} the curve has the slope ${fixed(slopeThere(given), 2)}.`, corners]];
+    },
+    python: ({ gamma, dt, curvature }) => [`-ln.update(ln.Objective(gamma=${inPython(gamma)}), [1.0], [[${inPython(curvature)}]], ${inPython(dt)})  # φ(h)`],
+  });
+};
+
+export default explorable("Preconditioner", buildPreconditioner, TRAITS);

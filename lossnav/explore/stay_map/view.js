@@ -1,0 +1,93 @@
+// The view of the map of staying and crossing: a point to drag, and beside it, at its height, the paths that it stands for.
+
+/** @import { Scale } from "../kit.js" */
+/** @import { Policy } from "../wells.js" */
+
+import { handle } from "../controls.js";
+import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { bothPlans, plansAt, threshold, wells } from "./model.js";
+
+/** @typedef {{ gamma: number, start: number }} Traits */
+
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["gamma", "start"];
+const HUE = { best: "optimal", other: "neutral", edge: "ink" };
+const [SLOW, FAST] = SHARED.gamma;
+const [WEST, EAST] = SHARED.start;
+const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": name === "edge" ? 2 : 2.8, "stroke-dasharray": SHARED.lines[name].dash });
+
+/** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
+const buildStayMap = (root, state) => {
+  const rests = wells();
+  const put = (/** @type {number} */ power, /** @type {number} */ start) => [state.set("gamma", clamp(10 ** power, SLOW, FAST)), state.set("start", clamp(start, WEST, EAST))];
+  /** @type {Policy | null} */
+  let known = null;
+  return simpleView(root, state, TRAITS, {
+    label: "which plan is best, by discount and start, and the path that belongs to a point of the map",
+    title: SHARED.title,
+    hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
+    dials: {},
+    beside: [lineTable(SHARED.lines, [], (_, name) => style(name)).node],
+    lay(stage, ground, width) {
+      const [w, tall] = [stageWidth(root, width, 320), isWide(root) ? 290 : 250];
+      const middle = 40 + (w - 50) / 2;
+      const map = { left: 40, right: middle - 8, top: 22, bottom: 22 + tall };
+      const time = { ...map, left: middle + 8, right: w - 10 };
+      resize(stage, w, map.bottom + 38);
+      const y = scale(SHARED.theta, [map.bottom, map.top]);
+      const [g, t] = [scale([SLOW, FAST].map(Math.log10), [map.left, map.right]), scale([0, SHARED.until], [time.left, time.right])];
+      drawPanel(ground, map, "start θ₁(0)");
+      drawPanel(ground, time, "θ₁ over time");
+      ticksUp(ground, map, y, plainTicks([-1, 0, 1]));
+      ticksAcross(ground, map, g, [0.3, 1, 3].map((v) => [Math.log10(v), String(v)]));
+      ticksAcross(ground, time, t, plainTicks([0, 2, 4]));
+      nameAcross(ground, map, "discount rate γ", 33);
+      nameAcross(ground, time, "time t", 33);
+      const line = SHARED.border.map(([gamma, theta]) => [g(Math.log10(gamma)), y(theta)]);
+      draw(panelWindow(ground, map), "path", { d: `${trace([...line, [map.right, map.bottom], [line[0][0], map.bottom]])}Z`, fill: ink("neutral"), "fill-opacity": 0.22 });
+      drawLine(ground, line, { ...style("edge"), ...curve("edge", g, y) });
+      draw(ground, "text", { class: "ln-name", x: map.right - 6, y: map.bottom - 8, "text-anchor": "end" }, "stay");
+      draw(ground, "text", { class: "ln-name", x: map.left + 6, y: map.top + 16 }, "cross");
+      for (const rest of [rests.left, rests.barrier, rests.right]) draw(ground, "line", { class: "ln-grid", x1: time.left, x2: time.right, y1: y(rest), y2: y(rest) });
+      return { map, time, y, g, t };
+    },
+    grips(stage) {
+      /** @type {{ g: Scale, y: Scale }} */
+      let axes;
+      const knob = handle(stage, {
+        label: "discount rate and start; arrow keys move both",
+        kind: "point of the map",
+        color: ink("ink"),
+        onDrag: (px, py) => put(axes.g.invert(px), axes.y.invert(py)),
+        onKey: ([dx, dy], big) => put(Math.log10(state.get("gamma")) + dx * (big ? 0.1 : 0.01), state.get("start") + dy * (big ? 0.1 : 0.01)),
+        onEnd: (side) => put(Math.log10(side < 0 ? SLOW : FAST), state.get("start")),
+      });
+      return ({ g, y }, { gamma, start }) => {
+        axes = { g, y };
+        knob.place(g(Math.log10(gamma)), y(start), { now: start.toFixed(2), low: WEST, high: EAST, text: `γ = ${fixed(gamma, 2)}, θ₁ = ${fixed(start, 2)}` });
+      };
+    },
+    show(at, { map, time, y, g, t }, { gamma, start }) {
+      if (known?.gamma !== gamma) known = plansAt(gamma);
+      const plans = bothPlans(known, start);
+      const best = !plans.cross || (plans.stay && plans.stay.action < plans.cross.action) ? "stay" : "cross";
+      const inner = panelWindow(at, time);
+      for (const [name, plan] of entries(plans)) {
+        if (plan) drawLine(inner, plan.points.map(([when, x]) => [t(when), y(x)]), { ...style(name === best ? "best" : "other"), ...curve(name, t, y) });
+      }
+      draw(at, "line", { class: "ln-plumb", x1: g(Math.log10(gamma)), x2: time.left, y1: y(start), y2: y(start) });
+      upright(at, g(Math.log10(gamma)), map, "ln-plumb");
+      const J = entries(plans).map(([name, plan]) => (plan ? `${name === "stay" ? "Staying" : "Crossing"} costs J = ${fixed(plan.action, 4)}.` : `No optimal path ${name === "stay" ? "stays" : "crosses"} from here.`));
+      const edge = known.indifference;
+      const where = edge === null ? `γ is below γₕₑₜ = ${fixed(threshold(), 3)}: every start crosses.` : `Both cost the same at θₛ = ${fixed(edge, 3)}.`;
+      return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where]];
+    },
+    python: ({ gamma, start }) => ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), well, [${inPython(start)}])`, "path.action, path.asymptote"],
+  });
+};
+
+export default explorable("StayMap", buildStayMap, TRAITS);

@@ -1,0 +1,85 @@
+"""Explorables of staying, momentum and geometry: scripts against the library, and the map against its solvers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from paths import EXPLORE
+from scipy.integrate import quad
+
+import lossnav as ln
+from lossnav import explore
+from lossnav.trajectory import phase_plane
+
+POINTS = [{"gamma": gamma, "start": start} for gamma in (0.3, 0.6, 0.8, 4.5) for start in (-1.4, -0.6, 0.3)]
+STEPS = [
+    {"gamma": gamma, "dt": dt, "curvature": h}
+    for gamma in (0.01, 1.0, 1000.0) for dt in (1e-3, 30.0) for h in (1e-4, 3.0, 1e10)
+]  # fmt: skip
+
+
+def test_plans_of_the_map_are_pythons(module):
+    expression = "given.map((s) => Object.values(M.bothPlans(M.plansAt(s.gamma), s.start)).map((plan) => plan?.action))"
+    for setting, found in zip(POINTS, module(explore.StayMap)(expression, POINTS), strict=True):
+        wanted = list(explore.StayMap(**setting).actions().values())
+        np.testing.assert_allclose([np.nan if J is None else J for J in found], wanted, atol=2e-6)
+
+
+def test_the_line_of_the_map_is_where_both_plans_cost_the_same(module):
+    line = json.loads((EXPLORE / "stay_map" / "constants.json").read_text(encoding="utf-8"))["border"]
+    het, *rest = line
+    well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
+    assert het[0] == pytest.approx(phase_plane.heteroclinic_discount(ln.Objective(), well), abs=1e-5)
+    assert het[1] == pytest.approx(well.stationary_points()[0, 0], abs=1e-5)
+    found = module(explore.StayMap)("given.map(([gamma]) => M.plansAt(gamma).indifference)", rest)
+    np.testing.assert_allclose(found, [theta for _, theta in rest], atol=2e-5)
+    gamma, theta = rest[8]
+    assert theta == pytest.approx(phase_plane.indifference_point(ln.Objective(gamma=gamma), well), abs=2e-5)
+
+
+@pytest.mark.parametrize(("start", "verdict"), [(-0.52, "stay"), (-0.43, "cross")])
+def test_the_map_says_what_direct_minimisation_says(start, verdict):
+    well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
+    best = ln.solve(ln.Objective(gamma=0.8), well, [start], method="action")
+    assert explore.StayMap(0.8, start).verdict() == verdict == ("cross" if best.asymptote[0] > 0 else "stay")
+
+
+def test_preconditioner_is_the_librarys(module):
+    expression = """given.map((s) => [M.preconditioner(s), M.limits.descent(s), M.limits.ballistic(s),
+      M.limits.newton(s), M.slopeThere(s)])"""
+    for setting, found in zip(STEPS, module(explore.Preconditioner)(expression, STEPS), strict=True):
+        *values, slope = found
+        widget = explore.Preconditioner(**setting)
+        np.testing.assert_allclose(values, list(widget.values().values()), rtol=1e-11)
+        near = [explore.Preconditioner(**{**setting, "curvature": h}).values()["optimal"] for h in around(setting)]
+        assert slope == pytest.approx(float(np.diff(np.log(near))[0] / np.log(1.01 / 0.99)), abs=2e-2)
+        assert -1.0001 < slope < 1e-6
+
+
+def around(setting):
+    """Two curvatures beside the chosen one, within the range."""
+    return np.clip(setting["curvature"], 1e-4 / 0.99, 1e10 / 1.01) * np.array([0.99, 1.01])
+
+
+ENDS = [{"mu": mu, "sigma": sigma, "share": 0.5} for mu in (-1.5, 0.2, 2.0) for sigma in (0.15, 0.3, 2.0)]
+
+
+def test_ways_between_normal_distributions_are_pythons(module):
+    expression = """given.map((s) => Object.values(M.ways(s)).map((way) => [M.wayLength(way), ...way(0), ...way(1)]))"""
+    for setting, found in zip(ENDS, module(explore.NormalArcs)(expression, ENDS), strict=True):
+        lengths = explore.NormalArcs(**setting).lengths()
+        ends = [-1.5, 0.3, setting["mu"], setting["sigma"]]
+        np.testing.assert_allclose(found, [[length, *ends] for length in lengths.values()], atol=1e-9)
+
+
+@pytest.mark.parametrize("setting", ENDS)
+def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
+    lengths, slopes = explore.NormalArcs(**setting).lengths(), (setting["mu"] + 1.5, setting["sigma"] - 0.3)
+
+    def pace(share):
+        return np.sqrt(slopes[0] ** 2 + 2 * slopes[1] ** 2) / (0.3 + slopes[1] * share)
+
+    assert lengths["spread"] == pytest.approx(quad(pace, 0, 1)[0], rel=1e-3, abs=1e-9)
+    assert lengths["arc"] <= min(lengths.values()) * (1 + 1e-9) + 1e-12
