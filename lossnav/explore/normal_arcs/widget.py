@@ -93,6 +93,6 @@ class NormalArcs(Explorable):
             image.inside(bells, np.stack([value, bell], axis=1), hue, 2.4, line["dash"], f"bell {name}")
             image.legend(410, 300 + 22 * row, f"{line['name']}: {self.lengths()[name]:.3f}", hue, line["dash"])
             image.dot(plane, float(m), float(s), hue)
-        image.dot(plane, *_SHARED["from"], colour("ink"), 6.0)
+        image.dot(plane, _SHARED["from"][0], _SHARED["from"][1], colour("ink"), 6.0)
         image.dot(plane, self.mu, self.sigma, colour("ink"), 8.0)
         return image.svg()

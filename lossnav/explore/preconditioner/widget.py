@@ -74,7 +74,7 @@ class Preconditioner(Explorable):
         panel = Panel((56, 56, 480, 350), (ends[0], ends[1]), tuple(_SHARED["phi"]))
         image.text(56, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "log₁₀ φ(h)", range(-4, 11, 2), range(-12, 7, 2), "log₁₀ of the curvature h")
-        powers = np.linspace(*ends, 141)
+        powers = np.linspace(ends[0], ends[1], 141)
         for row, (rule, line) in enumerate(_LINES.items()):
             width = 4.0 if rule == "optimal" else 1.8
             points = np.stack([powers, np.log10(self._phi(rule, 10.0**powers))], axis=1)
