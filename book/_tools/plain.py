@@ -24,6 +24,7 @@ Notebook = nbformat.NotebookNode
 
 RECORD = "application/papermill.record/"  # of a glued value, before the format that it has
 FOLDED = frozenset({"hide-input", "remove-input", "remove-cell"})  # tags of code that the page does not show
+CODE_FOLLOWS = "*It begins with code, in the next cell.*"
 ADDED = "added-"  # begins the id of a cell that the text does not have
 
 FENCE = re.compile(r"(?P<fence>`{3,}|:{3,}|~{3,})(?:\{(?P<name>[\w:-]+)\})?\s*(?P<rest>.*)")
@@ -32,6 +33,7 @@ ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[]*)\]\((?P<to>[^()\s]+)\)")
 TARGET = re.compile(r"\(([\w-]+)\)=\s*")
 CODE = re.compile(r"(?<![`\\}])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+OPENED = re.compile(r"<details><summary>[^<]*</summary>\s*\Z")
 EMPTY_FOLD = re.compile(r"<details><summary>[^<]*, continued</summary>\s*</details>")
 LEFT = re.compile(r"\{[\w:-]+\}`|^\s*(?:`{3,}|:{3,})\{|^\([\w-]+\)=\s*$", re.MULTILINE)
 
@@ -131,6 +133,8 @@ def _cells(cell: Notebook, chapter: Chapter) -> Iterator[Notebook]:
     if begun:  # the fold of an earlier cell goes on in this one
         source = f"{_fold(begun + ', continued')}{source}"
     if chapter.unfinished:
+        if OPENED.search(source):  # the solution begins with code, which cannot stand inside of a fold
+            source += CODE_FOLLOWS
         source += "\n\n</details>"
     if left := leftovers(source):
         raise Unresolved(f"{chapter.name}, cell {cell.id}: {left[0]!r} has no plain form in {source[:200]!r}")

@@ -164,6 +164,19 @@ def test_each_kind_of_markup_has_its_plain_form() -> None:
     assert inside.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
 
 
+def test_a_solution_that_begins_with_code_is_not_an_empty_fold() -> None:
+    start = "```{exercise} Easy\n:label: ex-one\n\nWhat?\n```\n\n```{solution-start} ex-one\n:class: dropdown\n```"
+    made = [
+        nbformat.v4.new_markdown_cell("# Title"),
+        nbformat.v4.new_markdown_cell(start),
+        nbformat.v4.new_code_cell("40 + 2"),
+        nbformat.v4.new_markdown_cell("Hence.\n\n```{solution-end}\n```"),
+    ]
+    found = plain.resolve(nbformat.v4.new_notebook(cells=made), "momentum")
+    fold = next(cell.source for cell in found.cells if "Solution to Exercise 3.1</summary>" in cell.source)
+    assert fold.endswith(f"</summary>\n\n{plain.CODE_FOLLOWS}\n\n</details>")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,13 +6,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebooks import chapters
 
 LIMIT = 100  # lines that the page shows, from one picture to the next
-STILL_LONGER = {"symmetry": 124}  # what is known to be too long, and how long it may be
 
 
 @pytest.mark.parametrize("name", chapters())
 def test_no_long_way_without_a_picture(name: str) -> None:
     found = rhythm.rhythm(name)
-    assert found.stretch <= STILL_LONGER.get(name, LIMIT), f"{found.stretch} lines from: {found.where}"
+    assert found.stretch <= LIMIT, f"{found.stretch} lines from: {found.where}"
 
 
 def test_what_counts() -> None:
