@@ -155,13 +155,16 @@ def test_the_rule_near_rest(race):
 
 
 DUG = [(0.05, 0.95), (-1.3, 1.2), (0.7, -0.8), (-0.4, 0.4), (0.3, 1.5), (1.0, 0.7)]
+TILTS = [-0.7, 0.0, 0.3]
 
 
 @pytest.mark.parametrize("dug", DUG)
-@pytest.mark.parametrize("tilt", [-0.7, 0.0, 0.3])
+@pytest.mark.parametrize("tilt", TILTS)
 def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, tilt):
     """The script follows orbits in time; the library integrates the squared speed over θ."""
-    rates, x = [0.1, 0.5, 1.0, 3.0, 9.0], np.linspace(-1.6, 1.6, 9)
+    rates, x = [0.1, 0.5, 1.0, 3.0], np.linspace(-1.6, 1.6, 9)
+    if DUG.index(dug) % 3 == TILTS.index(tilt):  # Python's integrals are stiff there: each hole, and each tilt twice
+        rates.append(9.0)
     expression = """given[1].map((gamma) => {
         const planner = M.racePlanner(gamma, { tilt: given[0], dug: given[2] });
         const plans = given[3].map((x) => M.planFrom(planner, x)), starts = M.edgeStarts();
