@@ -3,6 +3,7 @@
     python studies/cifar10.py paper    the paper's Fig. 2f: three rules at its settings, three seeds
     python studies/cifar10.py rates    equal grids of learning rates for three rules on three networks
     python studies/cifar10.py gammas   the optimal step for discounts between the ballistic rule's and SGD's
+    python studies/cifar10.py opening  one of the runs of ``rates``, cut to twenty steps: a test repeats it
 
 A study that was cut off goes on where it was, and ``paper --epochs 25`` goes on from ``paper --epochs 5``. CIFAR-10 is
 found or downloaded as by ``lossnav.data.load``; a record says which copy it was.
@@ -14,6 +15,7 @@ data-centre GPU.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from lossnav import records
@@ -76,6 +78,16 @@ def gammas(epochs: int, seeds: int) -> list[Experiment]:
     return found
 
 
+def opening(epochs: int, seeds: int) -> list[Experiment]:
+    """Return the runs of ``rates`` with the ballistic rule at its rate on the residual network, cut to 20 steps."""
+    wanted = ("resnet", "ballistic", PAPER["ballistic"])
+    return [
+        replace(one, train_size=20 * one.batch_size, test_size=1000)
+        for one in rates(epochs, seeds)
+        if (one.model, one.optimizer, one.lr) == wanted
+    ]
+
+
 def results(found: list[records.Record]) -> list[dict[str, Any]]:
     """Return the numbers of each run, with what tells it from the others of its study."""
     runs = []
@@ -93,6 +105,7 @@ STUDIES = {
     "cifar10-paper": Study(paper, results, {"epochs": 25, "seeds": 3}),
     "cifar10-rates": Study(rates, results, {"epochs": 1, "seeds": 2}),
     "cifar10-gammas": Study(gammas, results, {"epochs": 1, "seeds": 3}),
+    "cifar10-opening": Study(opening, results, {"epochs": 1, "seeds": 1}),
 }
 
 if __name__ == "__main__":
