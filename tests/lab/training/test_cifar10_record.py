@@ -17,7 +17,7 @@ from lossnav import data, experiment, optim, records
 from lossnav.lab import study
 from lossnav.lab.experiment import Experiment
 
-STUDIES = ("paper", "rates", "gammas")
+STUDIES = ("paper", "rates", "gammas", "opening")
 
 
 @pytest.fixture
@@ -231,9 +231,13 @@ def test_what_the_chapter_says_of_discounts_follows_from_the_record():
 @pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 def test_a_run_made_now_equals_the_recorded_one(script):
-    """On whatever processor: products are rounded differently, and 200 steps amplify it."""
-    wanted = next(e for e in script.rates(1, 1) if (e.model, e.optimizer, e.lr) == ("resnet", "ballistic", 5e-4))
-    then = next(r for r in load("rates").results if settings(r)[:4] == ("resnet", "ballistic", 5e-4, 0))
+    """On whatever processor: products are rounded differently, and 20 steps amplify it.
+
+    With float32 in the place of bfloat16 the losses differ by 0.1 %; with Adam in the place of the ballistic rule by
+    4 % and 2 %.
+    """
+    (wanted,), (then,) = script.opening(1, 1), load("opening").results
     now = experiment.run(wanted, dataset=data.load("cifar10", root=SHARED)).results[0]
-    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
+    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.01)
+    assert now["test_loss"][0] == pytest.approx(then["test_loss"][0], rel=0.01)
     assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.05)
