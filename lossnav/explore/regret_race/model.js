@@ -47,7 +47,7 @@ export function stepsOf(kappa) {
  * @type {(setting: Setting) => Record<Rule, number[][]>}
  */
 export function pathsOf({ start, kappa }) {
-  const loss = ([x, y]) => (x * x + kappa * y * y) / 2;
+  const loss = (/** @type {number[]} */ [x, y]) => (x * x + kappa * y * y) / 2;
   const enough = SHARED.arrive * loss(start);
   const steps = stepsOf(kappa);
   const found = /** @type {Record<Rule, number[][]>} */ ({});

@@ -5,7 +5,7 @@
 /** @import { Regret, Rule, Setting } from "./model.js" */
 
 import { discountDial, logDial } from "../controls.js";
-import { compact, couple, curve, draw, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, plainTicks, readoutNode, resize, scaffold, scale, ticksAcross, verdictLines } from "../kit.js";
+import { compact, couple, curve, draw, drawLine, figure, fixed, ink, layer, panelWindow, pixels, plainTicks, readoutNode, resize, scaffold, scale, ticksAcross, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -93,8 +93,8 @@ function drawBars(at, width, order, regrets) {
   draw(at, "rect", { class: "ln-panel", x: left, y: top, width: right - left, height: box.bottom - top });
   ticksAcross(at, box, x, plainTicks([0, 0.5, 1], 1), { mark: "grid" });
   draw(at, "text", { class: "ln-name", x: (left + right) / 2, y: box.bottom + 33, "text-anchor": "middle" }, "over the least cost");
-  for (const [row, rule] of entries(order)) {
-    const y = top + ROW * Number(row);
+  for (const [row, rule] of order.entries()) {
+    const y = top + ROW * row;
     const { speed, direction } = regrets[rule];
     const [middle, end] = [speed, speed + direction].map((v) => x(Math.min(v, SHARED.most)));
     const color = ink(TINT[rule]);
