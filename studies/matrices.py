@@ -5,7 +5,7 @@
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on three other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that
-look at one weight at a time run a second time, tuned again, six times as long: some 60 to 80 % of the seconds of the others.
+look at one weight at a time run a second time, tuned again, six times as long: in 60 to 80 % of the others' seconds.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python studies/regret_networks.py [--seeds 5]
 
 A perceptron with tanh learns a thousand digits of MNIST, with gradients of all of them and 200 steps. Each rule tries
-thirteen rates over three decades; the one whose loss at the end is the lowest, as a mean over two seeds of their own, is
+thirteen rates over three decades; that whose loss at the end is the lowest, as a mean over two seeds of their own, is
 watched on the others by ``lossnav.watch``: once as it is, and once with batches of 100, where loss, slope and Hessian
 of the comparison stay those of all examples. MNIST is found or downloaded as by ``lossnav.data.load``. It takes about
 six minutes of one core.
