@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -31,6 +32,12 @@ def lossnav(*words: object, cwd: Path | None = None, **environment: str) -> subp
     )  # fmt: skip
 
 
+@functools.cache
+def help_of(*command: str) -> subprocess.CompletedProcess:
+    """What the command says of itself; two tests read it."""
+    return lossnav(*command, "--help")
+
+
 def wait_for_file(path: Path) -> None:
     deadline = time.monotonic() + fresh.PATIENCE
     while not path.exists():
@@ -40,10 +47,10 @@ def wait_for_file(path: Path) -> None:
 
 @pytest.mark.slow
 def test_help_has_examples_and_needs_no_torch():
-    top = lossnav("--help").stdout
+    top = help_of().stdout
     assert "exit codes:" in top
     for command in ("train", "sweep", "data", "solve", "records", "analyse"):
-        done = lossnav(command, "--help")
+        done = help_of(command)
         assert done.returncode == 0 and "examples:" in done.stdout and command in top
     code = "import sys; from lossnav.cli.entry import parser; parser(); print('torch' in sys.modules)"
     quick = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -55,8 +62,8 @@ def test_examples_of_the_help_can_be_parsed():
     from lossnav.cli.entry import parser
 
     found = 0
-    for command in ("", "train", "sweep", "data", "solve", "records", "analyse"):
-        text = (lossnav(command, "--help") if command else lossnav("--help")).stdout.replace("\\\n", " ")
+    for command in ((), ("train",), ("sweep",), ("data",), ("solve",), ("records",), ("analyse",)):
+        text = help_of(*command).stdout.replace("\\\n", " ")
         for line in re.findall(r"^  (?:torchrun .* -m )?(lossnav .*)$", text, re.MULTILINE):
             parser().parse_args(shlex.split(line)[1:])
             found += 1
