@@ -268,11 +268,11 @@ def visit_mark(self: Any, node: equation_mark) -> None:
     """Write the number, and the mark as a link with a name; an empty span holds the place of one that is not there."""
     self.body.append(f'<div class="ln-beside"><span class="ln-number">({self.encode(node["number"])})</span>')
     if "refuri" not in node:
-        self.body.append('<span class="ln-mark" aria-hidden="true"></span></div>')
+        self.body.append('<span class="ln-check" aria-hidden="true"></span></div>')
     else:
         words = self.attval(node["title"])
         self.body.append(
-            f'<a class="ln-mark ln-mark-{node["status"]}" href="{self.attval(node["refuri"])}" '
+            f'<a class="ln-check ln-check-{node["status"]}" href="{self.attval(node["refuri"])}" '
             f'title="{words}" aria-label="{words}">{SYMBOLS[node["status"]]}</a></div>'
         )
     raise nodes.SkipNode

@@ -103,8 +103,8 @@ def display(formula: str) -> str:
         rows[-1][-1] += aligned["rest"]
         formula = "".join(rows[0])  # if there are no more
     if aligned is None or len(rows) == 1:
-        return f'<div class="ln-formula">{typeset(formula, True)}</div>'
-    return f'<div class="ln-rows">{"".join(_row(cells) for cells in rows)}</div>'
+        return f'<div class="ln-display">{typeset(formula, True)}</div>'
+    return f'<div class="ln-lines">{"".join(_row(cells) for cells in rows)}</div>'
 
 
 def _row(cells: list[str]) -> str:

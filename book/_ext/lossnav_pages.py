@@ -86,7 +86,7 @@ def plain_snippets(script: str) -> str:
     """
     if SEARCHED not in script:
         raise ValueError(f"searchtools.js has no {SEARCHED}: what does its htmlToText remove now?")
-    return script.replace(SEARCHED, SEARCHED.replace("]", ', ".katex-html", ".ln-mark", ".lossnav-fallback"]'))
+    return script.replace(SEARCHED, SEARCHED.replace("]", ', ".katex-html", ".ln-check", ".lossnav-fallback"]'))
 
 
 def lighten(app: Sphinx, exception: Exception | None) -> None:

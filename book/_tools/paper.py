@@ -38,7 +38,7 @@ article.bd-article details:not([open]) > :not(summary) { display: none; }
 .bd-article img { max-width: 13cm !important; display: block; margin-inline: auto; }
 .bd-article aside.margin, .bd-article div.margin { float: none; width: auto; margin: 1em 2em; }
 .bd-article pre { white-space: pre-wrap; }
-.headerlink, .ln-dark, .ln-mark, .prev-next-area, button { display: none !important; }
+.headerlink, .ln-dark, .ln-check, .prev-next-area, button { display: none !important; }
 h1, h2, h3, h4 { break-after: avoid; }
 """
 FOOTER = """<div style="font-size: 8px; width: 100%; text-align: center"><span class="pageNumber"></span></div>"""

@@ -165,7 +165,7 @@ def test_anchor_of_every_tagged_equation(built: Project) -> None:
 
 def test_marks_lead_to_rows(built: Project) -> None:
     page = built.page("first")
-    link = r'<a class="ln-mark ln-mark-(\w+)" href="([^"]+)" title="([^"]+)" aria-label="([^"]+)">(.)</a>'
+    link = r'<a class="ln-check ln-check-(\w+)" href="([^"]+)" title="([^"]+)" aria-label="([^"]+)">(.)</a>'
     links = re.findall(link, page)
     assert [(status, href, symbol) for status, href, _, _, symbol in links] == [
         ("checked", "equations.html#V6", "✓"),
@@ -196,8 +196,8 @@ def test_role_knows_the_ledger(tmp_path: Path) -> None:
 
 def test_open_equation_has_an_anchor_but_no_mark(built: Project) -> None:
     page = built.page("sub/second")
-    assert "ln-mark-" not in page  # K15–16 is one statement, and K16 is open
-    assert page.count('<span class="ln-mark" aria-hidden="true"></span>') == 1
+    assert "ln-check-" not in page  # K15–16 is one statement, and K16 is open
+    assert page.count('<span class="ln-check" aria-hidden="true"></span>') == 1
 
 
 def test_numbers_stand_beside_formulas(built: Project) -> None:
@@ -240,7 +240,7 @@ def test_incremental_build_follows_ledger_and_chapters(tmp_path: Path) -> None:
     project.set(ledger(V43="definition"))  # K16 is checked now
     log = project.build()
     assert project.code == 0, log
-    assert "ln-mark-checked" in project.page("sub/second")  # rewritten, though its source is the same
+    assert "ln-check-checked" in project.page("sub/second")  # rewritten, though its source is the same
     assert "2 equations: 2 checked" in project.page("equations")
     project.write("first.md", FIRST.replace(r"\tag{7}", ""))
     log = project.build()
@@ -253,7 +253,7 @@ def test_incremental_build_follows_ledger_and_chapters(tmp_path: Path) -> None:
     (tmp_path / "equations.md").unlink()
     log = project.build()
     assert project.code == 0, log
-    assert "ln-mark-" not in project.page("first")  # no index, nothing to link to
+    assert "ln-check-" not in project.page("first")  # no index, nothing to link to
 
 
 def test_parallel_build_is_the_same(built: Project, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_parallel_build_is_the_same(built: Project, tmp_path: Path) -> None:
     log = project.build("-j", "2")
     assert project.code == 0, log
     for name in ("first", "equations", "sub/second"):
-        assert re.findall(r"ln-mark.*|eq-.*", project.page(name)) == re.findall(r"ln-mark.*|eq-.*", built.page(name))
+        assert re.findall(r"ln-check.*|eq-.*", project.page(name)) == re.findall(r"ln-check.*|eq-.*", built.page(name))
 
 
 def test_wrong_tags_and_sources_are_warnings(tmp_path: Path) -> None:
@@ -285,4 +285,4 @@ def test_other_builders_leave_the_marks_out(tmp_path: Path, builder: str, file: 
     assert project.code == 0, log
     text = (tmp_path / "_build" / builder / file).read_text(encoding="utf-8")
     assert "5 equations: 4 checked" in text
-    assert "ln-mark-" not in text
+    assert "ln-check-" not in text

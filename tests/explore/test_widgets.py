@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -338,3 +339,19 @@ def test_a_cell_shows_the_twin_first_and_then_the_widget(widget):
     assert "lossnav-fallback" in twin.data["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in live.data
     assert live.data["text/plain"].startswith(f"explore.{widget.__name__}(")
+
+
+def test_no_class_of_the_page_means_something_in_an_explorable():
+    root = Path(__file__).parents[2]
+    named = re.compile(r"\.(ln-[a-z-]+)")
+    page = {
+        found
+        for sheet in [*root.glob("book/_ext/static/*.css"), root / "book/_static/lossnav.css"]
+        for found in named.findall(sheet.read_text("utf-8"))
+    }
+    own = {
+        found for sheet in root.glob("lossnav/explore/**/*.css") for found in named.findall(sheet.read_text("utf-8"))
+    }
+    own |= set(re.findall(r"\bln-[a-z-]+", "".join(f.read_text("utf-8") for f in root.glob("lossnav/explore/**/*.js"))))
+    assert "ln-rows" in own and "ln-display" in page
+    assert page & own <= {"ln-handle", "ln-ring", "ln-descent"}  # which a light in the text falls on
