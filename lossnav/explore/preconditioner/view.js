@@ -51,7 +51,7 @@ const buildPreconditioner = (root, state) => {
       return ({ x, y }, given) => {
         axis = x;
         const h = given.curvature;
-        knob.place(x(Math.log10(h)), y(Math.log10(preconditioner(given))), { now: h.toPrecision(3), low: FLAT, high: STEEP, text: `h = ${compact(h)}` });
+        knob.place(x(Math.log10(h)), y(Math.log10(preconditioner(given))), { now: Number(h.toPrecision(3)), low: FLAT, high: STEEP, text: `h = ${compact(h)}` });
       };
     },
     show(at, { f, x, y }, given) {
