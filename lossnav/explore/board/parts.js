@@ -49,7 +49,7 @@ export function knownList(go, point) {
   /** @type {Corner} */
   let here;
   const chips = KNOWN.map((known) => {
-    const count = make("span", { class: "ln-count" });
+    const count = make("span", { class: "ln-count", "aria-hidden": "true" }); // the title says it in words
     const node = make("button", { type: "button", class: "ln-choice" }, known.name, count);
     node.addEventListener("click", () => go(known.at));
     for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => point(differing(here, known.at)));
@@ -62,7 +62,7 @@ export function knownList(go, point) {
       const names = differing(at, known.at);
       const away = names.length ? `differs in ${switchWords(names)}` : "here";
       count.textContent = names.length ? String(names.length) : "✓";
-      setAll(node, { "aria-pressed": String(!names.length), "aria-label": `${known.name}, ${away}`, title: away });
+      setAll(node, { "aria-pressed": String(!names.length), title: away });
     }
   };
   const node = make("div", { class: "ln-known", role: "group", "aria-label": "known names" }, make("span", { class: "ln-soft" }, "take me to"), make("span", { class: "ln-choices" }, ...chips.map(({ node: chip }) => chip)));
