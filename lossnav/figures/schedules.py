@@ -1,4 +1,4 @@
-"""Figures of schedules: rates and weights over time, and what each schedule of a study reached.
+"""Figures of schedules: rates and weights over time.
 
 Every function takes what it draws and returns a figure; nothing is solved here.
 """
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, letter, line, mark
+from lossnav.figures.style import COLOURS, letter, line
 
 Lines = Mapping[str, tuple[str, ArrayLike]]
 
@@ -46,33 +46,4 @@ def stacked(x: ArrayLike, panels: Mapping[str, Lines], name: str) -> Figure:
         letter(list(axes[:, 0]), list(panels))
     else:
         axes[0, 0].set_ylabel(next(iter(panels)))
-    return figure
-
-
-@of.takes(cases=of.mapping(of.TEXT, of.mapping(of.TEXT, of.row(of.RULE, of.reals(None)))), name=of.TEXT)
-def differences(cases: Mapping[str, Lines], name: str) -> Figure:
-    """Draw paired differences of schedules from one of them: each seed a dot, their mean a bar.
-
-    Args:
-        cases: title → schedule → (rule whose colour and marker it takes, a difference for each seed).
-        name: of the axis of differences.
-
-    Returns:
-        The figure: two panels a row.
-    """
-    deep = -(-len(cases) // 2)
-    figure, axes = plt.subplots(deep, 2, figsize=(5.8, 0.8 + 2.0 * deep), sharey=True, squeeze=False)
-    for ax in axes.flat[len(cases) :]:
-        ax.set_visible(False)
-    for ax, rows in zip(axes.flat, cases.values(), strict=False):
-        for place, (rule, values) in enumerate(rows.values()):
-            y = np.asarray(values, dtype=np.float64)
-            ax.plot(y, np.full(len(y), place), **mark(rule, ms=5, alpha=0.7))
-            ax.plot([y.mean()] * 2, [place - 0.35, place + 0.35], color=COLOURS["ink"], lw=1.6)
-        ax.axvline(0.0, color=COLOURS["quiet"], lw=0.8)
-        ax.set_yticks(range(len(rows)), list(rows))
-        ax.set_ylim(len(rows) - 0.5, -0.5)
-    for ax in axes[-1]:
-        ax.set_xlabel(name)
-    letter(list(axes.flat[: len(cases)]), list(cases))
     return figure

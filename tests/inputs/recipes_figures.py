@@ -124,8 +124,8 @@ def recipes() -> dict[str, Recipe]:
         "continual": _continual, "drift": _drift, "example": _example,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
-        "phase": _phase, "quadratic": _quadratic, "regret": _regret, "sgd": _sgd, "speed": _speed, "tables": _tables,
-        "training": _training,
+        "phase": _phase, "quadratic": _quadratic, "regret": _regret, "schedules": _schedules, "sgd": _sgd,
+        "speed": _speed, "tables": _tables, "training": _training,
         "uncertainty": _uncertainty,
     }  # fmt: skip
     found = {
@@ -259,6 +259,10 @@ def _regret() -> dict[str, dict[str, Argument]]:
     }  # fmt: skip
 
 
+def _schedules() -> dict[str, dict[str, Argument]]:
+    return {"stacked": {"x": VALUES, "panels": nest({"x": nest({"y": nest((RULE, VALUES))})}), "name": TEXT}}
+
+
 def _noether() -> dict[str, dict[str, Argument]]:
     steps = positives()
     road = nest({"x": nest((RULE, POINTS))})
@@ -381,7 +385,11 @@ def _moving() -> dict[str, dict[str, Argument]]:
         "expected": free_grid,
     })  # fmt: skip
     plane = nest((VALUES, VALUES))
+    deep = nest({
+        "values": array(RISING, below=0.0), "speed": grid, "still": free_grid, "angle": grid, "expected": grid,
+    })  # fmt: skip
     return {
+        "deeper": {"sweeps": nest({"eta": deep, "beta": deep})},
         "motion": {
             "loss": VALUES, "speed": positives(), "expected_speed": POSITIVE, "lags": positives(), "far": positives(),
             "expected_far": positives(),

@@ -225,7 +225,6 @@ def _explorables() -> dict[str, Recipe]:
             "curvature": array([0.0, 1.0], any_shape=True, below=0.0),
             "remaining": array([0.5, 1.0], any_shape=True, below=0.0),
         }),
-        "explore.Deadline.weight": Recipe(explore.Deadline().weight, {}),
         "explore.Acceleration": Recipe(explore.Acceleration, {
             "kappa": number(100.0, low=1.0, high=1000.0), "guess": number(1.0, low=0.5, high=4.0),
             "curvature": number(0.1, low=0.001, high=1.0),
