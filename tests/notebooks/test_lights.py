@@ -52,6 +52,7 @@ def test_a_notebook_keeps_the_words() -> None:
 def test_the_role_writes_its_mark_or_says_what_it_wants(tmp_path, text: str, wanted: str | None) -> None:
     (tmp_path / "conf.py").write_text(
         'extensions = ["myst_parser", "lossnav_explorables"]\nmyst_enable_extensions = ["dollarmath"]\n'
+        'source_suffix = {".md": "markdown"}\n'  # Sphinx' own default keeps what an earlier build of the process added
     )
     (tmp_path / "index.md").write_text(f"# Title\n\nThe {{lights}}{text} of it.\n")
     app = SphinxTestApp("html", srcdir=tmp_path)
