@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
+from typing import Any
 
 import anywidget
 import numpy as np
@@ -17,7 +18,7 @@ from lossnav.explore._scripts import stylesheet
 
 def number_trait(ends: Sequence[float], default: float) -> traitlets.Float:
     """Return a trait that holds a number from the first to the last of ``ends``, and travels to the script."""
-    return traitlets.Float(default, min=ends[0], max=ends[-1]).tag(sync=True)
+    return traitlets.Float(default, min=ends[0], max=ends[-1]).tag(sync=True, ends=(ends[0], ends[-1]))
 
 
 def number_within(name: str, value: float, ends: Sequence[float]) -> float:
@@ -59,9 +60,18 @@ class Explorable(anywidget.AnyWidget):
     its own class name, and ``_css`` to its ``stylesheet``; it holds its state in traits tagged ``sync=True``, and draws
     its twin from the same state. Displayed, the twin comes first; the script hides it once the widget lives, so that it
     stays where scripts do not run (GitHub, print).
+
+    Raises:
+        ValueError: a number that is given for a ``number_trait`` is not in its range.
     """
 
     _css = stylesheet()
+
+    def __init__(self, **state: Any):
+        for name, trait in self.class_traits(ends=lambda ends: ends is not None).items():
+            if name in state:
+                state[name] = number_within(name, state[name], trait.metadata["ends"])
+        super().__init__(**state)
 
     def picture(self) -> str:
         """Return the static twin at the present state, as an SVG document."""

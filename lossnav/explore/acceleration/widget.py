@@ -13,7 +13,7 @@ from lossnav._checks import Array
 from lossnav.analysis.acceleration import Method, tuned
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -49,8 +49,7 @@ class Acceleration(Explorable):
     curvature = number_trait(_MARKS["curvature"], 0.1)
 
     def __init__(self, kappa: float = 100.0, guess: float = 1.0, curvature: float = 0.1):
-        given = {"kappa": kappa, "guess": guess, "curvature": curvature}
-        super().__init__(**{name: number_within(name, value, _MARKS[name]) for name, value in given.items()})
+        super().__init__(kappa=kappa, guess=guess, curvature=curvature)
 
     def kept(self, rule: str, curvature: ArrayLike) -> Array:
         """Return what a step of a rule leaves of modes in the long run.

@@ -15,7 +15,7 @@ from lossnav._checks import Array
 from lossnav.belief import Memory, memory
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.explore.belief_filter.stream import gradient_stream
 
 _HERE = Path(__file__).parent
@@ -71,9 +71,11 @@ class BeliefFilter(Explorable):
         seed: int = 3,
         jumps: Sequence[tuple[int, float]] = (),
     ):
-        given = {"gamma": gamma, "decay": decay, "diffusion": diffusion, "noise": noise}
         super().__init__(
-            **{name: number_within(name, value, _MARKS[name]) for name, value in given.items()},
+            gamma=gamma,
+            decay=decay,
+            diffusion=diffusion,
+            noise=noise,
             now=_whole("now", now, 1, _LAST),
             seed=_whole("seed", seed, 0, 1_000_000),
             jumps=_jumps(jumps),

@@ -13,7 +13,7 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 from lossnav.rules.derive import board, typeset
 from lossnav.rules.derive.rule import LearningRule
 
@@ -82,8 +82,8 @@ class Board(Explorable):
         super().__init__(
             **chosen,
             start=plane_point("start", start, _HOLD),
-            dt=number_within("dt", dt, _SHARED["dt"]),
-            noise=number_within("noise", noise, _SHARED["noise"]),
+            dt=dt,
+            noise=noise,
         )
 
     def positions(self) -> dict[str, str]:

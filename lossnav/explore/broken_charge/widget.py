@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -56,10 +56,12 @@ class BrokenCharge(Explorable):
         self, start: Sequence[float] = (2.0, 0.1), eta: float = 0.03, beta: float = 0.5, decay: float = 0.01,
         noise: float = 0.5,
     ) -> None:  # fmt: skip
-        given = {"eta": eta, "beta": beta, "decay": decay, "noise": noise}
         super().__init__(
             start=plane_point("start", start, _SHARED["hold"]),
-            **{name: number_within(name, value, _MARKS[name]) for name, value in given.items()},
+            eta=eta,
+            beta=beta,
+            decay=decay,
+            noise=noise,
         )
 
     def walk(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 from lossnav.trajectory import weights
 
 _HERE = Path(__file__).parent
@@ -38,9 +38,9 @@ class Certainty(Curves):
 
     def __init__(self, curvature: float = 1.0, entropy: float = 0.3, now: float = 4.0):
         super().__init__(
-            curvature=number_within("curvature", curvature, _MARKS["curvature"]),
-            entropy=number_within("entropy", entropy, _MARKS["entropy"]),
-            now=number_within("now", now, _AXIS["range"]),
+            curvature=curvature,
+            entropy=entropy,
+            now=now,
         )
 
     def lines(self) -> dict[str, Array]:

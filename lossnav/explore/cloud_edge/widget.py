@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._curves import Curves, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -35,9 +35,7 @@ class CloudEdge(Curves):
     stretch = number_trait(_AXIS["range"], 1.0)
 
     def __init__(self, beta: float = 0.5, stretch: float = 1.0):
-        super().__init__(
-            beta=number_within("beta", beta, _MARKS["beta"]), stretch=number_within("stretch", stretch, _AXIS["range"])
-        )
+        super().__init__(beta=beta, stretch=stretch)
 
     def lines(self) -> dict[str, Array]:
         """Return the ratio of variances and the correlation, of the steps and of the equation, over ηh."""

@@ -13,7 +13,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate, loss_weight
 
@@ -52,12 +52,10 @@ class Deadline(Explorable):
     def __init__(
         self, span: float = 6.0, gamma: float = 0.5, charge: float = 0.0, drawn: Sequence[float] = _COSINE
     ) -> None:
-        given = {"span": span, "gamma": gamma, "charge": charge}
         rates = _checks.nonnegatives("drawn", drawn, shape=(len(_COSINE),))
         if np.any(rates > 1):
             raise ValueError(f"drawn = {_checks.shown(drawn)}, but its entries must be in [0, 1]")
-        numbers = {name: number_within(name, value, _MARKS[name]) for name, value in given.items()}
-        super().__init__(**numbers, drawn=tuple(map(float, rates)))
+        super().__init__(span=span, gamma=gamma, charge=charge, drawn=tuple(map(float, rates)))
 
     def multiplier(self, curvature: ArrayLike, remaining: ArrayLike) -> Array:
         """Return the rate over the largest on the way.

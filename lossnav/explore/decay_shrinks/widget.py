@@ -10,7 +10,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -39,9 +39,9 @@ class DecayShrinks(Curves):
 
     def __init__(self, decay: float = 1.0, gamma: float = 1.0, curvature: float = 1.0):
         super().__init__(
-            decay=number_within("decay", decay, _MARKS["decay"]),
-            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
-            curvature=number_within("curvature", curvature, _AXIS["range"]),
+            decay=decay,
+            gamma=gamma,
+            curvature=curvature,
         )
 
     def lines(self) -> dict[str, Array]:

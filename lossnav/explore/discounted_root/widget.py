@@ -9,7 +9,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 from lossnav.trajectory import beliefs
 
 _HERE = Path(__file__).parent
@@ -36,8 +36,8 @@ class DiscountedRoot(Curves):
 
     def __init__(self, epsilon: float = 0.1, size: float = 0.1):
         super().__init__(
-            epsilon=number_within("epsilon", epsilon, _MARKS["epsilon"]),
-            size=number_within("size", size, _AXIS["range"]),
+            epsilon=epsilon,
+            size=size,
         )
 
     def lines(self) -> dict[str, Array]:

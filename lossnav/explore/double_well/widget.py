@@ -11,7 +11,7 @@ import scipy.integrate
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.losses import DoubleWell as Landscape
 from lossnav.problem.losses import Section
 from lossnav.problem.objective import Objective
@@ -48,8 +48,8 @@ class DoubleWell(Explorable):
 
     def __init__(self, start: float = -0.6, gamma: float = 0.3):
         super().__init__(
-            start=number_within("start", start, _SHARED["start"]),
-            gamma=number_within("gamma", gamma, _SHARED["gamma"]),
+            start=start,
+            gamma=gamma,
         )
 
     def actions(self) -> dict[str, float]:

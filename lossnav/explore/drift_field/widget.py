@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.analysis import helmholtz
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
@@ -67,9 +67,9 @@ class DriftField(Explorable):
         super().__init__(
             start=plane_point("start", start, _HOLD),
             minimum=plane_point("minimum", minimum, _HOLD),
-            rate=number_within("rate", rate, _MARKS["rate"]),
-            decay=number_within("decay", decay, _MARKS["decay"]),
-            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
+            rate=rate,
+            decay=decay,
+            gamma=gamma,
         )
 
     def path(self) -> Trajectory:

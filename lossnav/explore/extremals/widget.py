@@ -11,7 +11,7 @@ from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -43,8 +43,7 @@ class Extremals(Explorable):
     horizon = number_trait(_SHARED["horizon"], 1.0)
 
     def __init__(self, growing: float = 0.2, gamma: float = 0.5, horizon: float = 1.0):
-        given = {"growing": growing, "gamma": gamma, "horizon": horizon}
-        super().__init__(**{name: number_within(name, value, _SHARED[name]) for name, value in given.items()})
+        super().__init__(growing=growing, gamma=gamma, horizon=horizon)
 
     def roots(self) -> tuple[float, float]:
         """Return s₊ and s₋, unit 1/T (Eq. 43)."""

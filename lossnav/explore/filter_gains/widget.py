@@ -11,7 +11,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 from lossnav.trajectory import beliefs
 
 _HERE = Path(__file__).parent
@@ -41,9 +41,7 @@ class FilterGains(Curves):
     n = traitlets.Int(60, min=1, max=_AXIS["range"][1]).tag(sync=True)
 
     def __init__(self, beta: float = 0.99, n: int = 60):
-        super().__init__(
-            beta=number_within("beta", beta, _MARKS["beta"]), n=_checks.whole("n", n, low=1, high=_AXIS["range"][1])
-        )
+        super().__init__(beta=beta, n=_checks.whole("n", n, low=1, high=_AXIS["range"][1]))
 
     def lines(self) -> dict[str, Array]:
         """Return the logarithms of both weights and their ratio, over log₁₀ n."""

@@ -14,7 +14,7 @@ from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -66,7 +66,7 @@ class Horizon(Explorable):
             raise ValueError(f"dt = {dt!r}, but it must be in [{_SHORTEST}, inf]")
         super().__init__(
             start=plane_point("start", start, _HOLD),
-            gamma=number_within("gamma", gamma, _SHARED["gamma"]),
+            gamma=gamma,
             dt=time,
         )
 

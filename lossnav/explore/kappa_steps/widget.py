@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.analysis.acceleration import tuned
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -36,8 +36,8 @@ class KappaSteps(Curves):
 
     def __init__(self, digits: float = 6.0, kappa: float = 100.0):
         super().__init__(
-            digits=number_within("digits", digits, _MARKS["digits"]),
-            kappa=number_within("kappa", kappa, _AXIS["range"]),
+            digits=digits,
+            kappa=kappa,
         )
 
     def lines(self) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
@@ -62,9 +62,9 @@ class MetricEllipse(Explorable):
     ):
         super().__init__(
             start=plane_point("start", start, _HOLD),
-            angle=number_within("angle", angle, _MARKS["angle"]),
-            ratio=number_within("ratio", ratio, _MARKS["ratio"]),
-            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
+            angle=angle,
+            ratio=ratio,
+            gamma=gamma,
         )
 
     def metric(self) -> Array:

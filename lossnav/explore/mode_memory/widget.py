@@ -13,7 +13,7 @@ from lossnav.analysis import sgd
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -41,8 +41,8 @@ class ModeMemory(Curves):
 
     def __init__(self, bend: float = 0.01, beta: float = 0.9, n: int = 30):
         super().__init__(
-            bend=number_within("bend", bend, _MARKS["bend"]),
-            beta=number_within("beta", beta, _MARKS["beta"]),
+            bend=bend,
+            beta=beta,
             n=_checks.whole("n", n, low=_AXIS["range"][0], high=_AXIS["range"][1]),
         )
 

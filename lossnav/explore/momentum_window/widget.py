@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.analysis.acceleration import Method
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -35,9 +35,7 @@ class MomentumWindow(Curves):
     bend = number_trait(_AXIS["range"], 1.0)
 
     def __init__(self, beta: float = 0.5, bend: float = 1.0):
-        super().__init__(
-            beta=number_within("beta", beta, _MARKS["beta"]), bend=number_within("bend", bend, _AXIS["range"])
-        )
+        super().__init__(beta=beta, bend=bend)
 
     def lines(self) -> dict[str, Array]:
         """Return what a step keeps, over αh."""

@@ -14,7 +14,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -54,9 +54,9 @@ class MovingNetwork(Explorable):
 
     def __init__(self, eta: float = 0.01, batch: int = 64, beta: float = 0.9, n: int = 100) -> None:
         super().__init__(
-            eta=number_within("eta", eta, _SHARED["eta"]),
+            eta=eta,
             batch=_checks.whole("batch", batch, low=_SIZES[0], high=_SIZES[1]),
-            beta=number_within("beta", beta, _SHARED["beta"]),
+            beta=beta,
             n=_checks.whole("n", n, low=2, high=_LONGEST),
         )
 

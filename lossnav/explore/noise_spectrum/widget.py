@@ -13,7 +13,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -55,9 +55,9 @@ class NoiseSpectrum(Explorable):
         self, eta: float = 0.01, beta: float = 0.9, slope: float = 0.5, own: int = 1, n: int = 100
     ) -> None:  # fmt: skip
         super().__init__(
-            eta=number_within("eta", eta, _SHARED["eta"]),
-            beta=number_within("beta", beta, _SHARED["beta"]),
-            slope=number_within("slope", slope, _SHARED["slope"]),
+            eta=eta,
+            beta=beta,
+            slope=slope,
             own=_checks.whole("own", own, low=0, high=1),
             n=_checks.whole("n", n, low=2, high=_MOST),
         )

@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -54,9 +54,9 @@ class NoisyOscillator(Explorable):
     ) -> None:
         super().__init__(
             start=plane_point("start", start, _HOLD),
-            eta=number_within("eta", eta, _SHARED["eta"]),
-            beta=number_within("beta", beta, _SHARED["beta"]),
-            rho=number_within("rho", rho, _SHARED["rho"]),
+            eta=eta,
+            beta=beta,
+            rho=rho,
         )
 
     def mode(self) -> sgd.Mode:

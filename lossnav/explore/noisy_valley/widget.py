@@ -11,7 +11,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -50,8 +50,8 @@ class NoisyValley(Explorable):
     def __init__(self, start: Sequence[float] = (0.5, -0.8), angle: float = 0.0, ratio: float = 4.0) -> None:
         super().__init__(
             start=plane_point("start", start, _HOLD),
-            angle=number_within("angle", angle, _SHARED["marks"]["angle"]),
-            ratio=number_within("ratio", ratio, _SHARED["marks"]["ratio"]),
+            angle=angle,
+            ratio=ratio,
         )
 
     def process(self) -> sgd.OrnsteinUhlenbeck:

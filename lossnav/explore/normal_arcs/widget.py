@@ -10,7 +10,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.metrics.geodesics import distance, geodesic
 
 _HERE = Path(__file__).parent
@@ -42,8 +42,7 @@ class NormalArcs(Explorable):
     share = number_trait(_SHARED["share"], 0.5)
 
     def __init__(self, mu: float = 1.5, sigma: float = 0.8, share: float = 0.5):
-        given = {"mu": mu, "sigma": sigma, "share": share}
-        super().__init__(**{name: number_within(name, value, _SHARED[name]) for name, value in given.items()})
+        super().__init__(mu=mu, sigma=sigma, share=share)
 
     def lengths(self) -> dict[str, float]:
         """Return the length of each way in the Fisher metric, as that of a hundred short pieces."""

@@ -9,7 +9,7 @@ import numpy as np
 from lossnav import rules
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -39,9 +39,7 @@ class PlannedSteps(Explorable):
     dt = number_trait(_SHARED["dt"], 1.0)
 
     def __init__(self, gamma: float = 0.5, dt: float = 1.0):
-        super().__init__(
-            gamma=number_within("gamma", gamma, _SHARED["gamma"]), dt=number_within("dt", dt, _SHARED["dt"])
-        )
+        super().__init__(gamma=gamma, dt=dt)
 
     def rate(self) -> float:
         """Return r of the path, unit 1/T."""

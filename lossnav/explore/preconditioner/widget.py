@@ -10,7 +10,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules import ballistic, gradient_descent, newton, update
 
@@ -45,8 +45,7 @@ class Preconditioner(Explorable):
     curvature = number_trait(_SHARED["curvature"], 1000.0)
 
     def __init__(self, gamma: float = 1.0, dt: float = 0.001, curvature: float = 1000.0):
-        given = {"gamma": gamma, "dt": dt, "curvature": curvature}
-        super().__init__(**{name: number_within(name, value, _SHARED[name]) for name, value in given.items()})
+        super().__init__(gamma=gamma, dt=dt, curvature=curvature)
 
     def _phi(self, rule: str, h: Array) -> Array:
         """Return φ of a rule at curvatures h > 0, shape (N,): a step is −φ(h) times the gradient."""

@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 from lossnav.problem import losses
 from lossnav.trajectory import weights
 
@@ -40,9 +40,9 @@ class PullBack(Curves):
 
     def __init__(self, certainty: float = 1.0, curvature: float = 2.0, place: float = 0.0):
         super().__init__(
-            certainty=number_within("certainty", certainty, _MARKS["certainty"]),
-            curvature=number_within("curvature", curvature, _MARKS["curvature"]),
-            place=number_within("place", place, _AXIS["range"]),
+            certainty=certainty,
+            curvature=curvature,
+            place=place,
         )
 
     def lines(self) -> dict[str, Array]:

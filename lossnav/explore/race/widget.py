@@ -74,9 +74,9 @@ class Race(Explorable):
         place, depth = _checks.array("dug", dug, shape=(2,))
         super().__init__(
             start=plane_point("start", start, _EDGE["x"], _EDGE["y"]),
-            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
-            tilt=number_within("tilt", tilt, _MARKS["tilt"]),
-            now=number_within("now", now, (0.0, _UNTIL)),
+            gamma=gamma,
+            tilt=tilt,
+            now=now,
             dug=(
                 number_within("dug[0]", float(place), (-_DUG["place"], _DUG["place"])),
                 number_within("dug[1]", float(depth), _DUG["depth"]),

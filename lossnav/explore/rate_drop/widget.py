@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.analysis import noether
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait, number_within
+from lossnav.explore.base import number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -39,9 +39,9 @@ class RateDrop(Curves):
 
     def __init__(self, drop: float = 4.0, memory: float = 300.0, n: float = 200.0):
         super().__init__(
-            drop=number_within("drop", drop, _MARKS["drop"]),
-            memory=number_within("memory", memory, _MARKS["memory"]),
-            n=number_within("n", n, _AXIS["range"]),
+            drop=drop,
+            memory=memory,
+            n=n,
         )
 
     def lines(self) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.regret import Regret, regret
@@ -58,8 +58,8 @@ class RegretRace(Explorable):
     def __init__(self, start: Sequence[float] = (1.0, 1.0), gamma: float = 0.5, kappa: float = 10.0):
         super().__init__(
             start=plane_point("start", start, _HOLD),
-            gamma=number_within("gamma", gamma, _MARKS["gamma"]),
-            kappa=number_within("kappa", kappa, _MARKS["kappa"]),
+            gamma=gamma,
+            kappa=kappa,
         )
 
     def paths(self) -> dict[str, Array]:

@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -54,8 +54,7 @@ class ScaleCone(Explorable):
     def __init__(
         self, eta: float = 0.1, beta: float = 0.9, decay: float = 0.01, noise: float = 0.5, start: float = 0.5
     ):
-        given = {"eta": eta, "beta": beta, "decay": decay, "noise": noise, "start": start}
-        super().__init__(**{name: number_within(name, value, _MARKS[name]) for name, value in given.items()})
+        super().__init__(eta=eta, beta=beta, decay=decay, noise=noise, start=start)
 
     def angle(self) -> float:
         """Return the angle of a step at rest, in radians (T29)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.explore.double_well.widget import course, laws
 
 _HERE = Path(__file__).parent
@@ -37,9 +37,7 @@ class StayMap(Explorable):
     start = number_trait(_SHARED["start"], -0.55)
 
     def __init__(self, gamma: float = 0.8, start: float = -0.55):
-        super().__init__(
-            gamma=number_within("gamma", gamma, _SHARED["gamma"]), start=number_within("start", start, _SHARED["start"])
-        )
+        super().__init__(gamma=gamma, start=start)
 
     def actions(self) -> dict[str, float]:
         """Return J of the plan that stays and of the one that crosses, NaN for one that does not exist."""

@@ -92,11 +92,13 @@ class TaskSwitch(Explorable):
         switches: Sequence[tuple[float, float, float]] = (),
         now: float = 0.0,
     ):
-        given = {"gamma": gamma, "entropy": entropy, "curvature": curvature, "minimum": minimum}
         past = _switches(switches)
         last = past[-1][0] if past else 0.0
         super().__init__(
-            **{name: number_within(name, value, _MARKS[name]) for name, value in given.items()},
+            gamma=gamma,
+            entropy=entropy,
+            curvature=curvature,
+            minimum=minimum,
             switches=past,
             now=_checks.finite("now", now, low=last, high=last + _LONGEST),
         )
