@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import signal
+import warnings
 from pathlib import Path
 
 import fresh
@@ -21,6 +23,7 @@ from torch.distributed.checkpoint.state_dict import (
 
 from lossnav.optim import Navigator, Uncertain
 
+CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 FRESH = {
     **MAKERS,
     "navigator, hutchinson": lambda params, lr=0.05: Navigator(params, lr, gamma=1.0, curvature="hutchinson"),
@@ -30,24 +33,77 @@ del FRESH["AdamW"]  # counts the step of the preparation
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both processes after all checks: the folder with their reports and checkpoints."""
-    folder = tmp_path_factory.mktemp("distributed")
+    """Both processes after all checks: the folder with their reports and checkpoints.
+
+    Where nothing is wrong but that one lost the other, they are started once more, and a warning shows what they said.
+    """
+    folder = run_pair(tmp_path_factory.mktemp("distributed"))
+    if lost_each_other(folder):
+        warnings.warn(f"two processes are started again: {logs(folder)}", RuntimeWarning, stacklevel=2)
+        folder = run_pair(tmp_path_factory.mktemp("distributed"))
+    return folder
+
+
+def run_pair(folder: Path) -> Path:
     code = "import sys, distributed_worker as w\nw.main(int(sys.argv[1]), w.Path(sys.argv[2]))"
     pair = [fresh.Running(code, rank, folder) for rank in range(2)]
     for rank, process in enumerate(pair):
         said = process.wait()
         (folder / f"log-{rank}").write_text(said.stdout + said.stderr)
+        (folder / f"exit-{rank}").write_text(str(said.returncode))
     return folder
+
+
+def lost_each_other(folder: Path) -> bool:
+    """Return whether a connection broke, although no check failed by itself and no process crashed."""
+    exits = [int((folder / f"exit-{rank}").read_text()) for rank in range(2)]
+    failures = [said for rank in range(2) for said in report(folder, rank).values() if said != "ok"]
+    whole = all(report(folder, rank).keys() == checks().keys() for rank in range(2))
+    crashed = any(-code in CRASHES for code in exits)
+    return not (whole and not failures) and not crashed and all("gloo" in said for said in failures)
+
+
+def report(folder: Path, rank: int) -> dict[str, str]:
+    file = folder / f"report-{rank}.json"
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+def logs(folder: Path) -> str:
+    """Return how both ended: one that fails takes the other along, whose complaint says nothing."""
+    return "".join(
+        f"\nprocess {rank} ended with {(folder / f'exit-{rank}').read_text()}:\n"
+        f"{(folder / f'log-{rank}').read_text()[-3000:]}"
+        for rank in reversed(range(2))
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", checks())
 def test_in_two_processes(name, done):
-    for rank in range(2):
-        file = done / f"report-{rank}.json"
-        said = json.loads(file.read_text()).get(name) if file.exists() else None
-        assert said is not None, f"process {rank} did not come to it:\n{(done / f'log-{rank}').read_text()[-3000:]}"
-        assert said == "ok", f"process {rank}: {said}"
+    said = [report(done, rank).get(name) for rank in range(2)]
+    assert said == ["ok", "ok"], logs(done)
+
+
+@pytest.mark.parametrize(
+    ("reports", "exits", "again"),
+    [
+        ([1.0, 1.0], (0, 0), False),
+        ([0.5, 0.5], (0, 0), True),
+        ([0.5, 0.5], (0, -signal.SIGKILL), True),
+        ([0.5, 0.5], (0, -signal.SIGSEGV), False),
+        (["[gloo/pair.cc] Connection reset by peer", 0.5], (0, 1), True),
+        (["[gloo/pair.cc] Connection reset by peer", "AssertionError: 1 != 2"], (0, 0), False),
+        (["AssertionError: 1 != 2", 1.0], (0, 0), False),
+    ],
+)
+def test_a_pair_is_started_again_only_where_no_check_failed(reports, exits, again, tmp_path):
+    """A number is the share of the checks that went well; a text is how the first one failed."""
+    names = list(checks())
+    for rank, (one, code) in enumerate(zip(reports, exits, strict=True)):
+        well = {names[0]: one} if isinstance(one, str) else dict.fromkeys(names[: int(one * len(names))], "ok")
+        (tmp_path / f"report-{rank}.json").write_text(json.dumps(well))
+        (tmp_path / f"exit-{rank}").write_text(str(int(code)))
+    assert lost_each_other(tmp_path) is again
 
 
 @pytest.mark.slow
