@@ -1,12 +1,13 @@
-"""Does the root matter? Rules that divide by V^p, each at its own best rate, where H is known and on a network.
+"""Does the root matter? Rules that divide by V^p, each at its own best rate, where H is known and on two networks.
 
-    python studies/root.py known     quadratic landscapes with known curvature and noise    (about a minute)
-    python studies/root.py mnist     a perceptron                                           (about seven minutes)
+    python studies/root.py known          quadratic landscapes with known curvature and noise    (about a minute)
+    python studies/root.py mnist          a perceptron                                           (about seven minutes)
+    python studies/root.py cifar10        a small convolutional network, two values of ε         (about four minutes)
 
 on one core. θ ← θ − lr·m/(√V + ε)^{2p}, m and V the averages of Adam, for seven p. For every p the rate is tuned over
 an equal grid, half decades around a guess, on three seeds, and the grid is extended while the best is at its edge; what
-is reported are five fresh seeds at the best rate. A long run begins its grid around the best rate of the short one.
-MNIST is found or downloaded as by ``lossnav.data.load``.
+is reported are fresh seeds at the best rate, five on MNIST, eight on CIFAR-10. A long run begins its grid around the
+best rate of the short one. MNIST and CIFAR-10 are found or downloaded as by ``lossnav.data.load``.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import data, models, records
 from lossnav.lab.members import Ensemble
 from lossnav.lab.members.loop import learn
+from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main
 
 EXPONENTS = (0.0, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)
 TUNING, JUDGING = (0, 1, 2), (100, 101, 102, 103, 104)  # seeds
 SHORT_GRID, LONG_GRID = (-3, -2, -1, 0, 1, 2, 3), (-2, -1, 0, 1)  # half decades
 MOST = 12  # rates that a grid is extended by
-BETAS, EXAMPLES, TESTED, BATCH = (0.9, 0.999), 5000, 2000, 64
-STEPS = {"mlp": [150, 3000]}
+BETAS, TESTED = (0.9, 0.999), 2000
+EPSILONS = (1e-8, 1e-3)  # one that hardly counts, and one that does, at √V of a few thousandths
 GUESS = (3e-3, 3e-3)  # the rate at p = ½, and the √V with which it is carried over to other p
 
 
@@ -76,9 +78,36 @@ class Root:
         self.energy += sum(move.square().flatten(1).sum(1) for move in moves)
 
 
-def network(seed: int) -> nn.Module:
+def perceptron(seed: int) -> nn.Module:
     """Return the perceptron 784-64-32-10."""
     return models.mlp(784, (64, 32), seed=seed)
+
+
+def convolutional(seed: int) -> nn.Module:
+    """Return two convolutions of stride 2 and two full layers, for (3, 16, 16)."""
+    return seeded(
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2, padding=1), nn.ReLU(),
+            nn.Flatten(), nn.Linear(256, 32), nn.ReLU(), nn.Linear(32, 10),
+        ), seed,
+    )  # fmt: skip
+
+
+class Task(NamedTuple):
+    """What is learned, by which network, on how many images in which batches, for how many steps; seeds judged on."""
+
+    dataset: str
+    network: Callable[[int], nn.Module]
+    examples: int
+    batch: int
+    lengths: tuple[int, ...]
+    judging: tuple[int, ...]
+
+
+TASKS = {
+    "mlp": Task("mnist", perceptron, 5000, 64, (150, 3000), JUDGING),
+    "cnn": Task("cifar10", convolutional, 1000, 32, (150, 1000), tuple(range(100, 108))),
+}
 
 
 class Images(NamedTuple):
@@ -90,24 +119,28 @@ class Images(NamedTuple):
     test_y: Tensor
 
 
-def pictures(dataset: data.Dataset) -> Images:
-    """Return the first training and test images."""
-    return Images(*dataset.train.batch(slice(0, EXAMPLES)), *dataset.test.batch(slice(0, TESTED)))
+def pictures(dataset: data.Dataset, examples: int) -> Images:
+    """Return the first training and test images, those with colours averaged over 2×2 pixels."""
+    parts: list[Tensor] = []
+    for split, count in ((dataset.train, examples), (dataset.test, TESTED)):
+        x, y = split.batch(slice(0, count))
+        parts += [avg_pool2d(x, 2) if x.shape[1:2] == (3,) else x, y]
+    return Images(*parts)
 
 
-def batches(images: Images, seeds: Sequence[int], steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+def batches(images: Images, size: int, seeds: Sequence[int], steps: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield images (S, B, …) and labels (S, B), in the order of each member's seed, epoch after epoch."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    whole = len(images.y) // BATCH
+    whole = len(images.y) // size
     for n in range(steps):
         if n % whole == 0:
             order = torch.stack([torch.randperm(len(images.y), generator=one) for one in generators])
-        index = order[:, n % whole * BATCH : (n % whole + 1) * BATCH]
+        index = order[:, n % whole * size : (n % whole + 1) * size]
         yield images.x[index], images.y[index]
 
 
 def trained(
-    images: Images, exponent: float, eps: float, jobs: Sequence[tuple[float, int]], steps: int
+    images: Images, task: Task, exponent: float, eps: float, jobs: Sequence[tuple[float, int]], steps: int
 ) -> list[dict[str, Any]]:
     """Train networks, one for each (rate, seed), and return what became of each.
 
@@ -116,11 +149,10 @@ def trained(
         mean of |Δθ|²; ``test``, the loss on test images; ``accuracy`` there. None where a number is not finite.
     """
     rates, seeds = zip(*jobs, strict=True)
-    ensemble = Ensemble([network(seed) for seed in seeds])
+    ensemble = Ensemble([task.network(seed) for seed in seeds])
     rule = Root(ensemble, exponent, rates, eps)
-    losses = torch.stack([
-        each for _, each in learn(ensemble, rule, batches(images, seeds, steps), cross_entropy, None)
-    ])  # fmt: skip
+    shown = batches(images, task.batch, seeds, steps)
+    losses = torch.stack([each for _, each in learn(ensemble, rule, shown, cross_entropy, None)])
     with torch.no_grad():
         x, y = (part.expand(len(jobs), *part.shape) for part in (images.test_x, images.test_y))
         test, right = torch.zeros(len(jobs)), torch.zeros(len(jobs))
@@ -137,8 +169,8 @@ def trained(
     ]
 
 
-def tuned(train: Callable[[Sequence[tuple[float, int]]], list[dict[str, Any]]], middle: float, grid: Sequence[int]
-          ) -> dict[str, Any]:  # fmt: skip
+def tuned(train: Callable[[Sequence[tuple[float, int]]], list[dict[str, Any]]], middle: float, grid: Sequence[int],
+          judging: Sequence[int]) -> dict[str, Any]:  # fmt: skip
     """Try a grid of rates, extend it while the best is at its edge, and judge the best on fresh seeds."""
     tried: dict[int, list[dict[str, Any]]] = {}
 
@@ -154,7 +186,7 @@ def tuned(train: Callable[[Sequence[tuple[float, int]]], list[dict[str, Any]]], 
         best = min(tried, key=lambda place: score(tried[place]))
     return {
         "tried": [one for place in sorted(tried) for one in tried[place]], "best": rate(middle, best),
-        "inside": min(tried) < best < max(tried), "judged": train([(rate(middle, best), seed) for seed in JUDGING]),
+        "inside": min(tried) < best < max(tried), "judged": train([(rate(middle, best), seed) for seed in judging]),
     }  # fmt: skip
 
 
@@ -173,26 +205,28 @@ def compared(
 ) -> list[dict[str, Any]]:
     """Tune and judge one exponent on one network, at each length."""
     torch.set_flush_denormal(True)
-    images, found = pictures(dataset), []
+    task = TASKS[network]
+    images, found = pictures(dataset, task.examples), []
     middle, grid = GUESS[0] * GUESS[1] ** (2 * exponent - 1), SHORT_GRID
     for steps in lengths:
 
         def train(jobs: Sequence[tuple[float, int]], steps: int = steps) -> list[dict[str, Any]]:
-            return trained(images, exponent, eps, jobs, steps)
+            return trained(images, task, exponent, eps, jobs, steps)
 
-        one = tuned(train, middle, grid)
+        one = tuned(train, middle, grid, seed)
         found.append({"network": network, "exponent": exponent, "eps": eps, "steps": steps, **one})
         middle, grid = one["best"], LONG_GRID
     torch.set_flush_denormal(False)
     return found
 
 
-def networks(dataset: str, network: str) -> list[Measurement]:
-    """Return the measurements of all exponents on a network."""
+def networks(network: str, epsilons: int) -> list[Measurement]:
+    """Return the measurements of all exponents on a network, with the first values of ε."""
+    task = TASKS[network]
     return [
-        Measurement(dataset, JUDGING, compared, {"network": network, "exponent": exponent, "eps": 1e-8,
-                                                 "lengths": STEPS[network]})
-        for exponent in EXPONENTS
+        Measurement(task.dataset, task.judging, compared, {"network": network, "exponent": exponent, "eps": eps,
+                                                           "lengths": list(task.lengths)})
+        for eps in EPSILONS[:epsilons] for exponent in EXPONENTS
     ]  # fmt: skip
 
 
@@ -289,11 +323,12 @@ def results(found: list[records.Record]) -> list[dict[str, Any]]:
     return [one for record in found for one in record.results]
 
 
-def config(**_: int) -> dict[str, Any]:
-    """Return how the record describes the study."""
+def config(network: str) -> dict[str, Any]:
+    """Return how the record describes the study on a network."""
     return {
-        "exponents": list(EXPONENTS), "tuning_seeds": list(TUNING), "betas": list(BETAS), "examples": EXAMPLES,
-        "tested": TESTED, "batch": BATCH, "grids": [list(SHORT_GRID), list(LONG_GRID)], "most": MOST,
+        "exponents": list(EXPONENTS), "tuning_seeds": list(TUNING), "betas": list(BETAS),
+        "examples": TASKS[network].examples, "tested": TESTED, "batch": TASKS[network].batch,
+        "grids": [list(SHORT_GRID), list(LONG_GRID)], "most": MOST,
     }  # fmt: skip
 
 
@@ -307,7 +342,10 @@ def known_config(**_: int) -> dict[str, Any]:
 
 STUDIES = {
     "root-known": Study(known, results, {}, known_config),
-    "root-mnist": Study(lambda: networks("mnist", "mlp"), results, {}, config),
+    "root-mnist": Study(lambda: networks("mlp", 1), results, {}, lambda **_: config("mlp")),
+    "root-cifar10": Study(
+        lambda epsilons: networks("cnn", epsilons), results, {"epsilons": len(EPSILONS)}, lambda **_: config("cnn")
+    ),
 }
 
 if __name__ == "__main__":
