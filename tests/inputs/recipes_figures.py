@@ -200,7 +200,9 @@ def _cifar() -> dict[str, dict[str, Argument]]:
         "gains": {"gammas": nest([rate(0.0, infinite=True, but=[str]), rate(1.0, infinite=True, but=[str])]),
                   "rates": nest((POSITIVE, POSITIVE)),
                   "roots": nest({"x": array([0.0, 0.1, 0.2], any_shape=True, below=0.0, bad=[[]])}), "eps": RATE},
-        "discounts": {"record": of("gamma", "seed", *ends, empty=ends)},
+        "choices": {"accuracies": nest({"cnn": nest({"sgd": nest((VALUES, VALUES))}, rules=True)}, rules=True),
+                    "tells": nest({"cnn": POSITIVE}, rules=True)},
+        "discounts": {"record": of("gamma", "seed", *ends, empty=ends), "tells": positive(2.0, none=True)},
     }  # fmt: skip
 
 
