@@ -13,6 +13,7 @@ from typing import Any
 _NAMES = {
     "Acceleration": "lossnav.explore.acceleration",
     "BeliefFilter": "lossnav.explore.belief_filter",
+    "BelievedEllipse": "lossnav.explore.believed_ellipse",
     "Board": "lossnav.explore.board",
     "BrokenCharge": "lossnav.explore.broken_charge",
     "Certainty": "lossnav.explore.certainty",

@@ -20,6 +20,7 @@ PRESS = """((name) => {
 MOVED = {
     "Acceleration": {"kappa": 30.0, "guess": 2.5, "curvature": 0.25},
     "BeliefFilter": {"gamma": 0.37, "noise": 1.25, "now": 77, "jumps": [[80, 2.5]]},
+    "BelievedEllipse": {"gradient": [0.5, -0.25], "angle": -22.5, "turn": 12.5, "ratio": 2.5, "gamma": 0.3},
     "Board": {"horizon": "discounted", "metric": "rms", "drift": "decay", "dt": 0.37, "start": [0.5, -1.25]},
     "BrokenCharge": {"start": [0.5, -1.25], "eta": 0.02, "noise": 0.25},
     "Deadline": {"span": 4.5, "gamma": 0.37, "drawn": [0.0, 0.5, 1.0, 1.0, 0.5, 0.25, 0.0]},

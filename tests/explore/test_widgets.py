@@ -138,6 +138,8 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.BeliefFilter(jumps=[(3,)]), r"jumps has an entry \(3,\)"),
         (lambda: explore.BeliefFilter(jumps=[(3, 9.0)]), r"jumps\[i\]\[1\] = 9"),
         (lambda: explore.BeliefFilter(jumps=[(3, 1.0)] * 61), "jumps has 61 entries"),
+        (lambda: explore.BelievedEllipse(gradient=(2, 0)), r"gradient = \(2, 0\)"),
+        (lambda: explore.BelievedEllipse(turn=61), "turn = 61"),
         (lambda: explore.Board(metric="round"), "metric = 'round'"),
         (lambda: explore.Board(dt=0.01), r"dt = 0\.01"),
         (lambda: explore.Board(noise=-1), "noise = -1"),

@@ -213,6 +213,11 @@ def _explorables() -> dict[str, Recipe]:
         "explore.NoisyValley": Recipe(explore.NoisyValley, {
             "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
         }),
+        "explore.BelievedEllipse": Recipe(explore.BelievedEllipse, {
+            "gradient": array([0.5, 0.5], bad=[[100.0, 0.0]]), "angle": number(35.0, low=-90.0, high=90.0),
+            "turn": number(20.0, low=0.0, high=60.0), "ratio": number(1.5, low=1.0, high=3.0),
+            "gamma": number(0.0, low=0.0, high=10.0),
+        }),
         "explore.RegretRace": Recipe(explore.RegretRace, {
             "start": point, "gamma": number(1.0, low=0.0, high=10.0), "kappa": number(10.0, low=1.0, high=100.0),
         }),
