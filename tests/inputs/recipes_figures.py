@@ -121,7 +121,7 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
         "acceleration": _acceleration, "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar,
-        "continual": _continual, "drift": _drift, "example": _example,
+        "continual": _continual, "drift": _drift, "example": _example, "exponents": _exponents,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
         "phase": _phase, "quadratic": _quadratic, "regret": _regret, "schedules": _schedules, "sgd": _sgd,
@@ -259,6 +259,12 @@ def _regret() -> dict[str, dict[str, Argument]]:
             "cosines": nest({"x": nest((RULE, array(np.eye(2))))}),
         },
     }  # fmt: skip
+
+
+def _exponents() -> dict[str, dict[str, Argument]]:
+    costs = array(np.outer(RISING, [1.0, 2.0]), below=0.0, at=True)
+    panels = nest({"x": nest((TEXT, nest({"y": costs})))})
+    return {"compared": {"exponents": VALUES, "panels": panels}}
 
 
 def _schedules() -> dict[str, dict[str, Argument]]:
