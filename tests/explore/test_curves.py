@@ -128,3 +128,40 @@ def test_a_walk_of_sgd_gets_as_far_as_is_drawn():
     lines = explore.ModeMemory(0.05, 0.5).lines()
     far = np.mean((x[20:] - x[:-20]) ** 2) / np.mean((x[1:] - x[:-1]) ** 2)
     assert far == pytest.approx(10 ** np.interp(math.log10(20), *lines["mode"].T), rel=0.08)
+
+
+def test_a_learner_that_plans_again_and_again_goes_as_is_drawn():
+    deadline, gain, error = 4.0, [], [1.0]
+    for n in range(9000):
+        t = n / 1000
+        if n % 500 == 0 and deadline > t:
+            deadline = 4 + 0.4 * t
+        gain.append(math.tanh(max(deadline - t, 0.0)))
+        error.append(error[-1] + 1e-3 * (0.1 * gain[-1] ** 2 - 2 * gain[-1] * error[-1]))
+    widget = explore.Postponed(0.4, 0.5)
+    lines = widget.lines()
+    assert gain[math.floor(1000 * widget.ends()) - 2] > 0 == gain[-1] and widget.ends() < 9
+    for when in (3.7, 5.2, 8.9):
+        at = round(1000 * when)
+        assert np.interp(when, *lines["rate"].T) == pytest.approx(gain[at], abs=1e-3)
+        assert 10 ** np.interp(when, *lines["error"].T) == pytest.approx(error[at], rel=5e-3)
+
+
+def test_the_noise_of_a_spectrum_ends_as_is_drawn():
+    """300 modes whose noise is forgotten like u^−½ over the range of the run, stepped through the exact recursion."""
+    h = np.geomspace(1e-4, 1e3, 300)
+    noise = h ** (0.5 - 1)  # κ(u) = Σ σ²h e^{−2hu}
+    s = 1 - (np.arange(4000) + 0.5) / 4000
+    left = []
+    for shape in (s ** (1 / 3), np.tanh(5 * s)):
+        m = np.zeros_like(h)
+        for a in shape / shape.sum():  # a sum of 1: curvatures reach far beyond 1 and below it
+            m = np.exp(-2 * a * h) * m + a * a * noise
+        left.append(float(h @ m))
+    widget = explore.ForgottenNoise(0.5, 5.0)
+    assert left[1] / left[0] == pytest.approx(widget.noise(), rel=5e-3)
+    u = np.cumsum((np.tanh(5 * s) / np.tanh(5 * s).sum())[::-1])[::-1]
+    kappa = np.exp(-2 * np.outer(u, h)) @ (noise * h)
+    drawn = 10 ** np.interp(1 - s[:3000], *widget.lines()["late"].T)
+    mine = (np.tanh(5 * s) ** 2 * kappa)[:3000]
+    np.testing.assert_allclose(mine / mine[0], drawn / drawn[0], rtol=0.01)

@@ -260,6 +260,10 @@ def _explorables() -> dict[str, Recipe]:
         "explore.FilterGains": Recipe(explore.FilterGains, {
             "beta": number(0.99, low=0.5, high=0.999), "n": whole(60, low=1, high=3000),
         }),
+        "explore.ForgottenNoise": Recipe(explore.ForgottenNoise, {
+            "power": number(1.0, low=0.0, high=1.4), "stiffness": number(5.0, low=0.2, high=50.0),
+            "share": number(0.5, low=0.0, high=0.99),
+        }),
         "explore.KappaSteps": Recipe(explore.KappaSteps, {
             "digits": number(6.0, low=1.0, high=12.0), "kappa": number(100.0, low=1.5, high=10000.0),
         }),
@@ -269,6 +273,10 @@ def _explorables() -> dict[str, Recipe]:
         }),
         "explore.MomentumWindow": Recipe(explore.MomentumWindow, {
             "beta": number(0.5, low=0.0, high=0.99), "bend": number(1.0, low=0.0, high=4.0),
+        }),
+        "explore.Postponed": Recipe(explore.Postponed, {
+            "moved": number(1.0, low=0.0, high=1.0), "every": number(1.0, low=0.25, high=3.0),
+            "now": number(6.0, low=0.0, high=12.0),
         }),
         "explore.PullBack": Recipe(explore.PullBack, {
             "certainty": number(1.0, low=0.01, high=100.0), "curvature": number(2.0, low=0.25, high=4.0),
