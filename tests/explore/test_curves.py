@@ -165,3 +165,39 @@ def test_the_noise_of_a_spectrum_ends_as_is_drawn():
     drawn = 10 ** np.interp(1 - s[:3000], *widget.lines()["late"].T)
     mine = (np.tanh(5 * s) ** 2 * kappa)[:3000]
     np.testing.assert_allclose(mine / mine[0], drawn / drawn[0], rtol=0.01)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 6.0])
+def test_a_ball_that_is_rolled_and_a_path_that_is_minimised_go_as_drawn(gamma):
+    lines, theta, p, step = explore.PushAndBrake(gamma).lines(), -1.0, 0.0, 1e-4
+    for _ in range(30_000):
+        p -= step * (gamma * p + theta)
+        theta += step * p
+    drawn = [np.interp(3.0, *lines[name].T) for name in ("ball", "gathered")]
+    assert drawn == pytest.approx([theta, p], abs=1e-3)
+    valley = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+    best = ln.solve(ln.Objective(gamma=gamma), valley, [-1.0], method="action")
+    assert best(3.0)[0] == pytest.approx(np.interp(3.0, *lines["path"].T), abs=1e-4)
+
+
+@pytest.mark.parametrize(("gamma", "line", "sign"), [(0.6, "cross", 1), (0.8, "stay", -1)])
+def test_the_gap_under_the_loss_is_what_the_best_plan_costs(gamma, line, sign):
+    well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
+    best = ln.solve(ln.Objective(gamma=gamma), well, [-0.6], method="action")
+    assert np.sign(best.asymptote[0]) == sign
+    lines = explore.FollowedBack(gamma).lines()
+    gap = np.interp(-0.6, *lines["loss"].T) - np.interp(-0.6, *lines[line].T)
+    deep = well.value([well.stationary_points()[-1, 0]])
+    assert gap == pytest.approx(gamma * best.action - deep, abs=1e-3)
+
+
+def test_steps_under_other_names_follow_the_drawn_paths():
+    M, H = np.array([[1.0, -1.0], [0.0, 4.0]]), np.array([[1.0, 0.4], [0.4, 2.0]])
+    lines = explore.Renamed(4.0, -1.0, 2.0).lines()
+    psi = np.linalg.solve(M, [2.0, 1.0])
+    for _ in range(400):
+        psi = psi - 1e-4 * M.T @ H @ M @ psi
+    assert np.min(np.linalg.norm(lines["descent"] - M @ psi, axis=1)) < 5e-3
+    for rule, moved in {"descent": True, "half": True, "natural": False, "ballistic": False, "newton": False}.items():
+        old = explore.Renamed(1.0, 0.0, 2.0).lines()[rule]
+        assert bool(np.max(np.abs(old - lines[rule])) > 0.1) is moved, rule

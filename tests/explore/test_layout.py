@@ -29,6 +29,7 @@ KNOB = {
     "Postponed": ("now", 2.5, "2.50"),
     "PullBack": ("place", 0.75, "0.75"),
     "RateDrop": ("n", 321, "321"),
+    "Renamed": ("unit", 2.5, "2.50"),
     "MovingNetwork": ("batch", 96, "S\u00a0=\u00a096"),
     "NormalArcs": ("sigma", 0.9, "0.90²"),
     "NoiseSpectrum": ("n", 321, "After 321 steps"),
