@@ -94,7 +94,7 @@ quick: $(INSTALLED)
 test: $(VENDORED)
 	@$(MAKE) --no-print-directory -j 2 lint committed
 	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
-		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
+		-p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
 		$(CHAPTERS) tests
 	@$(PY) book/_tools/chrome.py --if-missing
 

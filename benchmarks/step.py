@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -78,8 +79,14 @@ def automatic(network: str, place: torch.device) -> Form:
     return Form(chosen.precision, chosen.memory_format, kept=kept)
 
 
-def work(pipe: Connection, network: str, form: Form, device: str, threads: int, batch: int) -> None:
-    """Say whether this process can take steps of that form; then take as many as the pipe says, until it says None."""
+def work(
+    pipe: Connection, surroundings: dict[str, str], network: str, form: Form, device: str, threads: int, batch: int
+) -> None:
+    """Say whether this process can take steps of that form; then take as many as the pipe says, until it says None.
+
+    ``surroundings`` are the environment of who asks: a process that is forked from a server has the server's.
+    """
+    os.environ.update(surroundings)
     torch.set_num_threads(threads)
     able = not form.kept or keep_freed_memory()
     pipe.send(able)
@@ -118,12 +125,13 @@ def contenders(
     network: str, wanted: list[Form], device: str, threads: int, batch: int
 ) -> Iterator[dict[Form, Contender]]:
     """Start a process for each form, and end them all; leaves out the forms that this system does not have."""
-    context = multiprocessing.get_context("spawn")
+    context: Any = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
     started: dict[Form, Contender] = {}
     try:
         for form in wanted:
             here, there = context.Pipe()
-            process = context.Process(target=work, args=(there, network, form, device, threads, batch), daemon=True)
+            given = (there, dict(os.environ), network, form, device, threads, batch)
+            process = context.Process(target=work, args=given, daemon=True)
             process.start()
             there.close()  # so that a process that dies is noticed here
             started[form] = Contender(process, here, [])

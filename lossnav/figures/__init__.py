@@ -1,10 +1,10 @@
 """Figures drawn from trajectories and records: nothing here trains or solves.
 
 ``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
-``beliefs``, ``cifar``, ``continual``, ``drift``, ``geometry``, ``landscape``, ``momentum``, ``moving``, ``phase``,
-``quadratic``, ``regret``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` draw the chapters,
-``example`` draws the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark tables;
-they are loaded on first use. Nothing else in the package imports matplotlib.
+``beliefs``, ``cifar``, ``continual``, ``drift``, ``exponents``, ``geometry``, ``landscape``, ``momentum``, ``moving``,
+``phase``, ``quadratic``, ``regret``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` draw the
+chapters, ``example`` draws the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark
+tables; they are loaded on first use. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _CHAPTERS = (
     "continual",
     "drift",
     "example",
+    "exponents",
     "geometry",
     "landscape",
     "momentum",

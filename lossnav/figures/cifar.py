@@ -177,6 +177,42 @@ def basins(record: Record, rates: Mapping[str, float]) -> Figure:
     return figure
 
 
+@of.takes(
+    accuracies=of.mapping(_NETWORK, of.mapping(_KNOWN, of.row(of.reals("S"), of.reals("S")))),
+    tells=of.mapping(_NETWORK, of.POSITIVE),
+)
+def choices(accuracies: Mapping[str, Mapping[str, tuple[ArrayLike, ArrayLike]]], tells: Mapping[str, float]) -> Figure:
+    """Draw the accuracy at a rate that was given beside that at a rate that was chosen, a panel for each network.
+
+    Args:
+        accuracies: network → rule → (at the given rate, at the chosen rate) in per cent, (S,) each, one a seed.
+        tells: network → the least difference of two means, in points, that can be told from none; a bar of that length
+            stands at the left edge of the panel.
+
+    Returns:
+        The figure: dots are seeds, an open mark is the mean at the given rate, a full one that at the chosen rate.
+    """
+    for network in accuracies:
+        _checks.one_of("a network of accuracies", network, tuple(tells))
+    figure, axes = plt.subplots(1, len(accuracies), figsize=(5.8, 3.0), sharey=True, squeeze=False)
+    for ax, (network, by_rule) in zip(axes[0], accuracies.items(), strict=True):
+        for place, (rule, pair) in enumerate(by_rule.items()):
+            seeds = [np.asarray(values) for values in pair]
+            means = [float(values.mean()) for values in seeds]
+            ax.plot([place - 0.16, place + 0.16], means, color=COLOURS[rule], lw=1.2)
+            for x, values, mean, inside in zip((-0.16, 0.16), seeds, means, ("white", COLOURS[rule]), strict=True):
+                ax.plot([place + x] * len(values), values, ".", color=COLOURS[rule], ms=4, alpha=0.6)
+                ax.plot(place + x, mean, LINES[rule][1], color=COLOURS[rule], ms=7, mfc=inside)
+        lowest = min(float(np.min(values)) for pair in by_rule.values() for values in pair)
+        ax.errorbar(-0.7, lowest + tells[network] / 2, yerr=tells[network] / 2, color=COLOURS["ink"], capsize=3, lw=1.2)
+        ax.set_xticks(range(len(by_rule)), [_NAMES[rule] for rule in by_rule], rotation=30)
+        ax.set_xlim(-1.0, len(by_rule) - 0.5)
+        ax.grid(axis="y")
+    axes[0, 0].set_ylabel("test accuracy (%)")
+    letter(axes[0], [_NAMES[network] for network in accuracies])
+    return figure
+
+
 @of.takes(ratios=of.mapping(_NETWORK, of.positives(None)), found=of.mapping(_NETWORK, of.POSITIVE, least=0))
 def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figure:
     """Draw the ratio of two rules' step lengths along the first steps of training, a line for each network.
@@ -280,13 +316,16 @@ def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[st
         data=of.LABEL,
         seeds=of.SEEDS,
         results=of.many(of.table(gamma=_gamma, seed=of.SEED, test_accuracy=_ENDS, train_loss=_ENDS)),
-    )
+    ),
+    tells=of.optional(of.POSITIVE),
 )
-def discounts(record: Record) -> Figure:
+def discounts(record: Record, tells: float | None = None) -> Figure:
     """Draw test accuracy and training loss against the discount, from the ballistic rule's to SGD's.
 
     Args:
         record: of the study ``gammas`` of ``studies/cifar10.py``.
+        tells: the least difference of two mean accuracies, in points, that can be told from none; a band of that width
+            on both sides of the mean at the lowest discount is shaded.
 
     Returns:
         The figure: two panels; a dot for each seed, a marker for their mean, a thin line through the runs of one seed.
@@ -301,6 +340,9 @@ def discounts(record: Record) -> Figure:
         rule = "ballistic" if gamma == 0 else "sgd" if math.isinf(gamma) else "navigator"
         _dots(above, rule, place, np.array([_accuracy(run) for run in runs]))
         _dots(below, rule, place, np.array([run["train_loss"][-1] for run in runs if run["train_loss"]]))
+    if tells is not None:
+        first = np.mean([_accuracy(run) for run in record.results if float(run["gamma"]) == found[0]])
+        above.axhspan(first - tells, first + tells, color=COLOURS["quiet"], alpha=0.2, lw=0, zorder=0)
     above.set_ylabel("test accuracy (%)")
     below.set_ylabel("training loss")
     below.set_xlabel(r"discount $\gamma$")

@@ -1,35 +1,23 @@
 r"""What a learner believes: the assumptions from which ``lossnav.derive`` makes a rule.
 
 About its gradient, ``belief``: ``Filter``. About the curvature, ``curvature``: ``Known``, ``SecondMoment``,
-``Hutchinson``. About the price of speed, ``metric``, beside what the objective says: ``RootMeanSquare``. They are plain
-data; averages have the weight β of their past in a step, whatever the time Δt that a step takes.
+``Hutchinson``. About the price of speed, ``metric``, beside what the objective says: ``RootMeanSquare``. About weight
+matrices, as either of the two: ``Kronecker``, ``Eigenbasis``, ``Polar``. They are plain data; averages have the weight
+β of their past in a step, whatever the time Δt that a step takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lossnav import _checks
 
-__all__ = ["Filter", "Hutchinson", "Known", "RootMeanSquare", "SecondMoment"]
+__all__ = ["Eigenbasis", "Filter", "Hutchinson", "Known", "Kronecker", "Polar", "RootMeanSquare", "SecondMoment"]
 
-_LATER = {
-    "Kronecker": "the curvature A ⊗ B of a weight matrix",
-    "Eigenbasis": "a curvature that is diagonal in a turned basis",
-    "Polar": "a one-sided curvature, read off one gradient",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        raise AttributeError(
-            f"assume.{name} ({_LATER[name]}) does not exist yet, but curvature must be one of Known, SecondMoment, "
-            "Hutchinson"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+FITS = ("moments", "likelihood", "bound")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +162,125 @@ class RootMeanSquare:
         object.__setattr__(self, "beta", _weight("beta", self.beta))
         object.__setattr__(self, "eps", _checks.finite("eps", self.eps, low=0.0))
         object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
+
+
+@dataclass(frozen=True)
+class Eigenbasis:
+    r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be diagonal in bases Q_L ⊗ Q_R of its rows and columns.
+
+    The bases are eigenvectors of averages of ggᵀ and gᵀg, and V is an average of (Q_Lᵀ g Q_R)². As a curvature it is
+    H = cC, as a metric G = (cC)^½, at c(V + floor · mean V). The first gradient finds the bases and is not followed;
+    they turn after steps 2, 4, 8, … and then every ``every``, by one step of orthogonal iteration, and V with them.
+    A tensor of more axes is the matrix of its first with all others.
+
+    Args:
+        beta: β in [0, 1), the weight of the past in V and in the averages behind the bases.
+        scale: c > 0.
+        floor: >= 0, in units of the mean of V.
+        every: steps between turns of the bases, >= 1.
+        watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
+        max_dim: the longest side that gets a basis, >= 1; a longer one, or one of length 1, has the identity. Without
+            any basis V is an average of g², from the first step.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    References:
+        Vyas et al. (2025) for SOAP, which is this belief with a ballistic plan; transport of V is ours.
+    """
+
+    beta: float
+    scale: float = 1.0
+    floor: float = 1e-8
+    every: int = 20
+    watch: int = 4
+    max_dim: int = 1024
+
+    def __post_init__(self) -> None:
+        _matrix(self)
+
+
+@dataclass(frozen=True)
+class Kronecker:
+    r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be a product of one matrix of rows and one of columns.
+
+    As a curvature it is H = cC, as a metric G = (cC)^½. With L = E[ggᵀ] and R = E[gᵀg], of an m × n matrix,
+
+    ============  ===============================================  =====================================================
+    ``fit``       C                                                relatives, with a ballistic plan
+    ============  ===============================================  =====================================================
+    "moments"     L ⊗ R / tr L, which is C if C is a product       Shampoo with exponents (−½, −½)
+    "likelihood"  L = E[gR⁻¹gᵀ]/n, R = E[gᵀL⁻¹g]/m                 KL-Shampoo
+    "bound"       L^½ ⊗ R^½ >= C / rank g                          Shampoo as published, (−¼, −¼), of averages
+    ============  ===============================================  =====================================================
+
+    Their eigenvalues are averages in the bases, fresh in each step; the rest is as in ``Eigenbasis``.
+
+    Args:
+        beta: β in [0, 1), the weight of the past in the averages.
+        fit: which product.
+        scale: c > 0.
+        floor: >= 0, in units of the mean eigenvalue of C.
+        every, watch, max_dim: as in ``Eigenbasis``.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    References:
+        Gupta, Koren, Singer (2018); Morwani et al. (2025) for the exponents; Lin et al. (2025) for KL-Shampoo.
+    """
+
+    beta: float
+    fit: str = "moments"
+    scale: float = 1.0
+    floor: float = 1e-3
+    every: int = 20
+    watch: int = 4
+    max_dim: int = 1024
+
+    def __post_init__(self) -> None:
+        _checks.one_of("fit", self.fit, FITS)
+        _matrix(self)
+
+
+@dataclass(frozen=True)
+class Polar:
+    r"""C of a weight matrix is believed to be L ⊗ I (outputs differ, inputs do not), L = mmᵀ/n read off one mean m.
+
+    As a curvature it is H = cC: the ballistic step is then −√(ηkn/c)·UVᵀ with m = UΣVᵀ, Muon's. As a metric it is
+    G = (cC)^½. m is what the plan is made on, and the shorter side has the L. One mean is no estimate: there is no β.
+
+    Args:
+        scale: c > 0.
+        floor: >= 0, in units of the mean eigenvalue of L.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    References:
+        Jordan et al. (2024) for Muon; the reading is ours.
+    """
+
+    beta: ClassVar[float] = 0.0
+
+    scale: float = 1.0
+    floor: float = 1e-6
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "floor", _checks.finite("floor", self.floor, low=0.0))
+
+
+MATRICES = (Kronecker, Eigenbasis, Polar)
+
+
+def _matrix(belief: Eigenbasis | Kronecker) -> None:
+    """Check the arguments that beliefs with bases share."""
+    object.__setattr__(belief, "beta", _weight("beta", belief.beta))
+    object.__setattr__(belief, "scale", _checks.positive("scale", belief.scale))
+    object.__setattr__(belief, "floor", _checks.finite("floor", belief.floor, low=0.0))
+    for name in ("every", "watch", "max_dim"):
+        object.__setattr__(belief, name, _checks.whole(name, getattr(belief, name), low=1))
 
 
 def _average(belief: SecondMoment | Hutchinson) -> None:

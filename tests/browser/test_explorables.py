@@ -59,9 +59,8 @@ def expected(name: str) -> int:
 WITH_EXPLORABLES = [name for name in chapters() if notebook_path(name).exists() and expected(name)]
 
 
-def open_chapter(page: Page, base: str, name: str) -> list[int]:
-    """Open the page, wait until every widget is alive; the number of handles of each explorable."""
-    page.open(f"{base}/book/{name}.html")
+def handles_of(page: Page, name: str) -> list[int]:
+    """The number of handles of each explorable of an open chapter, all of which must be alive."""
     page.wait_until(f"document.querySelectorAll({json.dumps(ROOTS)}).length === {expected(name)}")
     return list(
         page.evaluate(
@@ -128,27 +127,23 @@ def assert_alive(page: Page, handles: list[int]) -> None:
     assert all(name.strip() for name in names), names
 
 
-@pytest.mark.parametrize("base", ["http"], indirect=True)
-@pytest.mark.parametrize("name", WITH_EXPLORABLES)
-def test_every_handle_answers_the_finger(browser: Browser, base: str, name: str) -> None:
-    with browser.page(PHONE, touch=True) as page:
-        handles = open_chapter(page, base, name)
-        assert_alive(page, handles)
-        for root, count in enumerate(handles):
-            for index in range(count):
-                assert moves_readout(page, root, index, "finger"), f"handle {index} of {root} is dead to the finger"
+def assert_answers_the_finger(page: Page, name: str) -> None:
+    """Every handle of an open page of a phone with a touch screen."""
+    handles = handles_of(page, name)
+    assert_alive(page, handles)
+    for root, count in enumerate(handles):
+        for index in range(count):
+            assert moves_readout(page, root, index, "finger"), f"handle {index} of {root} is dead to the finger"
 
 
-@pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", WITH_EXPLORABLES)
-def test_every_handle_answers_the_mouse_and_the_keyboard(browser: Browser, base: str, name: str) -> None:
-    with browser.page(WIDE) as page:
-        handles = open_chapter(page, base, name)
-        assert_alive(page, handles)
-        for root, count in enumerate(handles):
-            for index in range(count):
-                assert moves_readout(page, root, index, "mouse"), f"handle {index} of {root} is dead to the mouse"
-                assert_answers_the_keyboard(page, root, index)
+def assert_answers_the_mouse_and_the_keyboard(page: Page, name: str) -> None:
+    """Every handle of an open page."""
+    handles = handles_of(page, name)
+    assert_alive(page, handles)
+    for root, count in enumerate(handles):
+        for index in range(count):
+            assert moves_readout(page, root, index, "mouse"), f"handle {index} of {root} is dead to the mouse"
+            assert_answers_the_keyboard(page, root, index)
 
 
 def open_landing(page: Page, base: str) -> int:

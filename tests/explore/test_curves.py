@@ -128,3 +128,76 @@ def test_a_walk_of_sgd_gets_as_far_as_is_drawn():
     lines = explore.ModeMemory(0.05, 0.5).lines()
     far = np.mean((x[20:] - x[:-20]) ** 2) / np.mean((x[1:] - x[:-1]) ** 2)
     assert far == pytest.approx(10 ** np.interp(math.log10(20), *lines["mode"].T), rel=0.08)
+
+
+def test_a_learner_that_plans_again_and_again_goes_as_is_drawn():
+    deadline, gain, error = 4.0, [], [1.0]
+    for n in range(9000):
+        t = n / 1000
+        if n % 500 == 0 and deadline > t:
+            deadline = 4 + 0.4 * t
+        gain.append(math.tanh(max(deadline - t, 0.0)))
+        error.append(error[-1] + 1e-3 * (0.1 * gain[-1] ** 2 - 2 * gain[-1] * error[-1]))
+    widget = explore.Postponed(0.4, 0.5)
+    lines = widget.lines()
+    assert gain[math.floor(1000 * widget.ends()) - 2] > 0 == gain[-1] and widget.ends() < 9
+    for when in (3.7, 5.2, 8.9):
+        at = round(1000 * when)
+        assert np.interp(when, *lines["rate"].T) == pytest.approx(gain[at], abs=1e-3)
+        assert 10 ** np.interp(when, *lines["error"].T) == pytest.approx(error[at], rel=5e-3)
+
+
+def test_the_noise_of_a_spectrum_ends_as_is_drawn():
+    """300 modes whose noise is forgotten like u^−½ over the range of the run, stepped through the exact recursion."""
+    h = np.geomspace(1e-4, 1e3, 300)
+    noise = h ** (0.5 - 1)  # κ(u) = Σ σ²h e^{−2hu}
+    s = 1 - (np.arange(4000) + 0.5) / 4000
+    left = []
+    for shape in (s ** (1 / 3), np.tanh(5 * s)):
+        m = np.zeros_like(h)
+        for a in shape / shape.sum():  # a sum of 1: curvatures reach far beyond 1 and below it
+            m = np.exp(-2 * a * h) * m + a * a * noise
+        left.append(float(h @ m))
+    widget = explore.ForgottenNoise(0.5, 5.0)
+    assert left[1] / left[0] == pytest.approx(widget.noise(), rel=5e-3)
+    u = np.cumsum((np.tanh(5 * s) / np.tanh(5 * s).sum())[::-1])[::-1]
+    kappa = np.exp(-2 * np.outer(u, h)) @ (noise * h)
+    drawn = 10 ** np.interp(1 - s[:3000], *widget.lines()["late"].T)
+    mine = (np.tanh(5 * s) ** 2 * kappa)[:3000]
+    np.testing.assert_allclose(mine / mine[0], drawn / drawn[0], rtol=0.01)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 6.0])
+def test_a_ball_that_is_rolled_and_a_path_that_is_minimised_go_as_drawn(gamma):
+    lines, theta, p, step = explore.PushAndBrake(gamma).lines(), -1.0, 0.0, 1e-4
+    for _ in range(30_000):
+        p -= step * (gamma * p + theta)
+        theta += step * p
+    drawn = [np.interp(3.0, *lines[name].T) for name in ("ball", "gathered")]
+    assert drawn == pytest.approx([theta, p], abs=1e-3)
+    valley = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+    best = ln.solve(ln.Objective(gamma=gamma), valley, [-1.0], method="action")
+    assert best(3.0)[0] == pytest.approx(np.interp(3.0, *lines["path"].T), abs=1e-4)
+
+
+@pytest.mark.parametrize(("gamma", "line", "sign"), [(0.6, "cross", 1), (0.8, "stay", -1)])
+def test_the_gap_under_the_loss_is_what_the_best_plan_costs(gamma, line, sign):
+    well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
+    best = ln.solve(ln.Objective(gamma=gamma), well, [-0.6], method="action")
+    assert np.sign(best.asymptote[0]) == sign
+    lines = explore.FollowedBack(gamma).lines()
+    gap = np.interp(-0.6, *lines["loss"].T) - np.interp(-0.6, *lines[line].T)
+    deep = well.value([well.stationary_points()[-1, 0]])
+    assert gap == pytest.approx(gamma * best.action - deep, abs=1e-3)
+
+
+def test_steps_under_other_names_follow_the_drawn_paths():
+    M, H = np.array([[1.0, -1.0], [0.0, 4.0]]), np.array([[1.0, 0.4], [0.4, 2.0]])
+    lines = explore.Renamed(4.0, -1.0, 2.0).lines()
+    psi = np.linalg.solve(M, [2.0, 1.0])
+    for _ in range(400):
+        psi = psi - 1e-4 * M.T @ H @ M @ psi
+    assert np.min(np.linalg.norm(lines["descent"] - M @ psi, axis=1)) < 5e-3
+    for rule, moved in {"descent": True, "half": True, "natural": False, "ballistic": False, "newton": False}.items():
+        old = explore.Renamed(1.0, 0.0, 2.0).lines()[rule]
+        assert bool(np.max(np.abs(old - lines[rule])) > 0.1) is moved, rule

@@ -23,6 +23,8 @@ WIDGETS = {
     "acceleration that underestimates": lambda: explore.Acceleration(8.0, 0.6, 0.02),
     "belief": lambda: explore.BeliefFilter(),
     "belief after a jump": lambda: explore.BeliefFilter(0.4, 0.05, 0.3, 1.0, now=420, jumps=[(400, 2.0)]),
+    "believed": lambda: explore.BelievedEllipse(),
+    "believed by a row that is turned away": lambda: explore.BelievedEllipse((-0.6, 0.2), -60.0, 60.0, 3.0, 2.0),
     "board": lambda: explore.Board(),
     "board of AdamW": lambda: explore.Board("discounted", "rms", "decay", "average", "none", dt=0.5, noise=0.5),
     "board that is lost": lambda: explore.Board("discounted", "plain", "none", "exact", "none", dt=1.15),
@@ -70,9 +72,11 @@ WIDGETS = {
 }
 WIDGETS |= {made.__name__: made for name in explore.__all__ if issubclass(made := getattr(explore, name), Curves)}
 ARROWS = {"newton", "descent", "ballistic", "natural", "drift", "down", "round"}
+ARROWS |= {f"{belief} step" for belief in ("scalar", "diagonal", "kronecker", "eigenbasis", "full")}
 PLANES = (
     explore.Board,
     explore.Acceleration,  # a line of its may be level, and has no height of its own
+    explore.BelievedEllipse,
     explore.DriftField,
     explore.Horizon,
     explore.MetricEllipse,
@@ -138,6 +142,9 @@ def said(widget: explore.Explorable) -> list[str]:
         case explore.BeliefFilter():
             memory, errors = widget.memory(), widget.errors()
             return [f"β = {memory.beta:.4f}", f"κ = B/A = {memory.gain:.3f}", *(f"{e:.3f}" for e in errors.values())]
+        case explore.BelievedEllipse():
+            long = [fixed(float(np.linalg.norm(step)), 2) for step in widget.steps().values()]
+            return [*long, *(f"{fixed(angle, 1)}°" for angle in widget.off().values())]
         case explore.Board():
             path = widget.path()
             where = [f"({fixed(x, 2)}, {fixed(y, 2)})" for x, y in (path[1], path[-1])]

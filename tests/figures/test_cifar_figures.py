@@ -150,6 +150,33 @@ def test_discounts_stand_in_order_and_runs_of_a_seed_are_joined():
     np.testing.assert_allclose(dots(below)[2], [1.39, 1.4])
 
 
+def test_what_cannot_be_told_from_the_lowest_discount_is_shaded():
+    results = [run(rule="navigator", seed=seed, gamma=gamma, accuracy=(0.4 + 0.02 * seed,))
+               for seed in (0, 1) for gamma in (0.0, 1.0)]  # fmt: skip
+    above, below = cifar.discounts(record(results), tells=3.0).axes
+    (band,) = above.patches
+    assert (band.get_y(), band.get_height()) == pytest.approx((38.0, 6.0)) and not below.patches
+
+
+def test_choices_stand_in_pairs_beside_a_bar_of_what_can_be_told():
+    found = {"cnn": {"sgd": ([40.0, 42.0], [44.0, 46.0]), "adam": ([50.0, 50.0], [51.0, 51.0])}}
+    found["vit"] = {"sgd": ([30.0, 30.0], [29.0, 29.0])}
+    figure = cifar.choices(found, {"cnn": 2.5, "vit": 4.0})
+    cnn, vit = figure.axes
+    assert [tick.get_text() for tick in cnn.get_xticklabels()] == ["SGD", "Adam"]
+    marks = [
+        line
+        for line in cnn.lines
+        if len(line.get_xdata()) == 1 and line.get_xdata()[0] > -0.5 and line.get_marker() != "."
+    ]
+    np.testing.assert_allclose([line.get_ydata()[0] for line in marks], [41, 45, 50, 51])
+    joined = [line.get_ydata() for line in cnn.lines if len(line.get_xdata()) == 2 and line.get_marker() == "None"]
+    np.testing.assert_allclose(joined[:2], [[41, 45], [50, 51]])
+    for ax, low, length in ((cnn, 40.0, 2.5), (vit, 29.0, 4.0)):
+        (bar,) = ax.containers
+        np.testing.assert_allclose(bar.lines[2][0].get_segments()[0][:, 1], [low, low + length])
+
+
 @pytest.mark.parametrize("networks", [("cnn",), ("cnn", "resnet", "vit")])
 def test_axis_names_and_legends_do_not_touch(networks):
     results = [run(model, rule, lr, s) for model in networks for rule, lr in RATES.items() for s in (0, 1)]

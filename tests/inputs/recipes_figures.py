@@ -121,7 +121,7 @@ def recipes() -> dict[str, Recipe]:
     """Return the recipes by name."""
     books = {
         "acceleration": _acceleration, "adaptive": _adaptive, "beliefs": _beliefs, "cifar": _cifar,
-        "continual": _continual, "drift": _drift, "example": _example,
+        "continual": _continual, "drift": _drift, "example": _example, "exponents": _exponents,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
         "phase": _phase, "quadratic": _quadratic, "regret": _regret, "schedules": _schedules, "sgd": _sgd,
@@ -200,7 +200,9 @@ def _cifar() -> dict[str, dict[str, Argument]]:
         "gains": {"gammas": nest([rate(0.0, infinite=True, but=[str]), rate(1.0, infinite=True, but=[str])]),
                   "rates": nest((POSITIVE, POSITIVE)),
                   "roots": nest({"x": array([0.0, 0.1, 0.2], any_shape=True, below=0.0, bad=[[]])}), "eps": RATE},
-        "discounts": {"record": of("gamma", "seed", *ends, empty=ends)},
+        "choices": {"accuracies": nest({"cnn": nest({"sgd": nest((VALUES, VALUES))}, rules=True)}, rules=True),
+                    "tells": nest({"cnn": POSITIVE}, rules=True)},
+        "discounts": {"record": of("gamma", "seed", *ends, empty=ends), "tells": positive(2.0, none=True)},
     }  # fmt: skip
 
 
@@ -257,6 +259,12 @@ def _regret() -> dict[str, dict[str, Argument]]:
             "cosines": nest({"x": nest((RULE, array(np.eye(2))))}),
         },
     }  # fmt: skip
+
+
+def _exponents() -> dict[str, dict[str, Argument]]:
+    costs = array(np.outer(RISING, [1.0, 2.0]), below=0.0, at=True)
+    panels = nest({"x": nest((TEXT, nest({"y": costs})))})
+    return {"compared": {"exponents": VALUES, "panels": panels}}
 
 
 def _schedules() -> dict[str, dict[str, Argument]]:

@@ -213,6 +213,11 @@ def _explorables() -> dict[str, Recipe]:
         "explore.NoisyValley": Recipe(explore.NoisyValley, {
             "start": point, "angle": number(0.0, low=-90.0, high=90.0), "ratio": number(4.0, low=1.0, high=16.0),
         }),
+        "explore.BelievedEllipse": Recipe(explore.BelievedEllipse, {
+            "gradient": array([0.5, 0.5], bad=[[100.0, 0.0]]), "angle": number(35.0, low=-90.0, high=90.0),
+            "turn": number(20.0, low=0.0, high=60.0), "ratio": number(1.5, low=1.0, high=3.0),
+            "gamma": number(0.0, low=0.0, high=10.0),
+        }),
         "explore.RegretRace": Recipe(explore.RegretRace, {
             "start": point, "gamma": number(1.0, low=0.0, high=10.0), "kappa": number(10.0, low=1.0, high=100.0),
         }),
@@ -255,6 +260,13 @@ def _explorables() -> dict[str, Recipe]:
         "explore.FilterGains": Recipe(explore.FilterGains, {
             "beta": number(0.99, low=0.5, high=0.999), "n": whole(60, low=1, high=3000),
         }),
+        "explore.FollowedBack": Recipe(explore.FollowedBack, {
+            "gamma": number(0.4, low=0.05, high=5.0), "start": number(-0.6, low=-1.45, high=1.35),
+        }),
+        "explore.ForgottenNoise": Recipe(explore.ForgottenNoise, {
+            "power": number(1.0, low=0.0, high=1.4), "stiffness": number(5.0, low=0.2, high=50.0),
+            "share": number(0.5, low=0.0, high=0.99),
+        }),
         "explore.KappaSteps": Recipe(explore.KappaSteps, {
             "digits": number(6.0, low=1.0, high=12.0), "kappa": number(100.0, low=1.5, high=10000.0),
         }),
@@ -265,13 +277,24 @@ def _explorables() -> dict[str, Recipe]:
         "explore.MomentumWindow": Recipe(explore.MomentumWindow, {
             "beta": number(0.5, low=0.0, high=0.99), "bend": number(1.0, low=0.0, high=4.0),
         }),
+        "explore.Postponed": Recipe(explore.Postponed, {
+            "moved": number(1.0, low=0.0, high=1.0), "every": number(1.0, low=0.25, high=3.0),
+            "now": number(6.0, low=0.0, high=12.0),
+        }),
         "explore.PullBack": Recipe(explore.PullBack, {
             "certainty": number(1.0, low=0.01, high=100.0), "curvature": number(2.0, low=0.25, high=4.0),
             "place": number(0.0, low=-2.0, high=2.0),
         }),
+        "explore.PushAndBrake": Recipe(explore.PushAndBrake, {
+            "gamma": number(0.5, low=0.1, high=10.0), "now": number(3.0, low=0.0, high=12.0),
+        }),
         "explore.RateDrop": Recipe(explore.RateDrop, {
             "drop": number(4.0, low=1.0, high=16.0), "memory": number(300.0, low=30.0, high=3000.0),
             "n": number(200.0, low=0.0, high=2000.0),
+        }),
+        "explore.Renamed": Recipe(explore.Renamed, {
+            "unit": number(3.0, low=0.1, high=10.0), "mix": number(0.0, low=-2.0, high=2.0),
+            "first": number(-1.6, low=-2.2, high=2.2),
         }),
         "explore.BrokenCharge": Recipe(explore.BrokenCharge, {
             "start": point, "eta": number(0.03, low=0.001, high=0.1), "beta": number(0.5, low=0.0, high=0.9),

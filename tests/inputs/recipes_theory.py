@@ -439,6 +439,8 @@ def _beliefs() -> dict[str, Recipe]:
     """What a learner is assumed to believe."""
     weight = number(0.9, low=0.0, high=1.0, open_high=True)
     average = {"beta": weight, "scale": positive(2.0), "floor": rate(0.1), "corrected": flag(True)}
+    turns = {"every": whole(5, low=1), "watch": whole(2, low=1), "max_dim": whole(9, low=1)}
+    matrix = {"beta": weight, "scale": positive(2.0), "floor": rate(0.1), **turns}
     found = {
         "Filter": Recipe(ln.assume.Filter, {
             "beta": weight, "fading": array([0.1, 0.2], any_shape=True, below=0.0, bad=[
@@ -452,6 +454,9 @@ def _beliefs() -> dict[str, Recipe]:
         "RootMeanSquare": Recipe(ln.assume.RootMeanSquare, {
             "beta": weight, "eps": rate(1e-8), "corrected": flag(True)
         }),
+        "Eigenbasis": Recipe(ln.assume.Eigenbasis, matrix),
+        "Kronecker": Recipe(ln.assume.Kronecker, {**matrix, "fit": word("likelihood")}),
+        "Polar": Recipe(ln.assume.Polar, {"scale": positive(2.0), "floor": rate(0.1)}),
     }  # fmt: skip
     adam = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.9), curvature=ln.assume.Hutchinson(0.9), dt=0.1)
     measured = ln.derive(

@@ -158,14 +158,17 @@ def ballistic_step(gradient, curvature):
     return step.reshape(gradient.shape)
 
 
+CONVERGES = {"ns_coefficients": (1.875, -1.25, 0.375), "ns_steps": 25}  # torch computes it in bfloat16
+
+
 @pytest.mark.parametrize("shape", [(3, 8), (5, 5)], ids=str)
 def test_muon_is_the_plan_on_the_one_sided_curvature_of_its_mean(shape):
-    """torch's, with coefficients whose iteration converges; it computes in bfloat16."""
+    """torch's, with coefficients whose iteration converges."""
     rng, momentum, lr = np.random.default_rng(3), 0.8, 0.01
     theta = torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64))
     optimizer = torch.optim.Muon(
-        [theta], lr=lr, momentum=momentum, nesterov=False, weight_decay=0.0, ns_coefficients=(1.875, -1.25, 0.375),
-        ns_steps=25, adjust_lr_fn="match_rms_adamw",
+        [theta], lr=lr, momentum=momentum, nesterov=False, weight_decay=0.0, adjust_lr_fn="match_rms_adamw",
+        **CONVERGES,
     )  # fmt: skip
     assert "one-sided" in ln.explain(optimizer)[0].assumptions
     mean = np.zeros(shape)
@@ -178,6 +181,94 @@ def test_muon_is_the_plan_on_the_one_sided_curvature_of_its_mean(shape):
         believed = np.kron(mean @ mean.T / shape[1], np.eye(shape[1]))
         wanted = 0.2 * lr * ballistic_step(mean, believed)  # whose entries have RMS 1, which Adam's have about 0.2 of
         np.testing.assert_allclose(theta.detach().numpy() - before, wanted, rtol=0, atol=0.02 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("adjust", [None, "match_rms_adamw"])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_the_rule_of_muons_reading_takes_muons_steps(nesterov, decay, adjust, monkeypatch):
+    """torch's Muon, kept from rounding to bfloat16 in between, on means of full rank: the rule has a floor of 1e-6."""
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor.clone())
+    rng, shapes = np.random.default_rng(6), ((3, 8), (6, 3), (5, 5))
+    thetas = [torch.nn.Parameter(torch.tensor(rng.normal(size=shape))) for shape in shapes]
+    optimizer = torch.optim.Muon(
+        thetas, lr=0.1, momentum=0.8, nesterov=nesterov, weight_decay=decay, adjust_lr_fn=adjust,
+        **{**CONVERGES, "ns_steps": 60},
+    )  # fmt: skip
+    readings = ln.explain(optimizer)
+    widths = {reading.why.split()[-2]: reading.rule for reading in readings if adjust is None}
+    assert len(readings) == (3 if adjust is None else 1)
+    rules = [widths[str(n)] if adjust is None else readings[0].rule for _, n in shapes]
+    states = [rule.init(theta.detach().numpy()) for rule, theta in zip(rules, thetas, strict=True)]
+    for _ in range(5):
+        before = [theta.detach().numpy().copy() for theta in thetas]
+        for theta in thetas:
+            theta.grad = torch.tensor(0.3 * rng.normal(size=theta.shape) + np.eye(*theta.shape))
+        optimizer.step()
+        for k, theta in enumerate(thetas):
+            step, states[k] = rules[k](theta.grad.numpy(), states[k], before[k])
+            most = 1e-4 * np.abs(step).max()
+            np.testing.assert_allclose(theta.detach().numpy() - before[k], step, rtol=0, atol=most)
+
+
+def root(matrix, exponent):
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * values**exponent @ vectors.T
+
+
+class Shampoo(torch.optim.Optimizer):
+    """L^{−1/4} m R^{−1/4} with averages of ggᵀ and gᵀg, as the paper writes it but for its sums."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, options)
+
+
+class SOAP(Shampoo):
+    """Adam in the eigenbasis of Shampoo's first factors: the published rule until its bases turn."""
+
+
+def test_shampoos_reading_is_its_two_roots():
+    """On gradients with rows and columns whose bases stay, which the rule's averages in the bases then know exactly."""
+    rng, (b1, b2), lr = np.random.default_rng(7), (0.8, 0.9), 0.1
+    left, right = (np.linalg.qr(rng.normal(size=(size, size)))[0] for size in (2, 2))
+    theta = torch.nn.Parameter(torch.zeros(2, 2))
+    (reading,) = ln.explain(Shampoo([theta], lr=lr, betas=(b1, b2)))
+    assert reading.rule.curvature.fit == "bound"
+    assert ln.explain(Shampoo([theta], lr=lr))[0].rule is None  # sums
+    state, mean, one, other = reading.rule.init(np.zeros((2, 2))), *np.zeros((3, 2, 2))
+    for k in range(30):
+        size = rng.uniform(0.5, 2.0)  # row and column norms that differ, products that stay diagonal
+        g = left @ (size * np.array([[3.0, 0.0], [0.0, 1.0]] if k % 2 == 0 else [[0.0, 2.0], [0.5, 0.0]])) @ right.T
+        step, state = reading.rule(g, state, np.zeros((2, 2)))
+        if k == 0:
+            continue  # the first gradient finds the bases
+        mean, one, other = b1 * mean + (1 - b1) * g, b2 * one + (1 - b2) * g @ g.T, b2 * other + (1 - b2) * g.T @ g
+        if k > 4:
+            share = 1 - b2**k
+            wanted = -lr / (1 - b1**k) * root(one / share, -0.25) @ mean @ root(other / share, -0.25)
+            np.testing.assert_allclose(step, wanted, rtol=2e-3, atol=1e-4)  # the rule has a floor of 1e-3
+
+
+def test_soaps_reading_is_torchs_adam_in_its_bases():
+    rng, shape = np.random.default_rng(8), (3, 4)
+    theta, turned = (torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)) for _ in range(2))
+    options = {"lr": 0.1, "betas": (0.8, 0.9), "eps": 0.01, "precondition_frequency": 100}
+    (reading,) = ln.explain(SOAP([theta], **options))
+    gradients = rng.normal(size=(3, *shape))
+    first = gradients[0]
+    left, right = np.linalg.eigh(first @ first.T)[1], np.linalg.eigh(first.T @ first)[1]
+    right[:, 0] = np.linalg.svd(first)[2][-1]
+    adam, state = torch.optim.Adam([turned], lr=0.1, betas=(0.8, 0.9), eps=0.01), reading.rule.init(np.zeros(shape))
+    _, state = reading.rule(first, state, np.zeros(shape))
+    step, state = reading.rule(gradients[1], state, np.zeros(shape))
+    turned.grad = torch.tensor(left.T @ gradients[1] @ right)
+    adam.step()
+    np.testing.assert_allclose(step, left @ turned.detach().numpy() @ right.T, rtol=0, atol=1e-7)
+    decayed = ln.explain(SOAP([theta], **options, weight_decay=0.1))[0].rule
+    state = decayed.init(np.zeros(shape))
+    assert np.allclose(decayed(first, state, np.ones(shape))[0], -0.01)
+    assert "memory of their own" in ln.explain(SOAP([theta], **options, shampoo_beta=0.5))[0].why
+    assert ln.explain(SOAP([theta], lr=0.1))[0].rule is None
 
 
 def test_muons_own_polynomial_keeps_the_directions_and_misses_the_lengths_by_a_third():

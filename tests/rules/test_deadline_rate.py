@@ -144,10 +144,27 @@ def test_a_schedule_is_the_optimum_of_its_loss_weight(name, gamma):
     np.testing.assert_allclose(best.x, middle, atol=2e-3)
 
 
-def test_nobody_wants_a_warm_up_without_a_discount():
-    ramp = [0.0, 0.5, 1.0]
-    assert not loss_weight(ramp).wanted
+def test_nobody_wants_a_warm_up_without_a_discount_and_curvature():
+    assert not loss_weight([0.0, 0.5, 1.0]).wanted
+    assert not loss_weight([0.5, 0.6, 0.7]).wanted
     assert loss_weight([0.5, 0.6, 0.7], gamma=1.0).wanted  # no faster than the discount allows: ȧ ≤ γa
+
+
+@pytest.mark.parametrize(("share", "wanted"), [(0.8, True), (1.2, False)])
+def test_a_curved_loss_may_want_a_rate_that_rises(share, wanted):
+    """Without discount, up to ȧ = ha²; the path of such a rate is then the cheapest of all, by linear algebra."""
+    h, count = 2.0, 2000
+    t = np.linspace(0.0, 0.5, count + 1)
+    rate = 0.5 / (1 - share * 0.5 * h * t)  # ȧ = share · ha²
+    found = loss_weight(rate, times=t, curvature=h)
+    assert found.wanted is wanted
+    dt = t[1] - t[0]
+    slopes, means = np.diff(np.eye(count + 1), axis=0), (np.eye(count + 1)[1:] + np.eye(count + 1)[:-1]) / 2
+    bill = slopes.T @ slopes / dt + h * dt * means.T @ (found.weight[:, None] * means)
+    bill[-1, -1] += h * found.charges[-1]
+    path = np.append(1.0, np.linalg.solve(bill[1:, 1:], -bill[1:, 0]))
+    assert np.linalg.eigvalsh(bill[1:, 1:])[0] > 0
+    np.testing.assert_allclose(-slopes @ path / dt / (h * means @ path), (rate[1:] + rate[:-1]) / 2, rtol=1e-3)
 
 
 def test_a_gain_with_curvature_comes_from_a_constant_weight():

@@ -190,6 +190,19 @@ def test_a_rotation_with_a_diagonal_belief_is_a_rule_on_arrays():
         rule(np.ones((2, 2)), rule.init(np.ones((2, 2))), np.ones((2, 2)))
 
 
+def test_coordinates_may_part_where_drift_and_curvature_are_not_diagonal():
+    """Shared eigenvectors suffice and are not needed: J = N + ηP couples, the plan −ηP uncouples."""
+    gamma, law, P = 0.3, np.diag([-3.0, -1.0]), np.array([[0.6, 0.25], [0.25, 0.5]])
+    J = law + ETA * P
+    H = (gamma * P - J.T @ P - P @ J + ETA * P @ P) / K
+    assert np.linalg.eigvalsh(H)[0] > 0 and abs(H[0, 1]) > 0.1
+    objective = ln.Objective(ETA, K, gamma=gamma, drift=ln.drifts.Linear(J))
+    belief, curvature = assume.Filter(0.0, fading=0.2), assume.Known(H)
+    rule = ln.derive(objective, belief=belief, curvature=curvature, dt=0.5, exact=True)
+    step, _ = rule(np.array([1.0, 0.0]), rule.init(np.zeros(2)), np.zeros(2))
+    assert step[1] == pytest.approx(0.0, abs=1e-14) and abs(step[0]) > 0.01
+
+
 # ---------------------------------------------------------------------------------------------------------- formulas
 
 

@@ -131,7 +131,8 @@ class Section(Loss):
 
     def _lift(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
-        full = np.broadcast_to(self._point, (*theta.shape[:-1], self._loss.dim)).copy()
+        full = np.empty((*theta.shape[:-1], self._loss.dim))  # an integrator asks 100,000 times: broadcast_to is slow
+        full[...] = self._point
         full[..., self._axis] = theta[..., 0]
         return full
 

@@ -10,11 +10,24 @@ beliefs through the posterior mean alone, and the fading 𝐀 is the only thing 
     M = \gamma I - J^\top + \eta PG^{-1}.
 
 That is a theorem where H, noise and 𝐀 are known. A curvature that is estimated (``SecondMoment``, ``Hutchinson``) or a
-metric that is (``RootMeanSquare``) is put in as if it were known: a plug-in.
+metric that is (``RootMeanSquare``) is put in as if it were known: a plug-in. So are beliefs about weight matrices
+(``Kronecker``, ``Eigenbasis``, ``Polar``), whose rules (``MatrixRule``) are those of one coordinate in their bases.
 """
 
 from lossnav.rules.derive.derivation import derive
+from lossnav.rules.derive.matrix_rule import MatrixRule, MatrixState
 from lossnav.rules.derive.published import Reading, explain
 from lossnav.rules.derive.rule import LearningRule, Limit, Regime, RegimeWarning, State
 
-__all__ = ["LearningRule", "Limit", "Reading", "Regime", "RegimeWarning", "State", "derive", "explain"]
+__all__ = [
+    "LearningRule",
+    "Limit",
+    "MatrixRule",
+    "MatrixState",
+    "Reading",
+    "Regime",
+    "RegimeWarning",
+    "State",
+    "derive",
+    "explain",
+]

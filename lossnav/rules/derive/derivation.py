@@ -10,23 +10,25 @@ import numpy as np
 from lossnav import _checks
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.rules import assume
-from lossnav.rules.derive import coordinate
+from lossnav.rules.derive import coordinate, matrix_rule
+from lossnav.rules.derive.matrix_rule import MatrixRule
 from lossnav.rules.derive.rule import LearningRule
 
 
 def derive(
     objective: Objective, *, belief: assume.Filter | None = None, curvature: Any = None, dt: float | None = None,
-    exact: bool = False, metric: assume.RootMeanSquare | None = None,
+    exact: bool = False, metric: Any = None,
 ) -> LearningRule:  # fmt: skip
     r"""Derive the learning rule that is optimal under assumptions.
 
     Args:
         objective: η, k, γ, a constant metric, a drift; no deadline.
         belief: ``assume.Filter``; None is an exact gradient, which goes on as it is.
-        curvature: ``assume.Known``, ``SecondMoment`` or ``Hutchinson``; None is none at all.
+        curvature: ``assume.Known``, ``SecondMoment`` or ``Hutchinson``; of matrices ``Eigenbasis``, ``Kronecker`` or
+            ``Polar``; None is none at all.
         dt: Δt > 0, the time of a step; None for a rule in continuous time, which has formulas and no step.
         exact: whether a step is the exact flow over Δt, beliefs running on as forecast; False is Δt times the velocity.
-        metric: ``assume.RootMeanSquare``, in place of the objective's.
+        metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
 
     Returns:
         A ``LearningRule``: call it, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
@@ -59,15 +61,21 @@ def derive(
         )
     believed = assume.Filter(0.0) if belief is None else belief
     _checks.instance("belief", believed, assume.Filter, "None or an assume.Filter")
-    kinds = (assume.Known, assume.SecondMoment, assume.Hutchinson)
     if curvature is not None:
-        _checks.instance("curvature", curvature, kinds, "None or an assume.Known, SecondMoment or Hutchinson")
+        kinds = (assume.Known, assume.SecondMoment, assume.Hutchinson, *assume.MATRICES)
+        names = "None or an assume.Known, SecondMoment, Hutchinson, Eigenbasis, Kronecker or Polar"
+        _checks.instance("curvature", curvature, kinds, names)
     if metric is not None:
-        _checks.instance("metric", metric, assume.RootMeanSquare, "None or an assume.RootMeanSquare")
-        if objective.metric is not None:
-            raise ValueError("metric is given, but it must be None where objective.metric is set: both price speed")
+        names = "None or an assume.RootMeanSquare, Eigenbasis, Kronecker or Polar"
+        _checks.instance("metric", metric, (assume.RootMeanSquare, *assume.MATRICES), names)
+    matrices = isinstance(curvature, assume.MATRICES) or isinstance(metric, assume.MATRICES)
+    if matrices:
+        matrix_rule.refuse(objective, believed, curvature, metric)
+    elif metric is not None and objective.metric is not None:
+        raise ValueError("metric is given, but it must be None where objective.metric is set: both price speed")
     step = None if dt is None else _checks.positive("dt", dt)
-    rule = LearningRule(objective, believed, curvature, metric, step, _checks.flag("exact", exact))
+    kind = MatrixRule if matrices else LearningRule
+    rule = kind(objective, believed, curvature, metric, step, _checks.flag("exact", exact))
     _refuse(rule)
     return rule
 
@@ -85,7 +93,7 @@ def _refuse(rule: LearningRule) -> None:
             "no steady mean to deviate from"
         )
     dims = {
-        "objective.metric": None if objective.metric is None else rule._dim,
+        "objective.metric": None if objective.metric is None else matrix_rule.size_of(objective),
         "objective.drift": None if objective.drift is None else objective.drift.dim,
         "curvature": len(curvature.hessian) if isinstance(curvature, assume.Known) else None,
         "belief.fading": len(belief.fading) if belief.fading.ndim else None,

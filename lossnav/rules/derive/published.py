@@ -25,7 +25,7 @@ class Reading:
         optimizer: its name.
         assumptions: under which it is optimal to first order in Δt; empty if none of the listed are.
         why: the regime in which they make sense, or why none of the listed assumptions give this optimizer.
-        rule: the derived rule, whose steps are the optimizer's; None where none are, or where it takes matrices.
+        rule: the derived rule, whose steps are the optimizer's; None where none are, or where options do not say which.
         penalty: λ, if λ|θ|²/2 is a part of the loss and its gradient λθ of what the rule is given.
     """
 
@@ -75,14 +75,18 @@ TABLE = (
     Row(("Lamb", "LAMB"), "relative metric, ballistic, h = c·V with one scale for each tensor, c = Σ m²/V",
         "The scale is taken afresh in each step"),
     Row(("LBFGS",), "a long step, rΔt ≫ 1: Newton's step for an approximate H", "Its line search is no part of it"),
-    Row(("Shampoo",), "ballistic for an upper bound of the curvature, H = c·L^½ ⊗ R^½",
-        "Matrices: no rule of coordinates"),
-    Row(("SOAP",), "ballistic, curvature diagonal in Shampoo's eigenbasis", "Matrices: no rule of coordinates"),
+    Row(("Shampoo",), "ballistic for an upper bound of the curvature, H = c·L^½ ⊗ R^½: assume.Kronecker(fit='bound')",
+        "L and R are averages of ggᵀ and gᵀg here, whose roots are fresh; published ones are sums, and the 1/√t that "
+        "comes from them no schedule derives"),
+    Row(("SOAP",), "ballistic, curvature diagonal in Shampoo's eigenbasis, assume.Eigenbasis; belief: an average of g "
+        "that fades at α = ε√(ηkc). With a decay: as metric, γ > 0, f = −jθ, and without ε",
+        "Between turns of the bases; where they turn V stays as it is in the published rule, and goes with them here"),
     Row(("KFAC", "KFACOptimizer"), "metric F = A ⊗ B, no curvature, γ > 0; or a long step, rΔt ≫ 1, on H = A ⊗ B",
         "The two readings give one step. Damping of the factors apart is another matrix. No rule of coordinates"),
-    Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I; belief: an average of g",
+    Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I, assume.Polar; belief: an "
+        "average of g, and a share of white signal for Nesterov. With a decay: as metric, γ > 0, f = −jθ",
         "Read off one mean: worst for square layers. Its polynomial misses the polar factor, by up to a third in a "
-        "direction; Nesterov's share as for SGD, its decay as for SGDW. Matrices: no rule of coordinates"),
+        "direction; its rate is that of matrices with one number of columns"),
     Row(("SophiaH", "Sophia"), "",
         "A one-step quadratic model under a limit of speed |θ̇|∞ ≤ ρ: another price of speed than |θ̇|²/2η"),
     Row(("NAdam",), "", "Its weights of m and g change with the step: the share of white signal would need a schedule"),
@@ -137,11 +141,14 @@ def explain(optimizer: Any) -> list[Reading]:
         return [Reading(name, "", row.why)]
     lr = float(groups[0]["lr"])
     maker = _RULES.get(name)
-    if maker is None or lr <= 0:
+    if lr <= 0 or (maker is None and name != "Muon"):
         return [Reading(name, row.assumptions, row.why)]
     unlike = _unlike(name, groups[0])
     if unlike:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
+    if maker is None:
+        made: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
+        return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in made.items()]
     penalty = float(groups[0].get("weight_decay", 0.0)) if name in ("SGD", "RMSprop", "Adam") else 0.0
     return [Reading(name, row.assumptions, row.why, maker(lr, groups[0]), penalty)]
 
@@ -150,13 +157,15 @@ def _unlike(name: str, group: Options) -> str:
     """Return an option with which the optimizer is another, or nothing."""
     options = {
         "amsgrad": "a maximum over time is no average", "centered": "E g² − m² is no average of squared deviations",
-        "rectify": "its factor changes with the step number alone",
+        "rectify": "its factor changes with the step number alone", "normalize_grads": "a step of its own length",
     }  # fmt: skip
     for option, why in options.items():
         if group.get(option):
             return f"{option} = {group[option]} ({why})"
     if name == "SGD" and group["dampening"] and group["momentum"]:
         return f"dampening = {group['dampening']} (the first gradient counts more than an average from zero says)"
+    if name == "SOAP" and group.get("shampoo_beta", -1) not in (-1, group.get("betas", (0, -1))[1]):
+        return f"shampoo_beta = {group['shampoo_beta']} (bases with a memory of their own)"
     if name == "RMSprop" and group["momentum"]:
         return f"momentum = {group['momentum']} (it averages steps, not gradients)"
     return ""
@@ -216,9 +225,56 @@ def _lion(lr: float, group: Options) -> LearningRule | None:
     return derive(Objective(), belief=belief, curvature=assume.SecondMoment(0.0, signal=True), dt=lr)
 
 
+def _shampoo(lr: float, group: Options) -> LearningRule | None:
+    """Return the rule where averages are told: sums have none."""
+    if "betas" not in group or group.get("weight_decay"):
+        return None
+    beta1, beta2 = group["betas"]
+    curvature = assume.Kronecker(beta2, "bound", every=1, watch=1)
+    return derive(Objective(), belief=assume.Filter(beta1), curvature=curvature, dt=lr)
+
+
+def _soap(lr: float, group: Options) -> LearningRule | None:
+    if "betas" not in group or "precondition_frequency" not in group:
+        return None
+    (beta1, beta2), decay = group["betas"], group.get("weight_decay", 0.0)
+    shape = assume.Eigenbasis(
+        beta2, every=group["precondition_frequency"], watch=1, floor=0.0, max_dim=group.get("max_precond_dim", 10000)
+    )
+    belief = assume.Filter(beta1, fading=0.0 if decay else group.get("eps", 0.0))
+    if decay:
+        return derive(_decaying(1.0, decay), belief=belief, metric=shape, dt=lr)
+    return derive(Objective(), belief=belief, curvature=shape, dt=lr)
+
+
+def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
+    """Return a rule for each factor that Muon's rate has, with words that say for which matrices.
+
+    Ours is lr·√max(m, n)·UVᵀ for an m × n matrix, so that lr·√max(1, m/n)·UVᵀ has the rate lr/√n.
+    """
+    if "adjust_lr_fn" not in group:
+        return {}
+    if group["adjust_lr_fn"] == "match_rms_adamw":
+        factors = {"": 0.2}
+    else:
+        widths = sorted({parameter.shape[1] for parameter in group["params"]})
+        factors = {f". This rule is for {n} columns": 1 / math.sqrt(n) for n in widths}
+    beta, decay = group["momentum"], group["weight_decay"]
+    belief = assume.Filter(beta, corrected=False, share=1 - beta if group["nesterov"] else 0.0)
+    if decay:
+        return {
+            words: derive(_decaying(factor, decay), belief=belief, metric=assume.Polar(), dt=lr)
+            for words, factor in factors.items()
+        }
+    return {
+        words: derive(Objective(eta=factor**2), belief=belief, curvature=assume.Polar(), dt=lr)
+        for words, factor in factors.items()
+    }
+
+
 _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
     "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "RMSprop": _rmsprop, "Adam": _adam, "AdamW": _adamw,
-    "AdaBelief": _adabelief, "Lion": _lion,
+    "AdaBelief": _adabelief, "Lion": _lion, "Shampoo": _shampoo, "SOAP": _soap,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lossnav.rules import assume
+from lossnav.rules.derive.matrix_rule import MatrixRule
 
 if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
@@ -18,15 +19,23 @@ def report(rule: LearningRule) -> str:
     """Return the page as Markdown."""
     parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
     equation, velocity = rule.latex
-    parts += ["**What follows**, for one coordinate, planned from $\\theta_0$", f"$$ {equation} $$"]
+    entry = "one coordinate"
+    if isinstance(rule, MatrixRule):
+        entry = "one entry of $Q_L^\\top\\theta Q_R$, in the bases in which $C$ is believed diagonal"
+    parts += [f"**What follows**, for {entry}, planned from $\\theta_0$", f"$$ {equation} $$"]
     parts += [f"$$ \\dot\\theta = {velocity} $$"]
-    if rule.coordinatewise and rule.metric is None and isinstance(rule.curvature, assume.SecondMoment | None):
+    averaged = isinstance(rule.curvature, (assume.SecondMoment, *assume.MATRICES)) or rule.curvature is None
+    if rule.coordinatewise and rule.metric is None and averaged:
         parts += [
             "**How far the named limits are**: relative size of the term that each leaves out, at three V",
             _table(("limit", "assumes", *(f"V = {V:g}" for V in _CURVATURES)), _limits(rule)),
         ]
     try:
-        parts += ["**A step of its torch optimizer**", f"```python\n{rule.source}```"]
+        if isinstance(rule, MatrixRule):
+            options = ", ".join(f"{name}={_written(value)}" for name, value in rule.options.items())
+            parts += ["**Its torch optimizer**", f"```python\nlossnav.optim.BallisticMatrix(params, {options})\n```"]
+        else:
+            parts += ["**A step of its torch optimizer**", f"```python\n{rule.source}```"]
     except ValueError as reason:
         parts.append(f"No torch optimizer is generated: {reason}.")
     return "\n\n".join(parts) + "\n"
@@ -37,6 +46,8 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
     drift = "none" if objective.drift is None else f"{type(objective.drift).__name__}"
     metric = "G = 1" if objective.metric is None else "constant"
     if rule.metric is not None:
+        metric = f"{type(rule.metric).__name__}, G = √({getattr(rule.metric, 'scale', 1.0):g}·V); a plug-in"
+    if isinstance(rule.metric, assume.RootMeanSquare):
         metric = f"G = √V + {rule.metric.eps:g}, from an average of g² (β = {rule.metric.beta:g}); a plug-in"
     mean = "exact" if belief.beta == 0 else f"an average, β = {belief.beta:g}"
     mean += f"; it fades at α = {_number(belief.fading)}" if np.any(belief.fading) else ""
@@ -49,6 +60,10 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
         ("future", f"γ = {objective.gamma:g}, ηk = {objective.eta * objective.k:g}"), ("price of speed", metric),
         ("drift", drift), ("gradient", mean), ("curvature", kinds.get(type(curvature), plug_in)), ("a step", time),
     ]  # fmt: skip
+
+
+def _written(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 def _number(value: Any) -> str:

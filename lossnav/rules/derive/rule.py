@@ -80,7 +80,7 @@ class LearningRule:
     objective: Objective
     belief: assume.Filter
     curvature: Any = None
-    metric: assume.RootMeanSquare | None = None
+    metric: Any = None
     dt: float | None = None
     exact: bool = False
 

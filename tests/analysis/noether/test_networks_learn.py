@@ -17,6 +17,7 @@ from lossnav import data, noether
 STEPS, BATCH = 3000, 64
 
 
+@functools.cache
 def pixels():
     """MNIST on 14×14 pixels where it is on this machine, otherwise the digits on 8×8; 10 000 examples at most."""
     if os.environ.get("LOSSNAV_DATA"):

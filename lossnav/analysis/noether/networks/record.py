@@ -95,14 +95,18 @@ class Recorder:
             found[key][block.start : block.stop] = index
         return found
 
-    def _copies(self) -> dict[str, Tensor]:
-        names = {name for name, _, _ in self._labels}
-        return {name: self._values[name].detach().double().clone() for name in names}
+    def _copies(self) -> dict[tuple[str, int], Tensor]:
+        """Return copies of the parameters as matrices, with the groups along the rows."""
+        found = {}
+        for name, axis in {(name, axis) for name, axis, _ in self._labels}:
+            rows = self._values[name].detach().movedim(axis, 0)
+            found[name, axis] = rows.reshape(len(rows), -1).to(torch.float64, copy=True)
+        return found
 
-    def _sums(self, left: dict[str, Tensor], right: dict[str, Tensor]) -> Array:
+    def _sums(self, left: dict[tuple[str, int], Tensor], right: dict[tuple[str, int], Tensor]) -> Array:
         total = np.zeros(self._count)
         for (name, axis, sign), label in self._labels.items():
-            products = (left[name] * right[name]).movedim(axis, 0).reshape(len(label), -1).sum(1)
+            products = (left[name, axis] * right[name, axis]).sum(1)
             sums = torch.zeros(self._count + 1, dtype=products.dtype, device=products.device)
             total += sign * sums.index_add_(0, label, products)[:-1].cpu().numpy()
         return total

@@ -1,0 +1,89 @@
+// The view of five beliefs: the ellipse of gradients, what each belief takes for it, and the five steps.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting, Spread } from "./model.js" */
+
+import { discountDial, linearDial } from "../controls.js";
+import { compact, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, samples, trace } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { drawArrow, squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import { simpleView } from "../simple.js";
+import { lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["gradient", "angle", "turn", "ratio", "gamma"];
+const { beliefs: BELIEFS, marks: MARKS } = SHARED;
+const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
+const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
+
+/** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
+const buildBelievedEllipse = (root, state) => {
+  const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
+  const table = lineTable(lines, ["belief", "off the full", "length"], ({ dash, tint }) => ({ stroke: ink(tint), "stroke-dasharray": dash }));
+  return simpleView(root, state, TRAITS, {
+    label: "five beliefs about the second moment of gradients, and five steps",
+    title: SHARED.title,
+    hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
+    dials: {
+      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the ellipse", marks: MARKS.angle, text: degrees, label: round }, 360),
+      turn: linearDial(state, "turn", { symbol: "δ", name: "the other row's, further by", marks: MARKS.turn, text: degrees, label: round }, 120),
+      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the other row's", marks: MARKS.ratio }, 200),
+      gamma: discountDial(state, MARKS.gamma),
+    },
+    beside: [table.node],
+    grips(stage) {
+      const tip = planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] });
+      return (frame) => tip.show(frame);
+    },
+    lay(stage, ground, width) {
+      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
+      squareGround(ground, frame, [-2, -1, 0, 1, 2], ["first weight of the row", "second weight of the row"]);
+      return frame;
+    },
+    show(at, frame, given) {
+      const [inner, found, made] = [panelWindow(at, frame), believed(given), steps(given)];
+      draw(inner, "path", { d: trace(outline(found.full).map(pixels(frame))), fill: ink("neutral"), "fill-opacity": 0.16 });
+      const ring = (/** @type {Spread} */ matrix, /** @type {keyof typeof lines} */ key) =>
+        drawLine(inner, outline(matrix).map(pixels(frame)), { stroke: ink(lines[key].tint), "stroke-dasharray": lines[key].dash, "stroke-width": 1.8, ...curve(key, frame.x, frame.y) });
+      ring(rowSpreads(given).other, "other");
+      for (const [key, matrix] of entries(found)) ring(matrix, key);
+      const off = entries(made).map(([key, step]) => ({ key, by: angleApart(step, made.full), long: Math.hypot(...step) }));
+      for (const { key, by, long } of off) {
+        if (long > 0.02) drawArrow(inner, pixels(frame)([0, 0]), pixels(frame)(made[key]), { color: ink(BELIEFS[key].tint), dash: BELIEFS[key].dash, ...curve(`${key} step`, frame.x, frame.y) });
+        table.rows[key].cells.forEach((cell, i) => (cell.textContent = i ? fixed(long, 2) : degrees(by)));
+      }
+      return beliefWords(given, found.full, off.slice(0, -1));
+    },
+    python: ({ gradient, angle, turn, ratio, gamma }) => [
+      `shown = explore.BelievedEllipse(${[gradient, angle, turn, ratio, gamma].map(inPython).join(", ")})`,
+      "C, g = shown.covariance(), [*shown.gradient, 0, 0]",
+      "ln.update(ln.Objective(gamma=shown.gamma), g, C, dt=1e-9)  # along the full belief's arrow, backwards",
+    ],
+  });
+};
+
+/**
+ * Points of the ellipse xᵀC⁻¹x = 1, closed.
+ * @type {(matrix: Spread) => number[][]}
+ */
+function outline(matrix) {
+  const { values, turn } = spectrum(matrix);
+  const [[a, b], [x, y]] = [values.map((v) => Math.sqrt(Math.max(v, 0))), [Math.cos(turn), Math.sin(turn)]];
+  return samples(0, 2 * Math.PI, 180).map((t) => [a * Math.cos(t) * x - b * Math.sin(t) * y, a * Math.cos(t) * y + b * Math.sin(t) * x]);
+}
+
+/** @type {(given: Setting, full: Spread, off: { key: keyof typeof BELIEFS, by: number }[]) => [string, string[]]} */
+function beliefWords({ gradient, angle, turn, ratio, gamma }, full, off) {
+  const near = off.reduce((best, one) => (one.by < best.by - 1e-9 ? one : best), lastOf(off));
+  const [steep, flat] = spectrum(full).values.map((h) => exponent(h, gamma));
+  const verdict = Math.hypot(...gradient) < 1e-9 ? "No gradient, no step." : `Nearest the full belief: ${BELIEFS[near.key].name}, ${degrees(near.by)} off.`;
+  return [verdict, [
+    `g = (${gradient.map((v) => fixed(v, 2)).join(", ")}); α = ${degrees(angle)}, δ = ${degrees(turn)}, ρ = ${compact(ratio)}.`,
+    `γ = ${fixed(gamma, 2)}: exponents ${fixed(steep, 3)} (long axis) and ${fixed(flat, 3)} (short).`,
+  ]];
+}
+
+export default explorable("BelievedEllipse", buildBelievedEllipse, TRAITS);

@@ -1,0 +1,45 @@
+// The view of a deadline that moves.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { linearDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { courseOf, curves, endOf } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildPostponed(root, state) {
+  const { marks } = SHARED;
+  return curvesView(root, state, SHARED, {
+    dials: {
+      moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: marks.moved }, 100),
+      every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: marks.every }, 110),
+    },
+    curves,
+    words: postponedWords,
+    python: ({ moved, every, now }) => [
+      `planned = ${inPython(every)} * (${inPython(now)} // ${inPython(every)})  # when the last plan was made`,
+      `left = max(0.0, ${SHARED.plan} + ${inPython(moved)} * planned - ${inPython(now)})`,
+      "ln.rules.deadline_rate(ln.Objective(), 1.0, left)",
+    ],
+  });
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function postponedWords(given) {
+  const { moved, every, now } = given;
+  const [end, { rate, error }] = [endOf(given), courseOf(given)(now)];
+  return [Number.isFinite(end) ? `It ends at ${fixed(end, 2)}, not at ${fixed(SHARED.plan, 2)}.` : "It never ends.", [
+    `Each plan moves the date by ${fixed(moved * every, 2)}.`,
+    `At t = ${fixed(now, 2)} the rate is ${fixed(rate, 3)} of its plateau.`,
+    `Error: ${fixed(error, 4)}; a plateau's: ${fixed(SHARED.noise / 2, 4)}; two thirds of it: ${fixed(SHARED.noise / 3, 4)}.`,
+  ]];
+}
+
+export default explorable("Postponed", buildPostponed, ["moved", "every", "now"]);

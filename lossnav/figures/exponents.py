@@ -1,0 +1,64 @@
+"""Figures of rules that divide by V^p: what each exponent costs, with every seed that was reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from lossnav.figures import _takes as of
+from lossnav.figures.style import COLOURS, letter
+
+_LOOKS = (("C1", "-", "o"), ("C2", "--", "s"), ("C3", ":", "^"))  # colour, line and mark of a panel's lines in turn
+_ASIDE = 0.03  # by which seeds stand beside their mean
+_NAMED = {0.0: "0", 0.25: "¼", 0.5: "½", 0.75: "¾", 1.0: "1"}
+_DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
+
+
+@of.takes(
+    exponents=of.reals("N"),
+    panels=of.mapping(of.TEXT, of.row(of.TEXT, of.mapping(of.TEXT, of.positives("N", None)))),
+)
+def compared(exponents: ArrayLike, panels: Mapping[str, tuple[str, Mapping[str, ArrayLike]]]) -> Figure:
+    """Draw what each exponent cost: a line through the means over seeds, and a stroke beside them for each seed.
+
+    Args:
+        exponents: p, shape (N,); a bar stands at p = ½.
+        panels: title → (name of the cost, label → costs > 0, shape (N, seeds)), up to three lines in each.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: a panel has more than three lines.
+    """
+    places = np.asarray(exponents, dtype=np.float64)
+    rows, columns = -(-len(panels) // 2), min(len(panels), 2)
+    figure, axes = plt.subplots(rows, columns, figsize=(5.8, 0.4 + 2.6 * rows), squeeze=False)
+    for ax, (title, (name, lines)) in zip(axes.flat, panels.items(), strict=False):
+        if len(lines) > len(_LOOKS):
+            raise ValueError(f"panels[{title!r}] has {len(lines)} lines, but a panel has room for {len(_LOOKS)}")
+        _panel(ax, places, {label: np.asarray(costs, dtype=np.float64) for label, costs in lines.items()})
+        ax.set(xlabel="exponent p", ylabel=name)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
+    letter(list(axes.flat[: len(panels)]), list(panels))
+    return figure
+
+
+def _panel(ax: Axes, places: NDArray[np.float64], lines: Mapping[str, NDArray[np.float64]]) -> None:
+    """Draw the lines of a panel, their seeds a little apart, and scale its axes."""
+    ax.axvline(0.5, color=COLOURS["grid"], lw=5, zorder=0)
+    for (label, costs), (colour, style, mark) in zip(lines.items(), _LOOKS, strict=False):
+        ax.plot(places, costs.mean(1), color=colour, ls=style, marker=mark, ms=4.5, lw=1.6, label=label)
+        ax.plot(places + _ASIDE, costs, color=colour, ls="none", marker="_", ms=5, mew=0.9)
+    every = np.concatenate([costs.ravel() for costs in lines.values()])
+    if every.max() > _DECADE * every.min():
+        ax.set_yscale("log")
+    ax.set_xticks(list(_NAMED), list(_NAMED.values()))
+    ax.set_xticks([p for p in places if p not in _NAMED], minor=True)
+    ax.legend(handlelength=2.0, borderaxespad=0.2)
