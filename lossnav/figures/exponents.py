@@ -46,7 +46,10 @@ def compared(exponents: ArrayLike, panels: Mapping[str, tuple[str, Mapping[str, 
         ax.set(xlabel="exponent p", ylabel=name)
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
-    letter(list(axes.flat[: len(panels)]), list(panels))
+    if len(panels) > 1:
+        letter(list(axes.flat[: len(panels)]), list(panels))
+    else:
+        axes[0, 0].set_title(next(iter(panels)), loc="left")
     return figure
 
 

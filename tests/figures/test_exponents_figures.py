@@ -34,6 +34,7 @@ def test_lines_are_means_strokes_are_seeds_and_a_wide_panel_is_logarithmic():
 
 
 def test_one_panel_fills_the_figure_and_a_fourth_line_has_no_room():
-    assert len(pictures.compared(P, {"x": ("cost", {"y": NEAR})}).axes) == 1
+    (ax,) = pictures.compared(P, {"x": ("cost", {"y": NEAR})}).axes
+    assert ax.get_title("left") == "x"
     with pytest.raises(ValueError, match="panels\\['x'\\] has 4 lines, but a panel has room for 3"):
         pictures.compared(P, {"x": ("cost", dict.fromkeys("abcd", NEAR))})
