@@ -25,14 +25,17 @@ FORMULAS = r"""(() => {
 })()"""
 
 # Boxes that hold more than they show: each must scroll, say at which side there is more, and be reached by the Tab key.
-# `formulas` of them are formulas.
+# `formulas` of them are formulas, which must begin where the box does.
 CUT = """(() => {
   const boxes = [...document.querySelectorAll('.bd-article :is(div.math, pre, table, .scroll, .output)')]
     .filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)
     .filter(e => getComputedStyle(e).overflowX !== 'visible');
+  const left = e => e.getBoundingClientRect().left;
+  const begins = e => left(e.querySelector('.ln-display, .ln-lines')) > left(e) - 1;
   const said = e => e.dataset.more && e.tabIndex === 0 && getComputedStyle(e).maskImage !== 'none';
   return {
     formulas: boxes.filter(e => e.matches('.math')).map(e => `${e.scrollWidth} in ${e.clientWidth}`),
+    headless: boxes.filter(e => e.matches('.math') && !begins(e)).map(e => e.textContent.slice(0, 80)),
     silent: boxes.filter(e => !said(e)).map(e => e.outerHTML.slice(0, 120)),
   };
 })()"""

@@ -76,6 +76,7 @@ def assert_lines_are_whole(page: Page) -> None:
     lines = page.evaluate(LINES)
     assert (lines["wide"], lines["boxes"], lines["orphans"]) == ([], [], [])
     cut = page.evaluate(CUT)
+    assert cut["headless"] == [], "the beginning of a formula is out of sight"
     assert cut["silent"] == [], "wider than the screen, and nothing tells that there is more"
     assert len(cut["formulas"]) <= FORMULAS_CUT, cut["formulas"]
 
