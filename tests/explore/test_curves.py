@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from scipy.integrate import quad
 from test_layout import limits
 
 import lossnav as ln
@@ -120,6 +122,30 @@ def test_a_discount_leaves_the_speed_of_a_whole_plan():
     model = ln.belief.Beliefs(gamma=2.0, mean=slow, variance=slow, observation=ln.belief.Simplified(1e-3, 1e-3))
     drawn = 10 ** np.interp(0.0, *explore.DiscountedRoot(1.0).lines()["planned"].T)
     assert -ln.belief.plan(model, 1.0, 1.0, gradient=1.0, square=1.0).velocity(0.0)[0] == pytest.approx(drawn, rel=0.02)
+
+
+def test_the_exact_step_is_that_of_a_derived_rule():
+    for gamma, fading, dt in ((0.0, 0.0, 2.5), (2.0, 0.5, 0.3), (0.0, 1.0, 40.0), (10.0, 2.0, 7.0)):
+        believed = ln.assume.Filter(0.0, fading=fading), ln.assume.Known([[1.0]])
+        lines = explore.ExactStep(gamma, fading, dt).lines()
+        for exact, name in ((True, "exact"), (False, "euler")):
+            objective = ln.Objective(gamma=gamma)
+            rule = ln.derive(objective, belief=believed[0], curvature=believed[1], dt=dt, exact=exact)
+            step = rule([-1.0], rule.init([0.0]), [0.0])[0][0]
+            assert step == pytest.approx(np.interp(math.log10(dt), *lines[name].T), rel=2e-3, abs=1e-6)
+
+
+def test_the_summed_forecast_is_an_integral_and_ends_at_adams_step():
+    size, epsilon = 0.7, 0.4
+    lines = explore.FadingBelief(epsilon, size).lines()
+    part = quad(lambda tau: math.exp(-size * tau) * math.exp(-epsilon * tau), 0, 2)[0]
+    assert size * part == pytest.approx(np.interp(2.0, *lines["planned"].T), rel=1e-4)
+    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    weight.grad = torch.tensor([size], dtype=torch.float64)
+    torch.optim.Adam([weight], lr=1.0, eps=epsilon).step()
+    assert -weight.item() == pytest.approx(lines["adam"][0, 1], rel=1e-12)
+    whole = quad(lambda tau: math.exp(-(size + epsilon) * tau), 0, math.inf)[0]
+    assert size * whole == pytest.approx(-weight.item(), rel=1e-9)
 
 
 def test_a_walk_of_sgd_gets_as_far_as_is_drawn():

@@ -21,6 +21,7 @@ KNOB = {
     "CloudEdge": ("stretch", 1.25, "1.25"),
     "DecayShrinks": ("curvature", 2.5, "2.50"),
     "DiscountedRoot": ("epsilon", 0.25, "0.250"),
+    "FadingBelief": ("epsilon", 0.25, "0.25"),
     "FilterGains": ("n", 321, "321"),
     "ForgottenNoise": ("share", 0.75, "0.75"),
     "KappaSteps": ("digits", 4.5, "4.5"),

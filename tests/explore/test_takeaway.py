@@ -32,6 +32,8 @@ MOVED = {
     "CloudEdge": {"beta": 0.75, "stretch": 2.5},
     "DecayShrinks": {"decay": 0.75, "gamma": 2.5, "curvature": 0.25},
     "DiscountedRoot": {"epsilon": 0.25, "size": 2.5},
+    "ExactStep": {"gamma": 2.5, "fading": 0.25, "dt": 3.5},
+    "FadingBelief": {"epsilon": 0.25, "size": 2.5, "time": 3.5},
     "FilterGains": {"beta": 0.75, "n": 321},
     "ForgottenNoise": {"power": 0.75, "stiffness": 2.5, "share": 0.75},
     "FollowedBack": {"gamma": 0.37, "start": 0.25},

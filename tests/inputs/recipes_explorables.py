@@ -10,7 +10,15 @@ from lossnav import explore
 from lossnav.explore.base import Explorable
 
 EXEMPT: dict[str, str] = {}
-SMALL = (explore.Extremals, explore.NormalArcs, explore.PlannedSteps, explore.Preconditioner, explore.StayMap)
+SMALL = (
+    explore.ExactStep,
+    explore.FadingBelief,
+    explore.Extremals,
+    explore.NormalArcs,
+    explore.PlannedSteps,
+    explore.Preconditioner,
+    explore.StayMap,
+)
 
 
 def made(make: type[Explorable]) -> Recipe:

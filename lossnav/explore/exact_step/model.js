@@ -1,0 +1,30 @@
+// A step of one mode with ηk = h = 1, over Newton's: the exponential of the whole flow, and its first order.
+
+import { samples } from "../kit.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {{ gamma: number, fading: number, dt: number }} Setting */
+
+/** s₊, at which forecasts are discounted; the mode relaxes at r = 1/s₊. */
+export const forecastRate = (/** @type {number} */ gamma) => Math.hypot(gamma / 2, 1) + gamma / 2;
+
+/** First order in Δt: v Δt. */
+export const eulerStep = (/** @type {Setting} */ { gamma, fading, dt }) => dt / (forecastRate(gamma) + fading);
+
+/** The first entry of the exponential (M3): a gradient that fades pulls a mode that relaxes. */
+export function exactStep(/** @type {Setting} */ { gamma, fading, dt }) {
+  const fast = forecastRate(gamma);
+  const [r, gap] = [1 / fast, Math.abs(1 / fast - fading) * dt];
+  const mean = gap < 1e-12 ? 1 : -Math.expm1(-gap) / gap;
+  return (dt * Math.exp(-Math.min(r, fading) * dt) * mean) / (fast + fading);
+}
+
+/** Where the minimum of the believed loss is by then. */
+export const targetThen = (/** @type {Setting} */ { fading, dt }) => Math.exp(-fading * dt);
+
+/** @type {(given: Setting) => Record<string, number[][]>} */
+export function curves(given) {
+  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
+  const line = (/** @type {(setting: Setting) => number} */ height) => samples(low, high, 240).map((u) => [u, height({ ...given, dt: 10 ** u })]);
+  return { edge: line(() => 2), target: line(targetThen), euler: line(eulerStep), exact: line(exactStep) };
+}
