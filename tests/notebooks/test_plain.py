@@ -49,6 +49,14 @@ def test_no_role_and_no_directive_is_left(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chapters())
+def test_what_is_printed_is_no_source_of_a_formula(name: str) -> None:
+    printed = [
+        out.text for cell in opened(name).cells for out in cell.get("outputs", []) if out.output_type == "stream"
+    ]
+    assert printed and re.findall(r"\$[^$\n]+\$|\\[a-z]+\{", "\n".join(printed)) == []
+
+
+@pytest.mark.parametrize("name", chapters())
 def test_links_lead_to_pages_of_the_book(name: str) -> None:
     """That their anchors exist is a matter of the built pages: see ``tests/browser/test_links.py``."""
     known = {f"{published()}{page}.html" for page in pages()}
