@@ -14,7 +14,14 @@ from pathlib import Path
 from benchmarks import machine
 from benchmarks.report import FOLDER, Report, Settings, store
 
-ON_DEVICE = ("data", "eigenpairs", "optimizers", "seeds", "step")  # modules with a function run(settings) -> Report
+ON_DEVICE = (
+    "data",
+    "eigenpairs",
+    "matrices",
+    "optimizers",
+    "seeds",
+    "step",
+)  # modules with a function run(settings) -> Report
 BENCHMARKS = tuple(sorted(("action", "explorables", "update", *ON_DEVICE)))
 HELP = {
     "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",

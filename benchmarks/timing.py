@@ -42,6 +42,7 @@ def take_turns(
     limit: float = math.inf,
     wait: Callable[[], object] = lambda: None,
     prepare: Callable[[str], object] = lambda name: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Return the seconds of each contender in each round.
 
@@ -55,6 +56,7 @@ def take_turns(
         limit: seconds after which no new round begins, once there are three: a busy machine may be very slow.
         wait: returns when the device has nothing more to do; called before and after each measured call.
         prepare: called with a contender's name before each of its measured calls, off the clock.
+        clock: which seconds; ``time.process_time`` does not count what other processes do.
     """
     for call in contenders.values():
         for _ in range(warm_up):
@@ -72,10 +74,10 @@ def take_turns(
             for name in order:
                 prepare(name)
                 wait()
-                begin = time.perf_counter()
+                begin = clock()
                 contenders[name]()
                 wait()
-                times[name].append(time.perf_counter() - begin)
+                times[name].append(clock() - begin)
     finally:
         if collecting:
             gc.enable()

@@ -49,10 +49,10 @@ def start(parameter: Tensor, group: Group, state: State) -> None:
 
 def observe(state: State, turned: Tensor, n: float, group: Group) -> Tensor:
     """Take a gradient, the n-th, that stands in the bases into the variances; return V, to be divided by 1 − β₂ⁿ."""
-    beta, square = group["betas"][1], turned.square()
-    rows, columns = state.get("rows"), state.get("columns")
+    beta = group["betas"][1]
     if group["curvature"] == "eigenbasis":
-        return state["v"].lerp_(square, 1 - beta)
+        return state["v"].mul_(beta).addcmul_(turned, turned, value=1 - beta)
+    square, rows, columns = turned.square(), state.get("rows"), state.get("columns")
     if group["curvature"] == "likelihood":
         by_column, by_row = _whitened(square, rows, columns, 1 - beta ** (n - 1))
     else:

@@ -61,6 +61,22 @@ def data(table):
             yield table.value(row, "times ours") > 1
 
 
+def matrices(table):
+    ours, whole, muon = "BallisticMatrix, eigenbasis", "of a step with Adam", "torch Muon, Adam for vectors"
+    for row in table:
+        place, _, _ = row.partition(": ")
+        step, adam = (
+            table.value(one, "passes, ms") + table.value(one, "update, ms") for one in (row, f"{place}: torch Adam")
+        )
+        assert table.value(row, whole) == pytest.approx(step / adam, rel=0.15)  # that one is a median of ratios
+        assert table.value(f"{place}: {muon}", "of Muon's update") == 1
+    for place in ("cnn, batch 128", "mlp, batch 128"):
+        assert table.value(f"{place}: {ours}", whole) > table.value(f"{place}: two bases, products alone", whole)
+    for place, most in (("cnn, batch 128", 1.25), ("mlp, batch 128", 3.0)):
+        yield table.value(f"{place}: {ours}", whole) <= most
+        yield table.value(f"{place}: {ours}", "of Muon's update") <= 1
+
+
 def optimizers(table):
     ours = "Ballistic, fused"
     size = 20 * 1000 * 1000
@@ -117,7 +133,8 @@ def explorables(table):
 
 
 CLAIMS = {
-    claims.__name__: claims for claims in (action, data, eigenpairs, explorables, optimizers, seeds, step, update)
+    claims.__name__: claims
+    for claims in (action, data, eigenpairs, explorables, matrices, optimizers, seeds, step, update)
 }
 
 
