@@ -40,6 +40,7 @@ _NAMES = {
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
     "NormalArcs": "lossnav.explore.normal_arcs",
+    "PathPace": "lossnav.explore.path_pace",
     "PlannedSteps": "lossnav.explore.planned_steps",
     "Postponed": "lossnav.explore.postponed",
     "PullBack": "lossnav.explore.pull_back",
@@ -52,6 +53,7 @@ _NAMES = {
     "Race": "lossnav.explore.race",
     "StayMap": "lossnav.explore.stay_map",
     "TaskSwitch": "lossnav.explore.task_switch",
+    "WhichDiscount": "lossnav.explore.which_discount",
 }
 
 __all__ = sorted(_NAMES)

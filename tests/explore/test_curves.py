@@ -13,6 +13,7 @@ from test_layout import limits
 import lossnav as ln
 from lossnav import explore
 from lossnav.explore._curves import Curves
+from lossnav.trajectory import alignment
 
 CURVES = [
     made for name in explore.__all__ if issubclass(made := getattr(explore, name), Curves)
@@ -227,3 +228,35 @@ def test_steps_under_other_names_follow_the_drawn_paths():
     for rule, moved in {"descent": True, "half": True, "natural": False, "ballistic": False, "newton": False}.items():
         old = explore.Renamed(1.0, 0.0, 2.0).lines()[rule]
         assert bool(np.max(np.abs(old - lines[rule])) > 0.1) is moved, rule
+
+
+def test_a_path_run_at_a_pace_has_the_regret_that_is_drawn():
+    bend, power, pace, dt = 2.0, 0.25, 1.6, 1e-3
+    y, path = 1.0, []
+    while y > 0:
+        path.append((y, y**bend))
+        for part in (0.5, 1.0):  # the midpoint rule
+            z = path[-1][0] if part == 0.5 else y
+            speed = pace * math.sqrt(11) * ((z**2 + 10 * z ** (2 * bend)) / 11) ** power
+            y = path[-1][0] - part * dt * speed / math.hypot(1, bend * z ** (bend - 1))
+    bowl = ln.losses.Quadratic(np.diag([1.0, 10.0]), minimum=[0.0, 0.0])
+    found = ln.regret(np.array(path), ln.Objective(), bowl, dt=dt)
+    least = ln.value(ln.Objective(), bowl, [1.0, 1.0])
+    lines = explore.PathPace(power, bend).lines()
+    drawn = {name: np.interp(math.log10(pace), *line.T) for name, line in lines.items()}
+    assert found.speed / least == pytest.approx(drawn["speed"], rel=5e-3)
+    assert found.timing / least == pytest.approx(drawn["speed"], rel=5e-3)
+    assert found.direction / least == pytest.approx(drawn["direction"], rel=5e-3)
+
+
+@pytest.mark.parametrize("gamma", [0.3, 3.0])
+def test_a_recorded_path_has_the_regret_and_the_alignment_that_are_drawn(gamma):
+    bowl = ln.losses.Quadratic(np.diag([1.0, 25.0]), minimum=[0.0, 0.0])
+    path = np.exp(-np.outer(2e-3 * np.arange(8000), np.array([1.0, 25.0]) ** 0.25))
+    lines = explore.WhichDiscount(0.25, 25.0).lines()
+    drawn = {name: np.interp(math.log10(gamma), *line.T) for name, line in lines.items()}
+    found = ln.regret(path, ln.Objective(gamma=gamma), bowl)
+    assert found.relative == pytest.approx(10 ** drawn["own"], rel=5e-3)
+    assert alignment(path, ln.Objective(), bowl, [gamma], dt=1e-9) == pytest.approx(drawn["ownC"], rel=1e-3)
+    waits = ln.regret([[1.0, 1.0], [1.0, 1.0]], ln.Objective(gamma=gamma), bowl, dt=40 / gamma)
+    assert waits.relative == pytest.approx(10 ** drawn["still"], rel=2e-3)

@@ -28,6 +28,8 @@ KNOB = {
     "ModeMemory": ("n", 321, "321"),
     "MomentumWindow": ("bend", 1.25, "1.25"),
     "Postponed": ("now", 2.5, "2.50"),
+    "PathPace": ("pace", 1.25, "1.25"),
+    "WhichDiscount": ("gamma", 2.5, "2.50"),
     "PullBack": ("place", 0.75, "0.75"),
     "RateDrop": ("n", 321, "321"),
     "Renamed": ("unit", 2.5, "2.50"),

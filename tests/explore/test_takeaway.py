@@ -41,6 +41,8 @@ MOVED = {
     "ModeMemory": {"bend": 0.025, "beta": 0.75, "n": 321},
     "MomentumWindow": {"beta": 0.75, "bend": 2.5},
     "Postponed": {"moved": 0.75, "every": 0.5, "now": 2.5},
+    "PathPace": {"power": 0.25, "bend": 2.5, "pace": 1.25},
+    "WhichDiscount": {"power": 0.75, "kappa": 25.0, "gamma": 2.5},
     "PullBack": {"certainty": 2.5, "curvature": 0.75, "place": -0.5},
     "PushAndBrake": {"gamma": 2.5, "now": 4.5},
     "RateDrop": {"drop": 2.5, "memory": 125.0, "n": 321.0},

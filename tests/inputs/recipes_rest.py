@@ -281,6 +281,14 @@ def _explorables() -> dict[str, Recipe]:
             "moved": number(1.0, low=0.0, high=1.0), "every": number(1.0, low=0.25, high=3.0),
             "now": number(6.0, low=0.0, high=12.0),
         }),
+        "explore.PathPace": Recipe(explore.PathPace, {
+            "power": number(0.5, low=0.0, high=1.0), "bend": number(10.0, low=1.0, high=10.0),
+            "pace": number(2.0, low=0.2, high=5.0),
+        }),
+        "explore.WhichDiscount": Recipe(explore.WhichDiscount, {
+            "power": number(0.25, low=0.0, high=1.0), "kappa": number(10.0, low=2.0, high=100.0),
+            "gamma": number(1.0, low=0.01, high=300.0),
+        }),
         "explore.PullBack": Recipe(explore.PullBack, {
             "certainty": number(1.0, low=0.01, high=100.0), "curvature": number(2.0, low=0.25, high=4.0),
             "place": number(0.0, low=-2.0, high=2.0),

@@ -1,0 +1,48 @@
+// The view of one path at many paces.
+
+/** @import { State } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { linearDial, logDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { curves, regretParts, sumsOf } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/**
+ * @param {HTMLElement} root
+ * @param {State<Setting>} state
+ */
+function buildPathPace(root, state) {
+  const { marks } = SHARED;
+  return curvesView(root, state, SHARED, {
+    dials: {
+      power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: marks.power }, 100),
+      bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: marks.bend, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
+    },
+    curves,
+    words: paceWords,
+    python: ({ power, bend, pace }) => [
+      "y = np.linspace(1, 0, 20001)",
+      `path = np.stack([y, y ** ${inPython(bend)}], axis=1)`,
+      `L = ln.losses.Quadratic(np.diag([1.0, ${SHARED.kappa}.0]), minimum=[0.0, 0.0]).value((path[1:] + path[:-1]) / 2)`,
+      `wanted, mine = np.sqrt(2 * L), ${inPython(pace)} * np.sqrt(11) * (L / 5.5) ** ${inPython(power)}`,
+      "np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))  # speed",
+    ],
+  });
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function paceWords(given) {
+  const sums = sumsOf(given);
+  const { speed, direction } = regretParts(sums, given.pace);
+  const best = Math.sqrt(sums.slow / sums.fast);
+  return [`Speed costs ${fixed(speed, 3)}, direction ${fixed(direction, 3)} of the least.`, [
+    `Run with b = ${fixed(given.power, 2)} at the pace c = ${fixed(given.pace, 2)}.`,
+    `Its best pace is ${fixed(best, 3)}; there speed costs ${fixed(regretParts(sums, best).speed, 3)}.`,
+    `Timing factor there: ${fixed(Math.sqrt(sums.fast * sums.slow) / sums.length, 3)}.`,
+  ]];
+}
+
+export default explorable("PathPace", buildPathPace, ["power", "bend", "pace"]);

@@ -1,0 +1,94 @@
+"""``PathPace`` in Python: its state, the parts of its regret, and its static twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._scripts import bundle, constants
+from lossnav.explore.base import number_trait
+from lossnav.problem.losses import Quadratic
+from lossnav.problem.objective import Objective
+from lossnav.trajectory import riccati
+
+_HERE = Path(__file__).parent
+_SHARED = constants(_HERE)
+_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_BOWL = Quadratic(np.diag([1.0, _SHARED["kappa"]]), minimum=np.zeros(2))
+_NODES = 400
+
+
+class PathPace(Curves):
+    """The regret of one path at γ = 0, by speed and by direction, for the paces at which it can be run (L22, L23).
+
+    The path is θ₂ = θ₁ᵐ from (1, 1) to the minimum of ½(θ₁² + 10θ₂²); its speed is c·√(2L₀)·(L/L₀)ᵇ, with η = k = 1.
+
+    Args:
+        power: b, in [0, 1]; ½ is right.
+        bend: m, in [1, 10]: 1 is a straight line, √10 the optimum, 10 the path of gradient descent.
+        pace: c, in [0.2, 5].
+
+    Raises:
+        ValueError: naming the argument that does not fit.
+
+    Example:
+        >>> speed, direction = PathPace(power=0.5, bend=1.0, pace=1.0).parts()  # a right pace on a straight line
+        >>> round(abs(speed), 6), round(direction, 3)
+        (0.0, 0.127)
+    """
+
+    _esm = bundle(_HERE)
+    _shared = _SHARED
+
+    power = number_trait(_MARKS["power"], 0.5)
+    bend = number_trait(_MARKS["bend"], 10.0)
+    pace = number_trait(_AXIS["range"], 2.0)
+
+    def __init__(self, power: float = 0.5, bend: float = 10.0, pace: float = 2.0):
+        super().__init__(
+            power=power,
+            bend=bend,
+            pace=pace,
+        )
+
+    def parts(self) -> tuple[float, float]:
+        """Return the parts of the regret by speed and by direction at the marked pace, over the least cost."""
+        speed, direction = self._parts(np.array([self.pace]))
+        return float(speed[0]), float(direction[0])
+
+    def _parts(self, pace: Array) -> tuple[Array, Array]:
+        """Return ∫(|v| − |v*|)²dt/2 and ∫(|v||v*| − v·v*)dt over V(θ₀) for paces, of their shape (L22)."""
+        x, weights = np.polynomial.legendre.leggauss(_NODES)
+        t = (1 + x) / 2
+        y = t**3  # powers of L have no derivative at the minimum
+        path = np.stack([y, y**self.bend], axis=1)
+        way = -np.stack([np.ones_like(y), self.bend * y ** (self.bend - 1)], axis=1)
+        steps = weights / 2 * 3 * t**2
+        law = riccati.local_value(Objective(), _BOWL, np.ones(2))
+        best = law.velocity(path)
+        ideal, length = np.linalg.norm(best, axis=1), np.linalg.norm(way, axis=1)
+        high = _BOWL.value(np.ones(2))
+        own = np.sqrt(2 * high) * (_BOWL.value(path) / high) ** self.power * pace[..., None]
+        least = law.climb(np.ones(2))
+        speed = np.sum(steps * length * (own - ideal) ** 2 / (2 * own), axis=-1) / least
+        direction = np.sum(steps * (length * ideal - np.sum(way * best, axis=1))) / least
+        return speed, np.full_like(speed, direction)
+
+    def lines(self) -> dict[str, Array]:
+        """Return the regret over the least cost and its parts, over log₁₀ of the pace."""
+        pace = grid(_AXIS)
+        speed, direction = self._parts(pace)
+        heights = {"total": speed + direction, "speed": speed, "direction": direction}
+        return {name: points(_AXIS, pace, height) for name, height in heights.items()}
+
+    def description(self) -> str:
+        """Return what the static twin shows, in words."""
+        speed, direction = self.parts()
+        return (
+            "The regret of one path against the pace at which it is run: the part of its speed has a minimum, that of "
+            f"its direction is level. With b = {self.power:.2f} at the pace {self.pace:.2f} the first is {speed:.3f} "
+            f"and the second {direction:.3f} of the least cost."
+        )
