@@ -28,9 +28,9 @@ const buildBelievedEllipse = (root, state) => {
     title: SHARED.title,
     hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the ellipse", marks: MARKS.angle, text: degrees, label: round }, 360),
-      turn: linearDial(state, "turn", { symbol: "δ", name: "the other row's, further by", marks: MARKS.turn, text: degrees, label: round }, 120),
-      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the other row's", marks: MARKS.ratio }, 200),
+      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: MARKS.angle, text: degrees, label: round }, 360),
+      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: MARKS.turn, text: degrees, label: round }, 120),
+      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: MARKS.ratio }, 200),
       gamma: discountDial(state, MARKS.gamma),
     },
     beside: [table.node],
