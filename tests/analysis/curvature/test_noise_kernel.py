@@ -12,6 +12,7 @@ X = torch.randn(12, 3, generator=torch.Generator().manual_seed(1), dtype=torch.f
 Y = torch.randn(12, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
 
 
+@pytest.mark.slow
 def test_it_is_the_trace_of_the_matrices():
     torch.manual_seed(0)
     net = torch.nn.Linear(3, 1).double()
