@@ -100,6 +100,7 @@ def analyse(folder: Path, *words: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_prediction_meets_measurement_on_a_users_own_network(folder):
     """η, β and λ come from the optimizer in the checkpoint; everything is predicted before the run."""
     done = analyse(folder, "network.pt", "--model", "mine_analysed:network", "--data", "mine_analysed:rows",
@@ -117,6 +118,7 @@ def test_prediction_meets_measurement_on_a_users_own_network(folder):
     assert 0.7 < next(ratio for name, ratio in ratios.items() if name.startswith("equipartition")) < 1.4
 
 
+@pytest.mark.slow
 def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
     done = analyse(folder, "normalised.pt", "--model", "mine_analysed:normalised", "--model-option", "width=10",
                    "--data", "mine_analysed:examples", *SETTING, *QUICK)  # fmt: skip

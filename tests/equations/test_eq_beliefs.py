@@ -337,6 +337,7 @@ def planned(eta: float, gamma: float, rate: float, *, g: float = 1.0, q: float =
     return speed / -math.sqrt(eta), speed / float(model.step(1.0, 1.0, 1.0))
 
 
+@pytest.mark.slow
 def test_adam_like_rule_holds_in_its_regime_and_not_outside() -> None:
     """Eq. 14, against whole plans: γ² ≪ 4ηkcV and slow beliefs make it right, and either failing makes it wrong."""
     inside = planned(100.0, 1.0, 0.001, g=2.0)

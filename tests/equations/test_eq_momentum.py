@@ -94,6 +94,7 @@ def test_gradient_flow_and_its_correction_solve_the_feedback_equation_in_turn() 
         assert lowest == order
 
 
+@pytest.mark.slow
 def test_gradient_flow_is_the_overdamped_limit_with_its_correction() -> None:
     """Eq. 4: θ̇ + (ηk/γ)∇L = (ηk)²γ⁻³H∇L + O(γ⁻⁵), measured on the library's law in the double well."""
     section, rest = ln.losses.Section(ln.losses.DoubleWell(), axis=0), np.max(np.roots([4.0, 0.0, -4.0, -0.5]).real)

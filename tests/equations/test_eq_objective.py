@@ -236,6 +236,7 @@ def test_first_variation_of_j_vanishes_on_the_solution(gamma: float) -> None:
     assert abs(slope(0.05)) > 0.1
 
 
+@pytest.mark.slow
 def test_chain_rule_form_of_the_euler_lagrange_equations() -> None:
     """Eqs. 36, 37: L_vv θ̈ + L_vθ θ̇ + L_vt = L_θ, for general metric and drift, against sympy's own operator."""
     steps = derive(2, metric="general", drift="general")

@@ -208,6 +208,7 @@ def test_drift_without_a_formula_uses_its_jacobian() -> None:
     np.testing.assert_allclose(results[0], results[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_many_parameters() -> None:
     dim = 14  # indices of two digits, and past the size up to which the formula is compiled
     hessian = np.diag(np.arange(1.0, dim + 1)) + 0.1

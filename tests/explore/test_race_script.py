@@ -48,6 +48,7 @@ def test_the_step_rules_are_those_of_torch(race, tilt, start):
         np.testing.assert_allclose(twin[name], places, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.slow
 def test_the_planner_follows_the_optimal_path(race):
     expression = """given.map(([gamma, tilt, start]) => {
         const planner = M.racePlanner(gamma, { tilt, dug: [0, 0] });
@@ -90,6 +91,7 @@ def test_the_cost_of_a_track_is_the_integral(race):
     assert found == pytest.approx(exact, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tilt", [-1.2, -0.5, -0.1, 0.0, 0.6])
 def test_how_many_starts_reach_the_deep_well(race, tilt):
     rates = [0.05, 0.4, 0.55, 0.8, 2.0, 5.0]
@@ -131,6 +133,7 @@ def test_the_mirror_changes_nothing(race, gamma, tilt):
         np.testing.assert_allclose(np.array(track) * [-1, 1], left[name], atol=1e-9, err_msg=name)
 
 
+@pytest.mark.slow
 def test_equal_wells_divide_at_the_barrier(race):
     expression = """given.map(([gamma, x]) => {
         const { tracks, action } = M.runRace(M.racePlanner(gamma, { tilt: 0, dug: [0, 0] }), [x, 0.5]);
@@ -158,6 +161,7 @@ DUG = [(0.05, 0.95), (-1.3, 1.2), (0.7, -0.8), (-0.4, 0.4), (0.3, 1.5), (1.0, 0.
 TILTS = [-0.7, 0.0, 0.3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dug", DUG)
 @pytest.mark.parametrize("tilt", TILTS)
 def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, tilt):

@@ -16,6 +16,7 @@ SETTINGS = [
 ALL = "given.map((s) => { const { paths, regrets, order } = M.billed(s); return { paths, regrets, order }; })"
 
 
+@pytest.mark.slow
 def test_script_bills_as_the_library_does(module):
     for setting, found in zip(SETTINGS, module(explore.RegretRace)(ALL, SETTINGS), strict=True):
         widget = explore.RegretRace(**setting)

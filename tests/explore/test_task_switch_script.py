@@ -39,6 +39,7 @@ def times(task_switch) -> np.ndarray:
     return np.array(task_switch("M.TIMES"))
 
 
+@pytest.mark.slow
 def test_plans_are_those_of_the_library(task_switch, times):
     cases = [(*setting, *start) for setting in SETTINGS for start in STARTS]
     given = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]

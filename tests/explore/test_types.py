@@ -13,11 +13,13 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_scripts_are_typed():
     assert type_errors() == ""
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_check_finds_mistakes(tmp_path):
     mistakes = ["scale(1, 2)", "(x) => x", "fixed(SHARED.title, 2)", "SHARED.nothing", "draw(make('p'), 'nothing')"]

@@ -29,6 +29,7 @@ def imported() -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_arcs_are_the_imports_and_none_points_down():
     wings = architecture.wings()
     order = [wing.name for wing in wings]

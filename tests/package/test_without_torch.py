@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import lossnav
 
 BLOCKED = """
@@ -36,6 +38,7 @@ def run(code, *arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_every_room_that_needs_torch_says_how_to_get_it():
     *lines, last = run(ROOMS, *lossnav._ROOMS)
     said = {line.split()[0]: line for line in lines}

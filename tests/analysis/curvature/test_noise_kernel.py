@@ -13,15 +13,18 @@ Y = torch.randn(12, 1, generator=torch.Generator().manual_seed(2), dtype=torch.f
 
 
 def test_it_is_the_trace_of_the_matrices():
+    """Of the samples' own covariance to all digits; test_noise_spectrum.py holds that against the gradients'."""
     torch.manual_seed(0)
     net = torch.nn.Linear(3, 1).double()
     hessian = Hessian(net, torch.nn.functional.mse_loss, (X, Y)).dense().numpy()
-    sigma = GradientCovariance(net, torch.nn.functional.mse_loss, (X, Y)).dense().numpy()
-    found = noise_kernel(net, torch.nn.functional.mse_loss, (X, Y), probes=3000, steps=4, batch=3)
+    covariance = GradientCovariance(net, torch.nn.functional.mse_loss, (X, Y))
+    drawn = covariance.sample(300, seed=5).numpy()
+    found = noise_kernel(net, torch.nn.functional.mse_loss, (X, Y), probes=300, steps=4, batch=3, seed=5)
     assert found.dropped == 0
     for u in (0.0, 0.1, 1.0):
-        exact = np.trace(sigma @ hessian @ scipy.linalg.expm(-2 * u * hessian)) / 3
-        assert found(u) == pytest.approx(exact, rel=0.05)  # 3,000 random signs
+        forgotten = hessian @ scipy.linalg.expm(-2 * u * hessian)
+        assert found(u) == pytest.approx(np.trace(drawn.T @ drawn / 300 @ forgotten) / 3, rel=1e-9)
+        assert found(u) == pytest.approx(np.trace(covariance.dense().numpy() @ forgotten) / 3, rel=0.15)  # random signs
     assert np.all(np.diff(found(np.linspace(0, 3, 20))) < 0)
 
 

@@ -42,6 +42,7 @@ def test_a_krylov_space_that_ends_early_leaves_the_rest_without_weight():
     assert (found.weights[0, 2:] == 0).all()
 
 
+@pytest.mark.slow
 def test_samples_have_the_covariance_of_the_gradients():
     model = TANH.model()
     sigma = GradientCovariance(model, TANH.loss, TANH.batches)
@@ -55,6 +56,7 @@ def test_samples_have_the_covariance_of_the_gradients():
     assert (sigma.sample(3, seed=2).numpy() == samples[:3]).all()
 
 
+@pytest.mark.slow
 def test_noise_over_the_spectrum_is_the_trace_of_a_product():
     model = TANH.model()
     hessian = Hessian(model, TANH.loss, TANH.batches)

@@ -281,6 +281,7 @@ def test_a_valley_of_rests_is_reached_without_a_charge(gamma):
         assert plan.action == pytest.approx(math.sqrt(2) * (far**3 / 3 - far + 2 / 3), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
     """Q = −e^{−γT} ξ·∇c(θ_T), by direct minimisation with c = 0.7 θ₂; constant on the way."""
     gamma, horizon, count = 0.5, 2.0, 400

@@ -58,6 +58,7 @@ def images() -> Regression:
     return Regression(x, y, rho[::-1].clip(0), q[:, ::-1], np.linalg.lstsq(x, y, rcond=None)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beta", "steps"), [(0.9, 400), (0.99, 1500)])
 def test_spiral_along_the_steepest_direction(images, beta, steps):
     """Fig. 2: zeros at half periods, and distances from the mean as wide as predicted from the current noise."""
@@ -82,6 +83,7 @@ def test_spiral_along_the_steepest_direction(images, beta, steps):
         assert np.mean(np.diff(zeros)) == pytest.approx(half, rel=0.04)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [(1, 0.9, 128), (1, 0.99, 128), (1, 0.9, 32), (3, 0.9, 128), (3, 0.5, 128)])
 def test_speed_is_predicted_absolutely(images, times):
     """K16 with tr Σ at the minimum: within 5 %, whatever η, β and S."""

@@ -43,6 +43,7 @@ def test_identity_is_exact_with_the_gradients_of_the_batches(sampling, steps):
     assert found.ratio == pytest.approx(1.0, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_full_gradients_need_independent_batches():
     burn = 2000
     ratio = {}

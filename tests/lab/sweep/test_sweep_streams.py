@@ -22,6 +22,7 @@ def scores(record):
     return [entry["scores"] for entry in record.results]
 
 
+@pytest.mark.slow
 def test_a_sweep_of_streams_is_its_runs_one_by_one_and_is_not_repeated(tmp_path):
     wanted = sweep.grid({"optimizer": ["sgd", "uncertain"]}, [0, (3, 4)], SMALL)
     wanted += sweep.grid({}, [1], {"data": "bits", "stream": "bits", "loss": "squared_error", "tasks": 2,
