@@ -57,6 +57,15 @@ def test_what_is_printed_is_no_source_of_a_formula(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chapters())
+def test_what_is_committed_was_computed_from_the_data_that_the_text_is_about(name: str) -> None:
+    """Where MNIST or CIFAR-10 is not to be had a chapter says "NOTE" and takes digits: not what the book publishes."""
+    printed = [
+        out.text for cell in opened(name).cells for out in cell.get("outputs", []) if out.output_type == "stream"
+    ]
+    assert [line for text in printed for line in text.splitlines() if line.startswith("NOTE")] == []
+
+
+@pytest.mark.parametrize("name", chapters())
 def test_links_lead_to_pages_of_the_book(name: str) -> None:
     """That their anchors exist is a matter of the built pages: see ``tests/browser/test_links.py``."""
     known = {f"{published()}{page}.html" for page in pages()}
