@@ -20,6 +20,7 @@ _NAMES = {
     "CloudEdge": "lossnav.explore.cloud_edge",
     "Deadline": "lossnav.explore.deadline",
     "DecayShrinks": "lossnav.explore.decay_shrinks",
+    "DiscountExponent": "lossnav.explore.discount_exponent",
     "DiscountedRoot": "lossnav.explore.discounted_root",
     "ExactStep": "lossnav.explore.exact_step",
     "Explorable": "lossnav.explore.base",

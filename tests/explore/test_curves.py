@@ -260,3 +260,18 @@ def test_a_recorded_path_has_the_regret_and_the_alignment_that_are_drawn(gamma):
     assert alignment(path, ln.Objective(), bowl, [gamma], dt=1e-9) == pytest.approx(drawn["ownC"], rel=1e-3)
     waits = ln.regret([[1.0, 1.0], [1.0, 1.0]], ln.Objective(gamma=gamma), bowl, dt=40 / gamma)
     assert waits.relative == pytest.approx(10 ** drawn["still"], rel=2e-3)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 7.0])
+def test_the_exponent_is_the_slope_of_the_root_of_a_riccati_equation(gamma):
+    def gain(h):  # a² + γa = h for the value ½aθ²: its slope is a/h of the gradient hθ
+        return max(np.roots([1.0, gamma, -h]).real) / h
+
+    lines = explore.DiscountExponent(gamma).lines()
+    for h in (1e-3, 0.75 * gamma**2, 4.0, 1e3):
+        drawn = {name: np.interp(math.log10(h), *lines[name].T) for name in ("gain", "exponent")}
+        step = -ln.update(ln.Objective(gamma=gamma), [1.0], [[h]], 1e-7)[0]
+        assert [gain(h), step / 1e-7] == pytest.approx([10 ** drawn["gain"]] * 2, rel=1e-3)
+        slope = math.log(gain(1.001 * h) / gain(h / 1.001)) / (2 * math.log(1.001))
+        assert slope == pytest.approx(drawn["exponent"], abs=2e-4)
+    assert np.interp(lines["crossing"][0, 0], *lines["exponent"].T) == pytest.approx(-0.25, abs=2e-4)

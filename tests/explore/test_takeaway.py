@@ -31,6 +31,7 @@ MOVED = {
     "Certainty": {"curvature": 2.5, "entropy": 0.75, "now": 12.5},
     "CloudEdge": {"beta": 0.75, "stretch": 2.5},
     "DecayShrinks": {"decay": 0.75, "gamma": 2.5, "curvature": 0.25},
+    "DiscountExponent": {"gamma": 2.5, "curvature": 0.25},
     "DiscountedRoot": {"epsilon": 0.25, "size": 2.5},
     "ExactStep": {"gamma": 2.5, "fading": 0.25, "dt": 3.5},
     "FadingBelief": {"epsilon": 0.25, "size": 2.5, "time": 3.5},

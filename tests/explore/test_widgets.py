@@ -166,6 +166,7 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.Certainty(entropy=-0.1), r"entropy = -0\.1"),
         (lambda: explore.CloudEdge(beta=1), "beta = 1"),
         (lambda: explore.DecayShrinks(decay=5), "decay = 5"),
+        (lambda: explore.DiscountExponent(gamma=0), "gamma = 0"),
         (lambda: explore.DiscountedRoot(epsilon=0), "epsilon = 0"),
         (lambda: explore.ExactStep(dt=0), "dt = 0"),
         (lambda: explore.FadingBelief(size=5), "size = 5"),

@@ -11,6 +11,7 @@ from lossnav.explore.base import Explorable
 
 EXEMPT: dict[str, str] = {}
 SMALL = (
+    explore.DiscountExponent,
     explore.ExactStep,
     explore.FadingBelief,
     explore.Extremals,
