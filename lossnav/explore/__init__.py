@@ -37,6 +37,7 @@ _NAMES = {
     "ModeMemory": "lossnav.explore.mode_memory",
     "MomentumWindow": "lossnav.explore.momentum_window",
     "MovingNetwork": "lossnav.explore.moving_network",
+    "MuonQuintic": "lossnav.explore.muon_quintic",
     "NoiseSpectrum": "lossnav.explore.noise_spectrum",
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",

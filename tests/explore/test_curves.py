@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -275,3 +276,39 @@ def test_the_exponent_is_the_slope_of_the_root_of_a_riccati_equation(gamma):
         slope = math.log(gain(1.001 * h) / gain(h / 1.001)) / (2 * math.log(1.001))
         assert slope == pytest.approx(drawn["exponent"], abs=2e-4)
     assert np.interp(lines["crossing"][0, 0], *lines["exponent"].T) == pytest.approx(-0.25, abs=2e-4)
+
+
+def test_singular_values_of_a_matrix_that_is_multiplied_go_as_drawn():
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
+    start = [0.002, 0.3, 0.9, 1.26, 1.3, 1.35]
+    made = [explore.MuonQuintic(sigma, before=1).lines()["cubic"][:20, 1] for sigma in start]
+    X = U * start @ V.T
+    for n in range(20):
+        np.testing.assert_allclose(np.diag(U.T @ X @ V), [values[n] for values in made], atol=1e-9)
+        gram = X @ X.T
+        a, b, c = inspect.signature(torch.optim.Muon).parameters["ns_coefficients"].default
+        X = (3 * X - gram @ X) / 2 if n else a * X + (b * gram + c * gram @ gram) @ X
+    assert [round(values[-1]) for values in made] == [1, 1, 1, 1, 1, -1]  # beyond √3 the cubic may turn a direction
+
+
+def test_a_step_of_torchs_muon_has_the_singular_values_of_the_quintic():
+    weight = torch.zeros(4, 4, requires_grad=True)
+    size = torch.tensor([1.0, 0.5, 0.1, 0.02])
+    weight.grad = torch.diag(size)
+    torch.optim.Muon([weight], lr=1.0, momentum=0.0, nesterov=False, weight_decay=0.0).step()
+    for got, sigma in zip(-weight.detach().diag(), size / size.norm(), strict=True):
+        drawn = explore.MuonQuintic(float(sigma)).lines()["quintic"][5, 1]
+        assert float(got) == pytest.approx(drawn, abs=0.03)  # torch's are in bfloat16
+
+
+def test_the_quintic_stays_below_its_largest_fixed_point_and_the_cubic_is_bounded_by_the_root_of_five():
+    edge = explore.MuonQuintic().lines()["edge"][0, 1]
+    for sigma in np.geomspace(1e-3, edge - 1e-9, 60):
+        values = explore.MuonQuintic(sigma).lines()["quintic"][:, 1]
+        assert np.all((values > 0) & (values < edge)) and 0.1 < np.max(np.abs(1 - values[-6:])) < 0.32
+    assert np.all(explore.MuonQuintic(edge + 1e-9).lines()["quintic"][-1, 1] > 1000)
+    for sigma in np.linspace(edge + 1e-3, 1.4, 60):
+        values = explore.MuonQuintic(sigma, before=1).lines()["cubic"][:, 1]
+        assert (abs(values[-1]) > 1000) == (values[1] > math.sqrt(5))
+        assert (abs(values[-1] - 1) < 1e-9) >= (values[1] < math.sqrt(3))

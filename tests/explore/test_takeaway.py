@@ -41,6 +41,7 @@ MOVED = {
     "KappaSteps": {"digits": 4.5, "kappa": 321.0},
     "ModeMemory": {"bend": 0.025, "beta": 0.75, "n": 321},
     "MomentumWindow": {"beta": 0.75, "bend": 2.5},
+    "MuonQuintic": {"sigma": 0.25, "before": 3, "n": 7},
     "Postponed": {"moved": 0.75, "every": 0.5, "now": 2.5},
     "PathPace": {"power": 0.25, "bend": 2.5, "pace": 1.25},
     "WhichDiscount": {"power": 0.75, "kappa": 25.0, "gamma": 2.5},

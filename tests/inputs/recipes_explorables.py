@@ -15,6 +15,7 @@ SMALL = (
     explore.ExactStep,
     explore.FadingBelief,
     explore.Extremals,
+    explore.MuonQuintic,
     explore.NormalArcs,
     explore.PlannedSteps,
     explore.Preconditioner,
