@@ -1,16 +1,26 @@
-"""Do optimizers that know rows and columns learn faster, by the step and by the clock? Small networks, three seeds.
+"""Do optimizers that know rows and columns learn faster, by the step and by the clock? Small networks, 3 or 5 seeds.
 
-    python studies/matrices.py cifar10    a small CNN on CIFAR-10 at 16×16 pixels    (about 2 minutes of one core)
-    python studies/matrices.py mnist      the paper's perceptron on MNIST            (about 5 minutes)
+    python studies/matrices.py cifar10        a small CNN on CIFAR-10 at 16×16 pixels     (about 2 minutes of one core)
+    python studies/matrices.py mnist          the paper's perceptron on MNIST             (about 5 minutes)
+    python studies/matrices.py paper          the paper's CNN on CIFAR-10 at 32×32 pixels (about 40 minutes)
+    python studies/matrices.py transformer    a small one on CIFAR-10 at 32×32 pixels     (about 15 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
-the end is run on three other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that
-look at one weight at a time run a second time, tuned again, six times as long: in 60 to 80 % of the others' seconds.
+the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
+one weight at a time run a second time, tuned again, six times as long: in 60 to 80 % of the others' seconds.
+
+"paper" and "transformer" have SOAP of a collection beside our rules. A rule whose best rate is at an edge tries another
+one beyond it, at most two. The seconds of the update are kept apart from those of the passes, which are the same for
+all rules: on a machine with other work their ratio says more than seconds do. The lengths, 100 and 200 steps with 32
+images each, are what an hour of one core allows. No rule has converged in them, Adam needs tens of times as many.
 """
 
 from __future__ import annotations
 
+import importlib
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,24 +32,75 @@ from lossnav import data, models, optim, records
 from lossnav.lab.study import Measurement, Study, main
 
 BETAS, TUNING_SEED, EVERY = (0.9, 0.99), 100, 10  # steps that a point of a curve is the mean of
-RATES = {"SGD": (0.03, 0.1, 0.3)}
-OTHERS = (1e-3, 3e-3, 1e-2)
 PLAIN = ("SGD", "Adam", "Ballistic")
 MATRIX = ("Muon", "eigenbasis", "likelihood", "kronecker")
-LENGTHS = {"cifar10": 200, "mnist": 100}
-LONGER, BATCH = 6, 128
+TURNS, LONGEST_SIDE = 20, 1024  # of SOAP's bases, as BallisticMatrix has them
+LONGER, FACTOR = 6, 10**0.5
 
 
-class Muon:
-    """``torch.optim.Muon`` for what has two axes or more, as a matrix, and Adam at the same rate for the rest."""
+@dataclass(frozen=True)
+class Task:
+    """What is learned, by which network, and how rules are tuned for it.
 
-    def __init__(self, params: list[nn.Parameter], lr: float) -> None:
+    Attributes:
+        dataset: name of the data.
+        network: from a seed.
+        steps, batch: of a run.
+        rules: their names.
+        rates: of SGD, and of all others, on the tuning seed.
+        extra: how many further rates a rule may try whose best one is at an edge.
+        tail: points of the curve whose mean chooses.
+        train, test: images.
+        seeds: judged.
+        pooled: average the images over 2×2 pixels.
+    """
+
+    dataset: str
+    network: Callable[[int], nn.Module]
+    steps: int
+    batch: int = 128
+    rules: tuple[str, ...] = (*PLAIN, *MATRIX)
+    rates: tuple[tuple[float, ...], tuple[float, ...]] = ((0.03, 0.1, 0.3), (1e-3, 3e-3, 1e-2))
+    extra: int = 0
+    tail: int = 1
+    train: int = 20000
+    test: int = 4000
+    seeds: int = 3
+    pooled: bool = False
+
+
+def small(seed: int) -> nn.Module:
+    """Return a CNN for (3, 16, 16) with 16, 32 and 32 channels."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layers: list[nn.Module] = []
+        for before, after in ((3, 16), (16, 32), (32, 32)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+
+
+LATER: dict[str, Any] = {
+    "batch": 32, "rules": (*PLAIN, "Muon", "SOAP", *MATRIX[1:]), "extra": 2, "tail": 2, "train": 10000, "test": 1000,
+    "seeds": 5,
+}  # fmt: skip
+TASKS = {
+    "cifar10": Task("cifar10", small, 200, pooled=True),
+    "mnist": Task("mnist", lambda seed: models.mlp(seed=seed), 100),
+    "paper": Task(
+        "cifar10", lambda seed: models.cnn(seed=seed), 100, rates=((0.01, 0.03, 0.1), (3e-4, 1e-3, 3e-3)), **LATER
+    ),
+    "transformer": Task("cifar10", lambda seed: models.vit(width=64, depth=3, seed=seed), 200, **LATER),
+}
+
+
+class AsMatrices:
+    """Rules for matrices alone, given what has two axes or more as matrices, and one for the rest at the same rate."""
+
+    def __init__(self, params: list[nn.Parameter], *makers: Callable[[list[nn.Parameter]], Any]) -> None:
         self.params = params
         self.matrices = [(p, nn.Parameter(p.detach().flatten(1))) for p in params if p.ndim > 1]  # the same memory
-        self.parts = (
-            torch.optim.Muon([x for _, x in self.matrices], lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
-            torch.optim.Adam([p for p in params if p.ndim < 2], lr, BETAS),
-        )
+        parts = [x for _, x in self.matrices], [p for p in params if p.ndim < 2]
+        self.parts = [make(part) for make, part in zip(makers, parts, strict=True)]
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -49,7 +110,7 @@ class Muon:
     def step(self) -> None:
         """Move all parameters."""
         for p, matrix in self.matrices:
-            matrix.grad = p.grad.flatten(1)
+            matrix.grad = None if p.grad is None else p.grad.flatten(1)
         for part in self.parts:
             part.step()
 
@@ -63,45 +124,46 @@ def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
     if name == "Ballistic":
         return optim.Ballistic(params, lr, BETAS[1], momentum=BETAS[0], bias_correction=True)
     if name == "Muon":
-        return Muon(params, lr)
+        return AsMatrices(
+            params,
+            lambda matrices: torch.optim.Muon(matrices, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+            lambda rest: torch.optim.Adam(rest, lr, BETAS),
+        )
+    if name == "SOAP":
+        collection = importlib.import_module("pytorch_optimizer")
+        kind: dict[str, Any] = {
+            "lr": lr, "betas": BETAS, "weight_decay": 0.0, "precondition_frequency": TURNS,
+            "max_precondition_dim": LONGEST_SIDE,
+        }  # fmt: skip
+        return AsMatrices(params, *[lambda part: collection.SOAP(part, **kind)] * 2)
     return optim.BallisticMatrix(params, lr, betas=BETAS, curvature=name)
 
 
-def network(name: str, seed: int) -> nn.Module:
-    """Return the network of a data set."""
-    if name == "mnist":
-        return models.mlp(seed=seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        layers: list[nn.Module] = []
-        for before, after in ((3, 16), (16, 32), (32, 32)):
-            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
-
-
-def images(dataset: data.Dataset, name: str, train: bool) -> tuple[Tensor, Tensor]:
-    """Return 20 000 training images, or 4000 test images, and their labels; those of CIFAR-10 at half the size."""
+def images(dataset: data.Dataset, task: Task, train: bool) -> tuple[Tensor, Tensor]:
+    """Return the first training images, or test images, and their labels."""
     part = dataset.train if train else dataset.test
-    x, y = part.batch(slice(0, 20000 if train else 4000))
-    return (avg_pool2d(x, 2) if name == "cifar10" else x), y
+    x, y = part.batch(slice(0, task.train if train else task.test))
+    return (avg_pool2d(x, 2) if task.pooled else x), y
 
 
 def trained(
-    name: str, parts: tuple[tuple[Tensor, Tensor], ...], how: str, lr: float, seed: int, steps: int
+    task: Task, parts: tuple[tuple[Tensor, Tensor], ...], how: str, lr: float, seed: int, steps: int
 ) -> dict[str, Any]:
     """Train, and return the curve of the training loss, its seconds, and how the network does on test images."""
     (x, y), (test_x, test_y) = parts
-    model, generator = network(name, seed), torch.Generator().manual_seed(seed)
-    optimizer, seconds, losses, times = rule(how, list(model.parameters()), lr), 0.0, [], []
+    model, generator = task.network(seed), torch.Generator().manual_seed(seed)
+    optimizer, seconds, updates, losses, times = rule(how, list(model.parameters()), lr), 0.0, 0.0, [], []
     for _ in range(steps):
-        rows = torch.randint(len(x), (BATCH,), generator=generator)
+        rows = torch.randint(len(x), (task.batch,), generator=generator)
         inputs, labels = x[rows], y[rows]
         start = time.process_time()
         optimizer.zero_grad()
         loss = cross_entropy(model(inputs), labels)
         loss.backward()
+        before = time.process_time()
         optimizer.step()
-        seconds += time.process_time() - start
+        end = time.process_time()
+        seconds, updates = seconds + end - start, updates + end - before
         losses.append(loss.item())
         times.append(seconds)
     with torch.no_grad():
@@ -109,29 +171,47 @@ def trained(
     curve = np.array(losses).reshape(-1, EVERY).mean(1)
     return {
         "lr": lr, "seed": seed, "loss": np.nan_to_num(curve, nan=1e9).round(4).tolist(),
-        "seconds": np.array(times)[EVERY - 1 :: EVERY].round(3).tolist(),
+        "seconds": np.array(times)[EVERY - 1 :: EVERY].round(3).tolist(), "updates": round(updates, 3),
         "test_loss": round(float(cross_entropy(logits, test_y)), 4),
         "accuracy": round(float((logits.argmax(1) == test_y).double().mean()), 4),
     }  # fmt: skip
 
 
+def tuned(losses: Callable[[float], float], rates: tuple[float, ...], extra: int) -> dict[float, float]:
+    """Return the loss of each rate, and of at most ``extra`` more while the best is at an edge."""
+    found = {lr: losses(lr) for lr in rates}
+    for _ in range(extra):
+        best = min(found, key=found.__getitem__)
+        if min(found) < best < max(found):
+            break
+        beyond = float(f"{best * FACTOR if best == max(found) else best / FACTOR:.0e}")
+        found[beyond] = losses(beyond)
+    return found
+
+
 def measured(dataset: data.Dataset, seed: int, *, name: str, how: str, steps: int, seeds: int) -> dict[str, Any]:
     """Tune a rule, and run it on seeds that it was not tuned on."""
-    parts = (images(dataset, name, True), images(dataset, name, False))
-    tuned = {lr: trained(name, parts, how, lr, TUNING_SEED, steps)["loss"][-1] for lr in RATES.get(how, OTHERS)}
-    best = min(tuned, key=tuned.__getitem__)
-    runs = [trained(name, parts, how, best, seed + k, steps) for k in range(seeds)]
-    return {"rule": how, "steps": steps, "lr": best, "tuning": [list(pair) for pair in tuned.items()], "runs": runs}
+    task = TASKS[name]
+    parts = (images(dataset, task, True), images(dataset, task, False))
+
+    def loss(lr: float) -> float:
+        curve = trained(task, parts, how, lr, TUNING_SEED, steps)["loss"]
+        return round(float(np.mean(curve[-task.tail :])), 4)
+
+    tried = tuned(loss, task.rates[how != "SGD"], task.extra)
+    best = min(tried, key=tried.__getitem__)
+    runs = [trained(task, parts, how, best, seed + k, steps) for k in range(seeds)]
+    return {"rule": how, "steps": steps, "lr": best, "tuning": [list(pair) for pair in tried.items()], "runs": runs}
 
 
 def wanted(name: str, seeds: int) -> list[Measurement]:
     """Return a measurement for each rule and length."""
-    steps = LENGTHS[name]
-    cases = [(how, steps) for how in (*PLAIN, *MATRIX)]
+    task = TASKS[name]
+    cases = [(how, task.steps) for how in task.rules]
     if name == "mnist":
-        cases += [(how, LONGER * steps) for how in PLAIN]
+        cases += [(how, LONGER * task.steps) for how in PLAIN]
     return [
-        Measurement(name, 0, measured, {"name": name, "how": how, "steps": count, "seeds": seeds})
+        Measurement(task.dataset, 0, measured, {"name": name, "how": how, "steps": count, "seeds": seeds})
         for how, count in cases
     ]
 
@@ -142,12 +222,18 @@ def results(found: list[records.Record]) -> list[dict[str, Any]]:
 
 
 def study(name: str) -> Study:
-    """Return the study on a data set."""
-    told = {"batch": BATCH, "betas": BETAS, "tuning_seed": TUNING_SEED, "every": EVERY, "train": 20000, "test": 4000}
-    return Study(lambda seeds: wanted(name, seeds), results, {"seeds": 3}, lambda **_: told)
+    """Return the study of a task."""
+    task = TASKS[name]
+    told = {
+        "batch": task.batch, "betas": BETAS, "tuning_seed": TUNING_SEED, "every": EVERY, "train": task.train,
+        "test": task.test,
+    }  # fmt: skip
+    if task.extra:
+        told |= {"tail": task.tail, "extra": task.extra}
+    return Study(lambda seeds: wanted(name, seeds), results, {"seeds": task.seeds}, lambda **_: told)
 
 
-STUDIES = {f"matrices-{name}": study(name) for name in LENGTHS}
+STUDIES = {f"matrices-{name}": study(name) for name in TASKS}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)
