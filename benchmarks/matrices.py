@@ -1,10 +1,14 @@
-"""What an optimizer that knows rows and columns costs in a training step, beside torch's Adam and Muon.
+"""What an optimizer that knows rows and columns costs in a training step, beside Adam, Muon, SOAP and Shampoo.
 
 A step is a forward and a backward pass on a batch and an update. All updates move tensors of the network's shapes with
 the same gradients, and take turns with the passes; what is compared is (passes + update)/(passes + Adam's update).
 Bases turn every 20 steps, so that a turn of those rules is 20 updates. "products alone" is the floor of a rule with
 two bases: a gradient into them and the step back, four products of matrices and nothing else. On CPUs the clock is that
 of the process, in one thread unless told otherwise, so that other processes do not count.
+
+SOAP and Shampoo are those of a collection, with our averages, our 20 steps between refreshes, and no basis for a side
+beyond 1024. Of its Shampoos the one that keeps whole factors would need roots of 8192 × 8192 matrices for the CNN, many
+minutes each; the other one, whose factors are those of blocks, has blocks of 256 and roots by singular values here.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from benchmarks import machine
-from benchmarks.optimizers import Shape, tensors
+from benchmarks.optimizers import THIRD, Shape, collection, tensors, third
 from benchmarks.report import Report, Settings
 from benchmarks.timing import ratio, spread, take_turns
 from lossnav import models, optim
@@ -27,9 +31,10 @@ from lossnav import models, optim
 BATCHES = {"mlp": (128, 512), "cnn": (128,)}
 INPUTS: dict[str, Shape] = {"mlp": (784,), "cnn": (3, 32, 32), "tiny": (20,)}
 EVERY, OTHERS, ROUNDS, LIMIT = 20, 4, 5, 150.0  # updates a turn; seconds
-RATE = 1e-6
+RATE, RMSPROP = 1e-6, 3  # the second is the collection's number for grafting a length: SOAP and ours need none
 ADAM, MUON, FLOOR = "torch Adam", "torch Muon, Adam for vectors", "two bases, products alone"
-OURS = "BallisticMatrix, eigenbasis"
+SOAP, SHAMPOO = f"{THIRD} SOAP", f"{THIRD} ScalableShampoo"
+OURS, LONGEST, BLOCK = "BallisticMatrix, eigenbasis", 1024, 256
 MOST = {"cnn, batch 128": 1.25, "mlp, batch 128": 3.0}
 Times = dict[str, list[float]]
 
@@ -61,13 +66,20 @@ def contenders(name: str) -> dict[str, Callable[[list[Tensor]], Any]]:
         made[f"BallisticMatrix, {kind}"] = partial(optim.BallisticMatrix, lr=RATE, curvature=kind)
     if name == "mlp":
         made[f"{OURS}, max_dim=512"] = partial(optim.BallisticMatrix, lr=RATE, max_dim=512)
+    if (others := collection()) is not None:
+        same = {"lr": RATE, "betas": (0.9, 0.99), "weight_decay": 0.0}
+        made[SOAP] = partial(others.SOAP, precondition_frequency=EVERY, max_precondition_dim=LONGEST, **same)
+        made[SHAMPOO] = partial(
+            others.ScalableShampoo, preconditioning_compute_steps=EVERY, start_preconditioning_step=1,
+            block_size=BLOCK, use_svd=True, graft_type=RMSPROP, **same,
+        )  # fmt: skip
     return made
 
 
 def products(shapes: list[Shape], device: torch.device) -> Callable[[], None]:
     """Return what turns a gradient of each matrix into two bases and a step back."""
     matrices = [x for x in tensors(shapes, device) if x.ndim == 2]
-    bases = [[torch.eye(n, device=device) if n <= 1024 else None for n in x.shape] for x in matrices]
+    bases = [[torch.eye(n, device=device) if n <= LONGEST else None for n in x.shape] for x in matrices]
 
     @torch.no_grad()
     def turned() -> None:
@@ -97,7 +109,7 @@ def measure(name: str, batches: tuple[int, ...], device: torch.device, rounds: i
     calls: dict[Any, Callable[[], object]] = {FLOOR: times(products(shapes, device), OTHERS)}
     counts: dict[Any, int] = {FLOOR: OTHERS, **dict.fromkeys(batches, 1)}
     for rule, make in contenders(name).items():
-        counts[rule] = EVERY if rule.startswith("BallisticMatrix") and "polar" not in rule else OTHERS
+        counts[rule] = OTHERS if rule in (ADAM, MUON) or "polar" in rule else EVERY
         calls[rule] = times(make(tensors(shapes, device)).step, counts[rule])
     for batch in batches:
         x = torch.randn(batch, *INPUTS[name], device=device)
@@ -120,7 +132,7 @@ def measure(name: str, batches: tuple[int, ...], device: torch.device, rounds: i
 
 def run(settings: Settings) -> Report:
     device, rows = torch.device(settings.device), []
-    of_step, of_muon = {}, {}
+    of_step, of_muon, of_soap = {}, {}, {}
     with machine.threads(settings.threads or 1) as count:
         for name, batches in {"tiny": (4,)}.items() if settings.quick else BATCHES.items():
             updates, passes = measure(name, batches, device, 2 if settings.quick else ROUNDS)
@@ -129,32 +141,41 @@ def run(settings: Settings) -> Report:
                 for key, whole in steps.items():
                     place, update = (f"{name}, batch {batch}", key), spread(updates[key])
                     of_step[place], of_muon[place] = ratio(whole, steps[ADAM]), ratio(updates[key], updates[MUON])
+                    of_soap[place] = ratio(updates[key], updates[SOAP]) if SOAP in updates else None
                     rows.append([
                         ": ".join(place), 1e3 * spread(spent).median,
                         *(1e3 * t for t in (update.median, update.low, update.high)),
                         *(getattr(of_step[place], part) for part in ("median", "low", "high")), of_muon[place].median,
+                        None if (beside := of_soap[place]) is None else beside.median,
                     ])  # fmt: skip
     return Report(
         columns=["one step", "passes, ms", "update, ms", "1st quartile", "3rd", "of a step with Adam", "1st quartile",
-                 "3rd", "of Muon's update"],
-        formats=[".1f", ".1f", ".1f", ".1f", ".2f", ".2f", ".2f", ".2f"],
+                 "3rd", "of Muon's update", "of SOAP's update"],
+        formats=[".1f", ".1f", ".1f", ".1f", ".2f", ".2f", ".2f", ".2f", ".2f"],
         rows=rows,
-        checks={} if settings.quick else judge(of_step, of_muon),
-        config={"dtype": "float32", "threads": count, "rounds": ROUNDS, "every": EVERY, "lr": RATE},
+        checks={} if settings.quick else judge(of_step, of_muon, of_soap),
+        config={"dtype": "float32", "threads": count, "rounds": ROUNDS, "every": EVERY, "lr": RATE, "longest": LONGEST,
+                "block": BLOCK},
         device=machine.name(device),
-        notes=[f"medians of {ROUNDS} rounds in which all take turns; {count} thread(s); seconds of this process alone"],
+        notes=[f"medians of {ROUNDS} rounds in which all take turns; {count} thread(s); seconds of this process alone",
+               third()],
     )  # fmt: skip
 
 
-def judge(of_step: dict[tuple[str, str], Any], of_muon: dict[tuple[str, str], Any]) -> dict[str, bool]:
-    """Say whether a step costs as little as was asked, and an update no more than Muon's."""
+Ratios = dict[tuple[str, str], Any]
+
+
+def judge(of_step: Ratios, of_muon: Ratios, of_soap: Ratios) -> dict[str, bool]:
+    """Say whether a step costs as little as was asked, and an update no more than Muon's, or SOAP's."""
     asked = {
         f"{label}: a step takes at most {most:g} of one with Adam: {of_step[label, OURS]}, of which two bases need "
         f"{of_step[label, FLOOR].median:.2f}": of_step[label, OURS].median <= most
         for label, most in MOST.items()
     }
-    muon = {
-        f"{label}: an update takes at most Muon's time: {of_muon[label, OURS]}": of_muon[label, OURS].median <= 1
+    beside = {
+        f"{label}: an update takes at most {whose} time: {found[label, OURS]}": found[label, OURS].median <= 1
+        for whose, found in (("Muon's", of_muon), ("SOAP's", of_soap))
         for label in MOST
+        if found[label, OURS] is not None
     }
-    return asked | muon
+    return asked | beside

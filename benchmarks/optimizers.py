@@ -52,12 +52,16 @@ def contenders() -> Iterator[tuple[str, Callable[[Any], torch.optim.Optimizer]]]
     yield f"{DERIVED}, fused", _maker(derived.optimizer, fused=True)
     yield f"{DERIVED}, foreach", _maker(derived.optimizer, foreach=True)
     yield "torch RMSprop, foreach", _maker(torch.optim.RMSprop, lr=RATE, foreach=True)
+    for name in ("AdaBelief", "Lion") if (others := collection()) is not None else ():
+        yield f"{THIRD} {name}", _maker(getattr(others, name), lr=RATE)
+
+
+def collection() -> Any:
+    """Return the module of a third collection of optimizers, or None where it is not installed."""
     try:
-        collection = importlib.import_module(THIRD)
+        return importlib.import_module(THIRD)
     except ImportError:
-        return
-    for name in ("AdaBelief", "Lion"):
-        yield f"{THIRD} {name}", _maker(getattr(collection, name), lr=RATE)
+        return None
 
 
 def _maker(rule: Any, **options: Any) -> Callable[[Any], torch.optim.Optimizer]:
@@ -125,7 +129,7 @@ def run(settings: Settings) -> Report:
         config={"shapes": f"{len(shapes)} of {shapes[0]}", "small": f"{len(SMALL)} of (64,) and (64, 64)",
                 "dtype": "float32", "threads": count, "rounds": len(large[OURS]), "lr": RATE},
         device=machine.name(device),
-        notes=[f"medians of {len(large[OURS])} rounds in which all take turns; {count} threads", _third()],
+        notes=[f"medians of {len(large[OURS])} rounds in which all take turns; {count} threads", third()],
     )  # fmt: skip
 
 
@@ -149,7 +153,8 @@ def judge(large: dict[str, list[float]], states: dict[str, int], share: float) -
     }
 
 
-def _third() -> str:
+def third() -> str:
+    """Say which version of the third collection took part."""
     try:
         return f"third collection: {THIRD} {version(THIRD)}"
     except PackageNotFoundError:

@@ -75,6 +75,7 @@ def matrices(table):
     for place, most in (("cnn, batch 128", 1.25), ("mlp, batch 128", 3.0)):
         yield table.value(f"{place}: {ours}", whole) <= most
         yield table.value(f"{place}: {ours}", "of Muon's update") <= 1
+        yield table.value(f"{place}: {ours}", "of SOAP's update") <= 1
 
 
 def optimizers(table):
