@@ -1,0 +1,52 @@
+"""The study of rules that know rows and columns: how it tunes, and what its records hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from resources import RESULTS, recorded
+
+from lossnav import records
+
+STUDY = recorded("matrices")
+LATER = ("paper", "transformer")
+
+
+@pytest.mark.parametrize(("best", "tried"), [(0.1, 3), (0.03, 4), (0.3, 4), (1e-4, 5), (100.0, 5)])
+def test_a_rule_goes_on_beyond_an_edge_at_most_twice(best, tried):
+    found = STUDY.tuned(lambda lr: abs(np.log(lr / best)), (0.03, 0.1, 0.3), 2)
+    assert len(found) == tried
+    nearest = min(found, key=found.__getitem__)
+    assert (min(found) < nearest < max(found)) == (tried < 5)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_every_rule_had_the_same_budget_and_was_judged_on_other_seeds(name):
+    record = records.load(RESULTS / f"matrices-{name}.json")
+    assert len(record.revision) == 40
+    task = STUDY.TASKS[name]
+    assert [one["rule"] for one in record.results] == list(task.rules) and "SOAP" in task.rules
+    for one in record.results:
+        tuning = dict(one["tuning"])
+        assert set(task.rates[one["rule"] != "SGD"]) <= set(tuning) and len(tuning) <= 3 + task.extra
+        assert one["lr"] == min(tuning, key=tuning.__getitem__)
+        assert [run["seed"] for run in one["runs"]] == list(range(5)) and STUDY.TUNING_SEED not in range(5)
+        for run in one["runs"]:
+            assert len(run["loss"]) == one["steps"] // STUDY.EVERY and 0 < run["updates"] < run["seconds"][-1]
+
+
+@pytest.mark.parametrize("how", ["Muon", "SOAP"])
+def test_rules_for_matrices_move_a_convolution_as_the_matrix_of_its_filters(how):
+    rng = torch.Generator().manual_seed(0)
+    kernel, bias = torch.randn(4, 3, 2, 2, generator=rng), torch.randn(4, generator=rng)
+    wide, flat = ([torch.nn.Parameter(x.clone()) for x in (w, bias)] for w in (kernel, kernel.flatten(1)))
+    rules = [STUDY.rule(how, params, 0.01) for params in (wide, flat)]
+    for _ in range(3):
+        slope = torch.randn(4, 3, 2, 2, generator=rng)
+        for params, shape in ((wide, (4, 3, 2, 2)), (flat, (4, 12))):
+            params[0].grad, params[1].grad = slope.reshape(shape).clone(), torch.ones(4)
+        for one in rules:
+            one.step()
+    assert torch.equal(wide[0].flatten(1), flat[0]) and torch.equal(wide[1], flat[1])
+    assert not torch.equal(wide[0], kernel) and not torch.equal(wide[1], bias)
