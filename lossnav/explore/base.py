@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Sequence
-from typing import Any
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 import anywidget
 import numpy as np
@@ -18,7 +20,14 @@ from lossnav.explore._scripts import stylesheet
 
 def number_trait(ends: Sequence[float], default: float) -> traitlets.Float:
     """Return a trait that holds a number from the first to the last of ``ends``, and travels to the script."""
-    return traitlets.Float(default, min=ends[0], max=ends[-1]).tag(sync=True, ends=(ends[0], ends[-1]))
+    trait = traitlets.Float(default, min=ends[0], max=ends[-1])
+    return trait.tag(sync=True, check=partial(number_within, ends=ends))
+
+
+def whole_trait(ends: Sequence[int], default: int) -> traitlets.Int:
+    """Return a trait that holds a whole number from the first to the last of ``ends``, and travels to the script."""
+    trait = traitlets.Int(default, min=ends[0], max=ends[-1])
+    return trait.tag(sync=True, check=partial(_checks.whole, low=ends[0], high=ends[-1]))
 
 
 def number_within(name: str, value: float, ends: Sequence[float]) -> float:
@@ -36,7 +45,8 @@ def point_trait(default: tuple[float, float], edge: float, tall: float | None = 
     Its entries are in [−edge, edge] and [−tall, tall], ``tall`` being ``edge`` unless given.
     """
     part = [traitlets.Float(min=-most, max=most) for most in (edge, edge if tall is None else tall)]
-    return traitlets.Tuple(*part, default_value=default).tag(sync=True)
+    check = partial(plane_point, edge=edge, tall=tall)
+    return traitlets.Tuple(*part, default_value=default).tag(sync=True, check=check)
 
 
 def plane_point(name: str, value: Sequence[float], edge: float, tall: float | None = None) -> tuple[float, float]:
@@ -58,20 +68,33 @@ class Explorable(anywidget.AnyWidget):
 
     A subclass sets ``_esm`` to the ``bundle`` of its folder, whose default export is ``explorable(name, build)`` with
     its own class name, and ``_css`` to its ``stylesheet``; it holds its state in traits tagged ``sync=True``, and draws
-    its twin from the same state. Displayed, the twin comes first; the script hides it once the widget lives, so that it
-    stays where scripts do not run (GitHub, print).
+    its twin from the same state. The traits with a ``check`` are what its constructor takes, in their order and with
+    their defaults: the check takes the argument's name and value, and returns what the trait is to hold.
+
+    Displayed, the twin comes first; the script hides it once the widget lives, so that it stays where scripts do not
+    run (GitHub, print).
 
     Raises:
-        ValueError: a number that is given for a ``number_trait`` is not in its range.
+        ValueError: an argument does not pass its check.
     """
 
     _css = stylesheet()
+    __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
-    def __init__(self, **state: Any):
-        for name, trait in self.class_traits(ends=lambda ends: ends is not None).items():
-            if name in state:
-                state[name] = number_within(name, state[name], trait.metadata["ends"])
-        super().__init__(**state)
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
+        cls.__signature__ = inspect.Signature(list({**cls.__signature__.parameters, **own}.values()))
+
+    def __init__(self, *given: Any, **named: Any):
+        asked = self.__signature__.bind(*given, **named)
+        asked.apply_defaults()
+        super().__init__(**self._checked(asked.arguments))
+
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the traits are to hold; who has arguments that depend on each other checks that here, too."""
+        traits = self.traits()
+        return {name: traits[name].metadata["check"](name, value) for name, value in given.items()}
 
     def picture(self) -> str:
         """Return the static twin at the present state, as an SVG document."""
@@ -104,3 +127,10 @@ class Explorable(anywidget.AnyWidget):
     def _state_names(self) -> list[str]:
         machinery = anywidget.AnyWidget.class_trait_names()
         return [name for name in self.trait_names(sync=True) if name[0] != "_" and name not in machinery]
+
+
+def _argument(name: str, trait: traitlets.TraitType[Any, Any]) -> inspect.Parameter:
+    """Return the argument that a constructor takes for a trait."""
+    default = trait.default()
+    kind = Sequence if isinstance(default, list | tuple) else type(default)
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import math
 import re
 import subprocess
@@ -19,6 +20,7 @@ import lossnav as ln
 from lossnav import explore, figures
 from lossnav.explore import _scripts
 from lossnav.explore._picture import signed
+from lossnav.explore.base import point_trait, whole_trait
 from lossnav.explore.double_well.widget import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
@@ -139,7 +141,7 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.BeliefFilter(decay=-0.1), r"decay = -0\.1"),
         (lambda: explore.BeliefFilter(diffusion=0), "diffusion = 0"),
         (lambda: explore.BeliefFilter(noise=math.inf), "noise = inf"),
-        (lambda: explore.BeliefFilter(now=0), "now = 0, but it must be an integer"),
+        (lambda: explore.BeliefFilter(now=0), "now = 0, but it must be a whole number >= 1 and <= 20000"),
         (lambda: explore.BeliefFilter(seed=1.5), r"seed = 1\.5"),
         (lambda: explore.BeliefFilter(jumps=[(3,)]), r"jumps has an entry \(3,\)"),
         (lambda: explore.BeliefFilter(jumps=[(3, 9.0)]), r"jumps\[i\]\[1\] = 9"),
@@ -223,6 +225,19 @@ def test_colours_are_those_of_the_figures(name, rule):
 def test_arguments_are_checked(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_traits_are_the_constructors_arguments():
+    found = inspect.signature(explore.Horizon)
+    assert str(found) == ("(start: collections.abc.Sequence = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0)")
+    assert (explore.Horizon((1, 2)).start, explore.Horizon((1, 2)).gamma) == ((1.0, 2.0), 1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        explore.Horizon(colour=1)
+    with pytest.raises(TypeError, match="multiple values for argument 'start'"):
+        explore.Horizon((1, 2), start=(1, 2))
+    own = type("Own", (explore.Horizon,), {"more": whole_trait((0, 3), 2), "start": point_trait((1.0, 0.0), 2.0)})
+    assert list(inspect.signature(own).parameters) == ["start", "gamma", "dt", "more"]
+    assert (own().start, own().more, own(gamma=2).gamma) == ((1.0, 0.0), 2, 2.0)
 
 
 def test_state_travels_as_json_and_comes_back():

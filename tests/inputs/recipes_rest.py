@@ -352,5 +352,4 @@ EXEMPT = {
     "sweep.Finished": "a result, which the library makes",
     "sweep.Tuned": "a result, which the library makes",
     "records.Record": "a result, which the library makes; what a file holds is checked by records.load",
-    "explore.Explorable": "what explorables have in common; traits are checked by their widget",
 }

@@ -48,9 +48,6 @@ class Acceleration(Explorable):
     guess = number_trait(_MARKS["guess"], 1.0)
     curvature = number_trait(_MARKS["curvature"], 0.1)
 
-    def __init__(self, kappa: float = 100.0, guess: float = 1.0, curvature: float = 0.1):
-        super().__init__(kappa=kappa, guess=guess, curvature=curvature)
-
     def kept(self, rule: str, curvature: ArrayLike) -> Array:
         """Return what a step of a rule leaves of modes in the long run.
 

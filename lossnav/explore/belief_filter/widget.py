@@ -15,7 +15,7 @@ from lossnav._checks import Array
 from lossnav.belief import Memory, memory
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait
+from lossnav.explore.base import Explorable, number_trait, whole_trait
 from lossnav.explore.belief_filter.stream import gradient_stream
 
 _HERE = Path(__file__).parent
@@ -25,6 +25,19 @@ _LAST: int = _SHARED["steps"]
 _MOST_JUMPS: int = _SHARED["jumps"]
 _SPAN: int = _SHARED["window"]["span"]  # steps shown
 _REACH: float = _SHARED["window"]["reach"]  # of the gradients' axis
+
+
+def _jumps(name: str, jumps: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    found = []
+    for pair in _checks.sequence(name, jumps, "pairs (step, size)"):
+        if len(_checks.sequence(f"an entry of {name}", pair, "two numbers")) != 2:
+            raise ValueError(f"{name} has an entry {_checks.shown(pair)}, but each must be (step, size)")
+        step, size = pair
+        step = _checks.whole(f"{name}[i][0]", step, low=1, high=_LAST)
+        found.append((step, _checks.finite(f"{name}[i][1]", size, low=-5.0, high=5.0)))
+    if len(found) > _MOST_JUMPS:
+        raise ValueError(f"{name} has {len(found)} entries, but at most {_MOST_JUMPS} are allowed")
+    return found
 
 
 class BeliefFilter(Explorable):
@@ -57,29 +70,9 @@ class BeliefFilter(Explorable):
     decay = number_trait(_MARKS["decay"], 0.0)
     diffusion = number_trait(_MARKS["diffusion"], 0.1)
     noise = number_trait(_MARKS["noise"], 0.8)
-    now = traitlets.Int(120, min=1, max=_LAST).tag(sync=True)
-    seed = traitlets.Int(3, min=0, max=1_000_000).tag(sync=True)
-    jumps = traitlets.List(traitlets.Tuple(traitlets.Int(min=1), traitlets.Float())).tag(sync=True)
-
-    def __init__(
-        self,
-        gamma: float = 0.1,
-        decay: float = 0.0,
-        diffusion: float = 0.1,
-        noise: float = 0.8,
-        now: int = 120,
-        seed: int = 3,
-        jumps: Sequence[tuple[int, float]] = (),
-    ):
-        super().__init__(
-            gamma=gamma,
-            decay=decay,
-            diffusion=diffusion,
-            noise=noise,
-            now=_whole("now", now, 1, _LAST),
-            seed=_whole("seed", seed, 0, 1_000_000),
-            jumps=_jumps(jumps),
-        )
+    now = whole_trait((1, _LAST), 120)
+    seed = whole_trait((0, 1_000_000), 3)
+    jumps = traitlets.List(traitlets.Tuple(traitlets.Int(min=1), traitlets.Float())).tag(sync=True, check=_jumps)
 
     def memory(self) -> Memory:
         """Return the weights of the belief."""
@@ -191,21 +184,3 @@ def _step_weights(weights: Memory, lag: NDArray[np.int64]) -> Array:
 def _stairs(steps: NDArray[np.int64], values: Array) -> list[tuple[float, float]]:
     """Return corners of a line that holds each value for the step that ends at its place."""
     return [(float(t - back), float(v)) for t, v in zip(steps, values, strict=True) for back in (1, 0)]
-
-
-def _whole(name: str, value: int, low: int, high: int) -> int:
-    if not _checks.is_whole(value) or not low <= value <= high:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be an integer in {low} … {high}")
-    return int(value)
-
-
-def _jumps(jumps: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    found = []
-    for pair in _checks.sequence("jumps", jumps, "pairs (step, size)"):
-        if len(_checks.sequence("an entry of jumps", pair, "two numbers")) != 2:
-            raise ValueError(f"jumps has an entry {_checks.shown(pair)}, but each must be (step, size)")
-        step, size = pair
-        found.append((_whole("jumps[i][0]", step, 1, _LAST), _checks.finite("jumps[i][1]", size, low=-5.0, high=5.0)))
-    if len(found) > _MOST_JUMPS:
-        raise ValueError(f"jumps has {len(found)} entries, but at most {_MOST_JUMPS} are allowed")
-    return found

@@ -13,7 +13,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -52,17 +52,6 @@ class BelievedEllipse(Explorable):
     turn = number_trait(_MARKS["turn"], 20.0)
     ratio = number_trait(_MARKS["ratio"], 1.5)
     gamma = number_trait(_MARKS["gamma"], 0.0)
-
-    def __init__(
-        self,
-        gradient: Sequence[float] = (0.5, 1.15),
-        angle: float = 35.0,
-        turn: float = 20.0,
-        ratio: float = 1.5,
-        gamma: float = 0.0,
-    ):
-        point = plane_point("gradient", gradient, _HOLD)
-        super().__init__(gradient=point, angle=angle, turn=turn, ratio=ratio, gamma=gamma)
 
     def covariance(self) -> Array:
         """Return C, shape (4, 4), in the order of vec g by rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.rules.derive import board, typeset
 from lossnav.rules.derive.rule import LearningRule
 
@@ -26,7 +26,8 @@ _START = (-3.1, 2.7)
 
 
 def _switch(name: str, default: str) -> traitlets.Enum[str]:
-    return traitlets.Enum(list(board.SWITCHES[name]), default).tag(sync=True)
+    allowed = list(board.SWITCHES[name])
+    return traitlets.Enum(allowed, default).tag(sync=True, check=partial(_checks.one_of, allowed=allowed))
 
 
 class Board(Explorable):
@@ -69,22 +70,6 @@ class Board(Explorable):
     start = point_trait(_START, _HOLD)
     dt = number_trait(_SHARED["dt"], 0.1)
     noise = number_trait(_SHARED["noise"], 0.0)
-
-    def __init__(
-        self, horizon: str = "far", metric: str = "plain", drift: str = "none", belief: str = "fading",
-        curvature: str = "average", time: str = "first", start: Sequence[float] = _START, dt: float = 0.1,
-        noise: float = 0.0,
-    ) -> None:  # fmt: skip
-        positions = (horizon, metric, drift, belief, curvature, time)
-        chosen = dict(zip(board.SWITCHES, positions, strict=True))
-        for switch, position in chosen.items():
-            _checks.one_of(switch, position, tuple(board.SWITCHES[switch]))
-        super().__init__(
-            **chosen,
-            start=plane_point("start", start, _HOLD),
-            dt=dt,
-            noise=noise,
-        )
 
     def positions(self) -> dict[str, str]:
         """Return {switch: position}."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from lossnav._checks import Array
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -51,18 +50,6 @@ class BrokenCharge(Explorable):
     beta = number_trait(_MARKS["beta"], 0.5)
     decay = number_trait(_MARKS["decay"], 0.01)
     noise = number_trait(_MARKS["noise"], 0.5)
-
-    def __init__(
-        self, start: Sequence[float] = (2.0, 0.1), eta: float = 0.03, beta: float = 0.5, decay: float = 0.01,
-        noise: float = 0.5,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            start=plane_point("start", start, _SHARED["hold"]),
-            eta=eta,
-            beta=beta,
-            decay=decay,
-            noise=noise,
-        )
 
     def walk(self) -> Array:
         """Return a and b before the first step and after each, shape (T + 1, 2); T < 600 if they run away."""

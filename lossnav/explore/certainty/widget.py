@@ -36,13 +36,6 @@ class Certainty(Curves):
     entropy = number_trait(_MARKS["entropy"], 0.3)
     now = number_trait(_AXIS["range"], 4.0)
 
-    def __init__(self, curvature: float = 1.0, entropy: float = 0.3, now: float = 4.0):
-        super().__init__(
-            curvature=curvature,
-            entropy=entropy,
-            now=now,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the variances and what is left of the way, with entropy and without, over time."""
         t = grid(_AXIS)

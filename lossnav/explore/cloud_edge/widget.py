@@ -34,9 +34,6 @@ class CloudEdge(Curves):
     beta = number_trait(_MARKS["beta"], 0.5)
     stretch = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, beta: float = 0.5, stretch: float = 1.0):
-        super().__init__(beta=beta, stretch=stretch)
-
     def lines(self) -> dict[str, Array]:
         """Return the ratio of variances and the correlation, of the steps and of the equation, over ηh."""
         low, high = _AXIS["range"]

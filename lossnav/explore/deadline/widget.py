@@ -24,6 +24,13 @@ _TINT = {"flat": "descent", "middle": "optimal", "steep": "ballistic"}
 _COSINE = tuple(_SHARED["presets"]["cosine"])
 
 
+def _rates(name: str, value: Sequence[float]) -> tuple[float, ...]:
+    rates = _checks.nonnegatives(name, value, shape=(len(_COSINE),))
+    if np.any(rates > 1):
+        raise ValueError(f"{name} = {_checks.shown(value)}, but its entries must be in [0, 1]")
+    return tuple(map(float, rates))
+
+
 class Deadline(Explorable):
     """The optimal rates of three curvatures up to a deadline, and the loss weight that a drawn schedule asks for.
 
@@ -47,15 +54,9 @@ class Deadline(Explorable):
     span = number_trait(_MARKS["span"], 6.0)
     gamma = number_trait(_MARKS["gamma"], 0.5)
     charge = number_trait(_MARKS["charge"], 0.0)
-    drawn = traitlets.Tuple(*[traitlets.Float(min=0.0, max=1.0)] * len(_COSINE), default_value=_COSINE).tag(sync=True)
-
-    def __init__(
-        self, span: float = 6.0, gamma: float = 0.5, charge: float = 0.0, drawn: Sequence[float] = _COSINE
-    ) -> None:
-        rates = _checks.nonnegatives("drawn", drawn, shape=(len(_COSINE),))
-        if np.any(rates > 1):
-            raise ValueError(f"drawn = {_checks.shown(drawn)}, but its entries must be in [0, 1]")
-        super().__init__(span=span, gamma=gamma, charge=charge, drawn=tuple(map(float, rates)))
+    drawn = traitlets.Tuple(*[traitlets.Float(min=0.0, max=1.0)] * len(_COSINE), default_value=_COSINE).tag(
+        sync=True, check=_rates
+    )
 
     def multiplier(self, curvature: ArrayLike, remaining: ArrayLike) -> Array:
         """Return the rate over the largest on the way.

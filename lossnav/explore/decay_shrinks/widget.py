@@ -37,13 +37,6 @@ class DecayShrinks(Curves):
     gamma = number_trait(_MARKS["gamma"], 1.0)
     curvature = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, decay: float = 1.0, gamma: float = 1.0, curvature: float = 1.0):
-        super().__init__(
-            decay=decay,
-            gamma=gamma,
-            curvature=curvature,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return the resting places and the logarithms of the rates, over log₁₀ ηkh."""
         h = grid(_AXIS)

@@ -39,9 +39,6 @@ class DiscountExponent(Curves):
     gamma = number_trait(_MARKS["gamma"], 1.0)
     curvature = number_trait(_AXIS["range"], 0.1)
 
-    def __init__(self, gamma: float = 1.0, curvature: float = 0.1):
-        super().__init__(gamma=gamma, curvature=curvature)
-
     def _gain(self, curvature: Array) -> tuple[Array, Array]:
         """Return the gain over ηk, and its local exponent, −½(1 − γ/2S₀), for values of ηkh."""
         fast, slow = (rate(curvature, 1.0, self.gamma) for rate in (modes.fast_rate, modes.slow_rate))

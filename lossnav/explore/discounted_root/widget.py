@@ -34,12 +34,6 @@ class DiscountedRoot(Curves):
     epsilon = number_trait(_MARKS["epsilon"], 0.1)
     size = number_trait(_AXIS["range"], 0.1)
 
-    def __init__(self, epsilon: float = 0.1, size: float = 0.1):
-        super().__init__(
-            epsilon=epsilon,
-            size=size,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return the logarithms of the steps and the ratio to Adam's, over log₁₀ √V."""
         size = grid(_AXIS)

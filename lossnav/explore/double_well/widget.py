@@ -46,12 +46,6 @@ class DoubleWell(Explorable):
     start = number_trait(_SHARED["start"], -0.6)
     gamma = number_trait(_SHARED["gamma"], 0.3)
 
-    def __init__(self, start: float = -0.6, gamma: float = 0.3):
-        super().__init__(
-            start=start,
-            gamma=gamma,
-        )
-
     def actions(self) -> dict[str, float]:
         """Return J of the path that stays and of the path that crosses, NaN for one that does not exist."""
         return {name: float(law.action(self.start)) for name, law in laws(self.gamma).items()}

@@ -12,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.analysis import helmholtz
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
@@ -55,22 +55,6 @@ class DriftField(Explorable):
     rate = number_trait(_MARKS["rate"], 2.5)
     decay = number_trait(_MARKS["decay"], 0.0)
     gamma = number_trait(_MARKS["gamma"], 2.0)
-
-    def __init__(
-        self,
-        start: Sequence[float] = (1.5, 1.5),
-        minimum: Sequence[float] = (0.0, -1.5),
-        rate: float = 2.5,
-        decay: float = 0.0,
-        gamma: float = 2.0,
-    ):
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            minimum=plane_point("minimum", minimum, _HOLD),
-            rate=rate,
-            decay=decay,
-            gamma=gamma,
-        )
 
     def path(self) -> Trajectory:
         """Return the optimal path."""

@@ -38,9 +38,6 @@ class ExactStep(Curves):
     fading = number_trait(_MARKS["fading"], 0.0)
     dt = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, gamma: float = 0.5, fading: float = 0.0, dt: float = 1.0):
-        super().__init__(gamma=gamma, fading=fading, dt=dt)
-
     def lines(self) -> dict[str, Array]:
         """Return the displacements over Newton's, and where the believed minimum is by then, over log₁₀ Δt."""
         dt = grid(_AXIS)

@@ -42,9 +42,6 @@ class Extremals(Explorable):
     gamma = number_trait(_SHARED["gamma"], 0.5)
     horizon = number_trait(_SHARED["horizon"], 1.0)
 
-    def __init__(self, growing: float = 0.2, gamma: float = 0.5, horizon: float = 1.0):
-        super().__init__(growing=growing, gamma=gamma, horizon=horizon)
-
     def roots(self) -> tuple[float, float]:
         """Return s₊ and s₋, unit 1/T (Eq. 43)."""
         decay = float(rules.rates(Objective(gamma=self.gamma), [[1.0]])[0])

@@ -39,9 +39,6 @@ class FadingBelief(Curves):
     size = number_trait(_MARKS["size"], 1.0)
     time = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, epsilon: float = 0.5, size: float = 1.0, time: float = 1.0):
-        super().__init__(epsilon=epsilon, size=size, time=time)
-
     def lines(self) -> dict[str, Array]:
         """Return the forecast with its weights, and what it adds up to over 1/√V, over τ."""
         time, lasting, fading = grid(_AXIS), self._gain(0.0), self._gain(self.epsilon)

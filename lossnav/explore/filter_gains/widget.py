@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import traitlets
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import number_trait, whole_trait
 from lossnav.trajectory import beliefs
 
 _HERE = Path(__file__).parent
@@ -38,10 +36,7 @@ class FilterGains(Curves):
     _shared = _SHARED
 
     beta = number_trait(_MARKS["beta"], 0.99)
-    n = traitlets.Int(60, min=1, max=_AXIS["range"][1]).tag(sync=True)
-
-    def __init__(self, beta: float = 0.99, n: int = 60):
-        super().__init__(beta=beta, n=_checks.whole("n", n, low=1, high=_AXIS["range"][1]))
+    n = whole_trait(_AXIS["range"], 60)
 
     def lines(self) -> dict[str, Array]:
         """Return the logarithms of both weights and their ratio, over log₁₀ n."""

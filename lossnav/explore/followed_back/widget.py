@@ -39,12 +39,6 @@ class FollowedBack(Curves):
     gamma = number_trait(_MARKS["gamma"], 0.4)
     start = number_trait(_AXIS["range"], -0.6)
 
-    def __init__(self, gamma: float = 0.4, start: float = -0.6):
-        super().__init__(
-            gamma=gamma,
-            start=start,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return kL above the deep valley, and K of both plans as far as they reach, over θ."""
         theta, loss, plans = grid(_AXIS), Section(landscape(), 0), laws(self.gamma)

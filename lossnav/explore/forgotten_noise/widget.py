@@ -45,13 +45,6 @@ class ForgottenNoise(Curves):
     stiffness = number_trait(_MARKS["stiffness"], 5.0)
     share = number_trait(_AXIS["range"], 0.5)
 
-    def __init__(self, power: float = 1.0, stiffness: float = 5.0, share: float = 0.5):
-        super().__init__(
-            power=power,
-            stiffness=stiffness,
-            share=share,
-        )
-
     def _rates(self, remaining: Array) -> tuple[Array, Array]:
         """Return the best rate and the deadline's, over their means, with 1 − z in (0, 1] to go."""
         p = self.power / (2 - self.power)

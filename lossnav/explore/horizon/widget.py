@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
 _HERE = Path(__file__).parent
@@ -32,6 +31,12 @@ def _to_json(value: float, _: Any) -> float | None:
 
 def _from_json(value: float | None, _: Any) -> float:
     return math.inf if value is None else float(value)
+
+
+def _duration(name: str, value: float) -> float:
+    if _checks.duration(name, value) < _SHORTEST:
+        raise ValueError(f"{name} = {value!r}, but it must be in [{_SHORTEST}, inf]")
+    return float(value)
 
 
 class Horizon(Explorable):
@@ -58,17 +63,7 @@ class Horizon(Explorable):
 
     start = point_trait((-3.0, -3.0), _HOLD)
     gamma = number_trait(_SHARED["gamma"], 1.0)
-    dt = traitlets.Float(1.0, min=_SHORTEST).tag(sync=True, to_json=_to_json, from_json=_from_json)
-
-    def __init__(self, start: Sequence[float] = (-3.0, -3.0), gamma: float = 1.0, dt: float = 1.0):
-        time = _checks.duration("dt", dt)
-        if time < _SHORTEST:
-            raise ValueError(f"dt = {dt!r}, but it must be in [{_SHORTEST}, inf]")
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            gamma=gamma,
-            dt=time,
-        )
+    dt = traitlets.Float(1.0, min=_SHORTEST).tag(sync=True, check=_duration, to_json=_to_json, from_json=_from_json)
 
     def steps(self) -> dict[str, Array]:
         """Return the optimal step and its three limits, shape (2,) each, infinite where a limit diverges."""

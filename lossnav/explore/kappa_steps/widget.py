@@ -34,12 +34,6 @@ class KappaSteps(Curves):
     digits = number_trait(_MARKS["digits"], 6.0)
     kappa = number_trait(_AXIS["range"], 100.0)
 
-    def __init__(self, digits: float = 6.0, kappa: float = 100.0):
-        super().__init__(
-            digits=digits,
-            kappa=kappa,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the numbers of steps, over log₁₀ κ."""
         kappa = grid(_AXIS)

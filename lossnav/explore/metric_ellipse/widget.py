@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
@@ -56,16 +55,6 @@ class MetricEllipse(Explorable):
     angle = number_trait(_MARKS["angle"], -30.0)
     ratio = number_trait(_MARKS["ratio"], 3.0)
     gamma = number_trait(_MARKS["gamma"], 1.0)
-
-    def __init__(
-        self, start: Sequence[float] = (1.3, 1.8), angle: float = -30.0, ratio: float = 3.0, gamma: float = 1.0
-    ):
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            angle=angle,
-            ratio=ratio,
-            gamma=gamma,
-        )
 
     def metric(self) -> Array:
         """Return G, shape (2, 2), with det G = 1."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import traitlets
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import number_trait, whole_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -37,14 +35,7 @@ class ModeMemory(Curves):
 
     bend = number_trait(_MARKS["bend"], 0.01)
     beta = number_trait(_MARKS["beta"], 0.9)
-    n = traitlets.Int(30, min=_AXIS["range"][0], max=_AXIS["range"][1]).tag(sync=True)
-
-    def __init__(self, bend: float = 0.01, beta: float = 0.9, n: int = 30):
-        super().__init__(
-            bend=bend,
-            beta=beta,
-            n=_checks.whole("n", n, low=_AXIS["range"][0], high=_AXIS["range"][1]),
-        )
+    n = whole_trait(_AXIS["range"], 30)
 
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the distances over that of one step, and of what they cannot exceed, over log₁₀ n."""

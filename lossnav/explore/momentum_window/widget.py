@@ -34,9 +34,6 @@ class MomentumWindow(Curves):
     beta = number_trait(_MARKS["beta"], 0.5)
     bend = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, beta: float = 0.5, bend: float = 1.0):
-        super().__init__(beta=beta, bend=bend)
-
     def lines(self) -> dict[str, Array]:
         """Return what a step keeps, over αh."""
         bend = grid(_AXIS, 400)

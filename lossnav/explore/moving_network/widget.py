@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import traitlets
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
@@ -14,12 +13,11 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait
+from lossnav.explore.base import Explorable, number_trait, whole_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
 _LONGEST: int = _SHARED["n"][1]
-_SIZES = (_SHARED["batch"][0], _SHARED["batch"][-1])
 
 
 class MovingNetwork(Explorable):
@@ -48,17 +46,9 @@ class MovingNetwork(Explorable):
     _css = stylesheet(_HERE)
 
     eta = number_trait(_SHARED["eta"], 0.01)
-    batch = traitlets.Int(64, min=_SIZES[0], max=_SIZES[1]).tag(sync=True)
+    batch = whole_trait(_SHARED["batch"], 64)
     beta = number_trait(_SHARED["beta"], 0.9)
-    n = traitlets.Int(100, min=2, max=_LONGEST).tag(sync=True)
-
-    def __init__(self, eta: float = 0.01, batch: int = 64, beta: float = 0.9, n: int = 100) -> None:
-        super().__init__(
-            eta=eta,
-            batch=_checks.whole("batch", batch, low=_SIZES[0], high=_SIZES[1]),
-            beta=beta,
-            n=_checks.whole("n", n, low=2, high=_LONGEST),
-        )
+    n = whole_trait((2, _LONGEST), 100)
 
     @staticmethod
     def spectrum() -> tuple[Array, Array]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import traitlets
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import bundle, constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import number_trait, whole_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -39,15 +37,8 @@ class MuonQuintic(Curves):
     _shared = _SHARED
 
     sigma = number_trait(_MARKS["sigma"], 0.02)
-    before = traitlets.Int(5, min=0, max=_MOST).tag(sync=True)
-    n = traitlets.Int(10, min=0, max=_LAST).tag(sync=True)
-
-    def __init__(self, sigma: float = 0.02, before: int = 5, n: int = 10):
-        super().__init__(
-            sigma=sigma,
-            before=_checks.whole("before", before, low=0, high=_MOST),
-            n=_checks.whole("n", n, low=0, high=_LAST),
-        )
+    before = whole_trait((0, _MOST), 5)
+    n = whole_trait((0, _LAST), 10)
 
     def _walk(self, before: int) -> Array:
         """Return the values after 0 … 24 steps, of which the first ``before`` are the quintic's, shape (25,)."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import traitlets
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
@@ -13,7 +12,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait
+from lossnav.explore.base import Explorable, number_trait, whole_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -48,19 +47,8 @@ class NoiseSpectrum(Explorable):
     eta = number_trait(_SHARED["eta"], 0.01)
     beta = number_trait(_SHARED["beta"], 0.9)
     slope = number_trait(_SHARED["slope"], 0.5)
-    own = traitlets.Int(1, min=0, max=1).tag(sync=True)
-    n = traitlets.Int(100, min=2, max=_MOST).tag(sync=True)
-
-    def __init__(
-        self, eta: float = 0.01, beta: float = 0.9, slope: float = 0.5, own: int = 1, n: int = 100
-    ) -> None:  # fmt: skip
-        super().__init__(
-            eta=eta,
-            beta=beta,
-            slope=slope,
-            own=_checks.whole("own", own, low=0, high=1),
-            n=_checks.whole("n", n, low=2, high=_MOST),
-        )
+    own = whole_trait((0, 1), 1)
+    n = whole_trait((2, _MOST), 100)
 
     def spectrum(self) -> tuple[Array, Array]:
         """Return the middles of the octaves of curvature, and the noise tr Σ in each; of shape (L,) both."""

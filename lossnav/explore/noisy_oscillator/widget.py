@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -48,16 +47,6 @@ class NoisyOscillator(Explorable):
     eta = number_trait(_SHARED["eta"], 0.03)
     beta = number_trait(_SHARED["beta"], 0.95)
     rho = number_trait(_SHARED["rho"], 1.0)
-
-    def __init__(
-        self, start: Sequence[float] = (1.6, 0.0), eta: float = 0.03, beta: float = 0.95, rho: float = 1.0
-    ) -> None:
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            eta=eta,
-            beta=beta,
-            rho=rho,
-        )
 
     def mode(self) -> sgd.Mode:
         """Return the oscillator."""

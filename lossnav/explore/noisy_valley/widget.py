@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 
 _HERE = Path(__file__).parent
 _SHARED = constants(_HERE)
@@ -46,13 +45,6 @@ class NoisyValley(Explorable):
     start = point_trait((0.5, -0.8), _HOLD)
     angle = number_trait(_SHARED["marks"]["angle"], 0.0)
     ratio = number_trait(_SHARED["marks"]["ratio"], 4.0)
-
-    def __init__(self, start: Sequence[float] = (0.5, -0.8), angle: float = 0.0, ratio: float = 4.0) -> None:
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            angle=angle,
-            ratio=ratio,
-        )
 
     def process(self) -> sgd.OrnsteinUhlenbeck:
         """Return the process, with κ = 1."""

@@ -41,9 +41,6 @@ class NormalArcs(Explorable):
     sigma = number_trait(_SHARED["sigma"], 0.8)
     share = number_trait(_SHARED["share"], 0.5)
 
-    def __init__(self, mu: float = 1.5, sigma: float = 0.8, share: float = 0.5):
-        super().__init__(mu=mu, sigma=sigma, share=share)
-
     def lengths(self) -> dict[str, float]:
         """Return the length of each way in the Fisher metric, as that of a hundred short pieces."""
         found = {}

@@ -47,13 +47,6 @@ class PathPace(Curves):
     bend = number_trait(_MARKS["bend"], 10.0)
     pace = number_trait(_AXIS["range"], 2.0)
 
-    def __init__(self, power: float = 0.5, bend: float = 10.0, pace: float = 2.0):
-        super().__init__(
-            power=power,
-            bend=bend,
-            pace=pace,
-        )
-
     def parts(self) -> tuple[float, float]:
         """Return the parts of the regret by speed and by direction at the marked pace, over the least cost."""
         speed, direction = self._parts(np.array([self.pace]))

@@ -38,9 +38,6 @@ class PlannedSteps(Explorable):
     gamma = number_trait(_SHARED["gamma"], 0.5)
     dt = number_trait(_SHARED["dt"], 1.0)
 
-    def __init__(self, gamma: float = 0.5, dt: float = 1.0):
-        super().__init__(gamma=gamma, dt=dt)
-
     def rate(self) -> float:
         """Return r of the path, unit 1/T."""
         return float(rules.rates(Objective(gamma=self.gamma), [[1.0]])[0])

@@ -46,13 +46,6 @@ class Postponed(Curves):
     every = number_trait(_MARKS["every"], 2.0)
     now = number_trait(_AXIS["range"], 6.0)
 
-    def __init__(self, moved: float = 1.0, every: float = 2.0, now: float = 6.0):
-        super().__init__(
-            moved=moved,
-            every=every,
-            now=now,
-        )
-
     def ends(self) -> float:
         """Return the date on which it ends; inf if it never does."""
         if self.moved == 1:

@@ -44,9 +44,6 @@ class Preconditioner(Explorable):
     dt = number_trait(_SHARED["dt"], 0.001)
     curvature = number_trait(_SHARED["curvature"], 1000.0)
 
-    def __init__(self, gamma: float = 1.0, dt: float = 0.001, curvature: float = 1000.0):
-        super().__init__(gamma=gamma, dt=dt, curvature=curvature)
-
     def _phi(self, rule: str, h: Array) -> Array:
         """Return φ of a rule at curvatures h > 0, shape (N,): a step is −φ(h) times the gradient."""
         return -np.asarray(_RULES[rule](Objective(gamma=self.gamma), np.ones_like(h), np.diag(h), self.dt))

@@ -38,13 +38,6 @@ class PullBack(Curves):
     curvature = number_trait(_MARKS["curvature"], 2.0)
     place = number_trait(_AXIS["range"], 0.0)
 
-    def __init__(self, certainty: float = 1.0, curvature: float = 2.0, place: float = 0.0):
-        super().__init__(
-            certainty=certainty,
-            curvature=curvature,
-            place=place,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return the loss of the second task, the pull to the first, and both, over θ."""
         theta = grid(_AXIS)

@@ -40,12 +40,6 @@ class PushAndBrake(Curves):
     gamma = number_trait(_MARKS["gamma"], 0.5)
     now = number_trait(_AXIS["range"], 3.0)
 
-    def __init__(self, gamma: float = 0.5, now: float = 3.0):
-        super().__init__(
-            gamma=gamma,
-            now=now,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return places and momenta over time."""
         t = grid(_AXIS)

@@ -12,7 +12,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, number_within, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, number_within, point_trait
 from lossnav.explore.double_well.widget import course, landscape
 from lossnav.explore.race.landscape import basins, dug_landscape, edge_starts, into_wells, rests, section
 from lossnav.problem.losses import Loss, Section
@@ -25,6 +25,12 @@ _MARKS, _RACE, _DUG = _SHARED["marks"], _SHARED["race"], _SHARED["dug"]
 _EDGE = _SHARED["starts"]
 _UNTIL: float = _RACE["step"] * _RACE["steps"]
 _EQUAL = 1e-7  # depths and costs that differ by less are the same
+
+
+def _dent(name: str, value: Sequence[float]) -> tuple[float, float]:
+    place, depth = map(float, _checks.array(name, value, shape=(2,)))
+    ends = (-_DUG["place"], _DUG["place"])
+    return number_within(f"{name}[0]", place, ends), number_within(f"{name}[1]", depth, _DUG["depth"])
 
 
 class Race(Explorable):
@@ -61,27 +67,7 @@ class Race(Explorable):
         traitlets.Float(min=-_DUG["place"], max=_DUG["place"]),
         traitlets.Float(min=_DUG["depth"][0], max=_DUG["depth"][1]),
         default_value=(0.0, 0.0),
-    ).tag(sync=True)
-
-    def __init__(
-        self,
-        start: Sequence[float] = (-1.2, 0.8),
-        gamma: float = 0.3,
-        tilt: float = -0.5,
-        now: float = 0.0,
-        dug: Sequence[float] = (0.0, 0.0),
-    ):
-        place, depth = _checks.array("dug", dug, shape=(2,))
-        super().__init__(
-            start=plane_point("start", start, _EDGE["x"], _EDGE["y"]),
-            gamma=gamma,
-            tilt=tilt,
-            now=now,
-            dug=(
-                number_within("dug[0]", float(place), (-_DUG["place"], _DUG["place"])),
-                number_within("dug[1]", float(depth), _DUG["depth"]),
-            ),
-        )
+    ).tag(sync=True, check=_dent)
 
     def loss(self) -> Loss:
         """Return the landscape."""

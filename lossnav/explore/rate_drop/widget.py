@@ -37,13 +37,6 @@ class RateDrop(Curves):
     memory = number_trait(_MARKS["memory"], 300.0)
     n = number_trait(_AXIS["range"], 200.0)
 
-    def __init__(self, drop: float = 4.0, memory: float = 300.0, n: float = 200.0):
-        super().__init__(
-            drop=drop,
-            memory=memory,
-            n=n,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return the radius over its new rest, and the angle per step over that before the drop, over steps."""
         n = grid(_AXIS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import bundle, constants, stylesheet
-from lossnav.explore.base import Explorable, number_trait, plane_point, point_trait
+from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.regret import Regret, regret
@@ -54,13 +53,6 @@ class RegretRace(Explorable):
     start = point_trait((1.0, 1.0), _HOLD)
     gamma = number_trait(_MARKS["gamma"], 0.5)
     kappa = number_trait(_MARKS["kappa"], 10.0)
-
-    def __init__(self, start: Sequence[float] = (1.0, 1.0), gamma: float = 0.5, kappa: float = 10.0):
-        super().__init__(
-            start=plane_point("start", start, _HOLD),
-            gamma=gamma,
-            kappa=kappa,
-        )
 
     def paths(self) -> dict[str, Array]:
         """Return where each rule is after 0, 1, … steps, shapes (N + 1, 2)."""

@@ -48,13 +48,6 @@ class Renamed(Curves):
     mix = number_trait(_MARKS["mix"], 0.0)
     first = number_trait(_AXIS["range"], -1.6)
 
-    def __init__(self, unit: float = 3.0, mix: float = 0.0, first: float = -1.6):
-        super().__init__(
-            unit=unit,
-            mix=mix,
-            first=first,
-        )
-
     def lines(self) -> dict[str, Array]:
         """Return the level line, what has one length in ψ, and the paths of gradient flows with each rule, in θ."""
         start, turn = self._start(), np.linspace(0, 2 * np.pi, 241)

@@ -51,11 +51,6 @@ class ScaleCone(Explorable):
     noise = number_trait(_MARKS["noise"], 0.5)
     start = number_trait(_MARKS["start"], 0.5)
 
-    def __init__(
-        self, eta: float = 0.1, beta: float = 0.9, decay: float = 0.01, noise: float = 0.5, start: float = 0.5
-    ):
-        super().__init__(eta=eta, beta=beta, decay=decay, noise=noise, start=start)
-
     def angle(self) -> float:
         """Return the angle of a step at rest, in radians (T29)."""
         return self.eta * noether.limiting_angular_speed(eta=self.eta, beta=self.beta, decay=self.decay)

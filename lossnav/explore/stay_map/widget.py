@@ -36,9 +36,6 @@ class StayMap(Explorable):
     gamma = number_trait(_SHARED["gamma"], 0.8)
     start = number_trait(_SHARED["start"], -0.55)
 
-    def __init__(self, gamma: float = 0.8, start: float = -0.55):
-        super().__init__(gamma=gamma, start=start)
-
     def actions(self) -> dict[str, float]:
         """Return J of the plan that stays and of the one that crosses, NaN for one that does not exist."""
         return {name: float(law.action(self.start)) for name, law in laws(self.gamma).items()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import traitlets
@@ -50,6 +51,21 @@ class Stretch:
         return line(ago.ravel())[:, 0].reshape(ago.shape)
 
 
+def _switches(name: str, switches: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    found: list[tuple[float, float, float]] = []
+    for entry in _checks.sequence(name, switches, "triples (time, curvature, minimum)"):
+        if len(_checks.sequence(f"an entry of {name}", entry, "three numbers")) != 3:
+            text = f"{name} has an entry {_checks.shown(entry)}, but each must be (time, curvature, minimum)"
+            raise ValueError(text)
+        last = found[-1][0] if found else 0.0
+        time = _checks.finite(f"{name}[i][0]", entry[0], low=last, high=last + _LONGEST)
+        curvature = number_within(f"{name}[i][1]", entry[1], _MARKS["curvature"])
+        found.append((time, curvature, number_within(f"{name}[i][2]", entry[2], _MARKS["minimum"])))
+    if len(found) > _MOST_SWITCHES:
+        raise ValueError(f"{name} has {len(found)} entries, but at most {_MOST_SWITCHES} are allowed")
+    return found
+
+
 class TaskSwitch(Explorable):
     """A weight with mean μ and variance v whose quadratic task switches, as a surprise (Eqs. 15, 16, 149), η = k = 1.
 
@@ -80,28 +96,14 @@ class TaskSwitch(Explorable):
     entropy = number_trait(_MARKS["entropy"], 0.8)
     curvature = number_trait(_MARKS["curvature"], 0.5)
     minimum = number_trait(_MARKS["minimum"], 2.0)
-    switches = traitlets.List(traitlets.Tuple(*[traitlets.Float() for _ in range(3)])).tag(sync=True)
-    now = traitlets.Float(0.0, min=0.0).tag(sync=True)
+    switches = traitlets.List(traitlets.Tuple(*[traitlets.Float() for _ in range(3)])).tag(sync=True, check=_switches)
+    now = traitlets.Float(0.0, min=0.0).tag(sync=True, check=partial(_checks.finite, low=0.0))
 
-    def __init__(
-        self,
-        gamma: float = 0.5,
-        entropy: float = 0.8,
-        curvature: float = 0.5,
-        minimum: float = 2.0,
-        switches: Sequence[tuple[float, float, float]] = (),
-        now: float = 0.0,
-    ):
-        past = _switches(switches)
-        last = past[-1][0] if past else 0.0
-        super().__init__(
-            gamma=gamma,
-            entropy=entropy,
-            curvature=curvature,
-            minimum=minimum,
-            switches=past,
-            now=_checks.finite("now", now, low=last, high=last + _LONGEST),
-        )
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        state = super()._checked(given)
+        last = state["switches"][-1][0] if state["switches"] else 0.0
+        _checks.finite("now", state["now"], low=last, high=last + _LONGEST)
+        return state
 
     def life(self) -> list[Stretch]:
         """Return the stretches of the learner's life, each with its plan; the first is rest."""
@@ -207,7 +209,7 @@ class TaskSwitch(Explorable):
         return Stretch(time, curvature, minimum, rest, self.rate(), plan)
 
 
-@functools.lru_cache(maxsize=64)
+@lru_cache(maxsize=64)
 def _plan(
     gamma: float, entropy: float, curvature: float, minimum: float, mean: float, variance: float
 ) -> uncertainty.Plan:
@@ -220,18 +222,3 @@ def _samples(part: Stretch, low: float, high: float) -> Array:
     """Return times between ``low`` and ``high`` at which a stretch is drawn."""
     own = part.since + _GRID if math.isfinite(part.since) else np.empty(0)
     return np.concatenate([[low], own[(own > low) & (own < high)], [high]])
-
-
-def _switches(switches: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
-    found: list[tuple[float, float, float]] = []
-    for entry in _checks.sequence("switches", switches, "triples (time, curvature, minimum)"):
-        if len(_checks.sequence("an entry of switches", entry, "three numbers")) != 3:
-            text = f"switches has an entry {_checks.shown(entry)}, but each must be (time, curvature, minimum)"
-            raise ValueError(text)
-        last = found[-1][0] if found else 0.0
-        time = _checks.finite("switches[i][0]", entry[0], low=last, high=last + _LONGEST)
-        curvature = number_within("switches[i][1]", entry[1], _MARKS["curvature"])
-        found.append((time, curvature, number_within("switches[i][2]", entry[2], _MARKS["minimum"])))
-    if len(found) > _MOST_SWITCHES:
-        raise ValueError(f"switches has {len(found)} entries, but at most {_MOST_SWITCHES} are allowed")
-    return found

@@ -43,13 +43,6 @@ class WhichDiscount(Curves):
     kappa = number_trait(_MARKS["kappa"], 10.0)
     gamma = number_trait(_AXIS["range"], 1.0)
 
-    def __init__(self, power: float = 0.25, kappa: float = 10.0, gamma: float = 1.0):
-        super().__init__(
-            power=power,
-            kappa=kappa,
-            gamma=gamma,
-        )
-
     def _rates(self, power: float, gamma: Array) -> tuple[Array, Array]:
         """Return the rates of a rule, shape (2,), and those of the optimum, shape (M, 2), in both directions."""
         h = np.array([1.0, self.kappa])
