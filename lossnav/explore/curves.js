@@ -3,6 +3,7 @@
 /** @import { ChartFrame } from "./chart.js" */
 /** @import { Scale } from "./kit.js" */
 /** @import { State, View } from "./life.js" */
+/** @import { Mover } from "./simple.js" */
 
 import { chartFrame, chartGround, player, valueAxis } from "./chart.js";
 import { buttonRow, handle } from "./controls.js";
@@ -21,17 +22,31 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
 
 /**
  * @template T
+ * @typedef {object} CurveParts
+ * @property {(state: State<T>) => { [trait in keyof T]?: Mover }} dials by trait
+ * @property {(given: T) => Record<string, number[][]>} curves points of each line, logarithms where an axis has them
+ * @property {(given: T) => [string, string[]]} words
+ * @property {(given: T) => string[]} python
+ */
+
+/**
+ * What builds a view of lines.
+ * @template T
+ * @param {Sheet} sheet
+ * @param {CurveParts<T>} parts
+ * @returns {(root: HTMLElement, state: State<T>) => View}
+ */
+export const curvesView = (sheet, parts) => (root, state) => buildCurves(root, state, sheet, parts);
+
+/**
+ * @template T
  * @param {HTMLElement} root
  * @param {State<T>} state
  * @param {Sheet} sheet
- * @param {object} parts
- * @param {{ [trait in keyof T]?: { node: Node, show: (value: any) => void } }} parts.dials
- * @param {(given: T) => Record<string, number[][]>} parts.curves points of each line, logarithms where an axis has them
- * @param {(given: T) => [string, string[]]} parts.words
- * @param {(given: T) => string[]} parts.python
+ * @param {CurveParts<T>} parts
  * @returns {View}
  */
-export function curvesView(root, state, sheet, { dials, curves, words, python }) {
+function buildCurves(root, state, sheet, parts) {
   const { axis, rows, lines } = sheet;
   const trait = /** @type {keyof T & string} */ (axis.trait);
   const [low, high] = [axis.range[0], lastOf(axis.range)];
@@ -41,6 +56,7 @@ export function curvesView(root, state, sheet, { dials, curves, words, python })
     const found = clamp(axis.log ? 10 ** u : u, low, high);
     return /** @type {any} */ (axis.whole ? Math.round(found) : found);
   };
+  const dials = parts.dials(state);
   const style = (/** @type {CurveLine} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-width": 2.4, "stroke-dasharray": dash });
   const table = lineTable(lines, [], style);
   const go = (/** @type {number} */ u) => {
@@ -86,16 +102,16 @@ export function curvesView(root, state, sheet, { dials, curves, words, python })
       return (drawn = { f, x, up });
     },
     show(layer, { f, x, up }, given) {
-      const found = curves(given);
+      const found = parts.curves(given);
       const inner = mapped(f.rows, (box) => panelWindow(layer, box));
       for (const [key, line] of entries(lines)) {
         const y = up[line.row];
         drawLine(inner[line.row], found[key].map(([u, v]) => [x(u), y(v)]), { ...style(line), ...curve(key, x, y) });
       }
       for (const box of Object.values(f.rows)) upright(layer, x(along(axis, at())), box, "ln-plumb");
-      return words(given);
+      return parts.words(given);
     },
-    python,
+    python: parts.python,
   });
   const readout = /** @type {HTMLElement} */ (root.querySelector(".lossnav-readout"));
   const time = row && player(root, state, {

@@ -6,7 +6,7 @@ Every function takes pixels, histories or a record and returns a figure; nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -18,20 +18,16 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav.figures import _takes as of
-from lossnav.figures._runs import histories_by
+from lossnav.figures._cifar_rates import basins, choices, lengths, transfer
+from lossnav.figures._runs import ENDS, KNOWN, NAMES, accuracy, histories_by, ordered, title
 from lossnav.figures.style import COLOURS, LINES, letter
 from lossnav.figures.style import line as style
 from lossnav.lab.records import Record
-from lossnav.lab.registry import RULES
 from lossnav.lab.training import History
 
-_NAMES = {name: rule.label for name, rule in RULES.items()} | {"cnn": "CNN", "resnet": "ResNet", "vit": "ViT"}
-_NETWORKS = {"cnn": ("o", -0.18), "resnet": ("s", 0.0), "vit": ("D", 0.18)}  # marker, place in a row
-_GAP = 2  # pixels between pictures
+__all__ = ["basins", "choices", "curves", "discounts", "gains", "lengths", "race", "transfer", "views"]
 
-_KNOWN = of.one_of(*(name for name in _NAMES if name in LINES))
-_NETWORK = of.one_of(*_NETWORKS)
-_ENDS = of.many(of.NUMBER, least=0)
+_GAP = 2  # pixels between pictures
 
 
 def _gamma(name: str, value: Any, _: of.Lengths) -> float:
@@ -72,7 +68,7 @@ def views(stored: ArrayLike, drawn: ArrayLike) -> Figure:
     record=of.record(
         data=of.LABEL,
         seeds=of.SEEDS,
-        results=of.many(of.table(rule=_KNOWN, train_loss=of.reals("E"), test_accuracy=of.reals("E"))),
+        results=of.many(of.table(rule=KNOWN, train_loss=of.reals("E"), test_accuracy=of.reals("E"))),
     )
 )
 def curves(record: Record) -> Figure:
@@ -85,7 +81,7 @@ def curves(record: Record) -> Figure:
         The figure: two panels.
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
-    for rule in _ordered(run["rule"] for run in record.results):
+    for rule in ordered(run["rule"] for run in record.results):
         runs = [run for run in record.results if run["rule"] == rule]
         _band(left, rule, np.array([run["train_loss"] for run in runs]))
         _band(right, rule, 100 * np.array([run["test_accuracy"] for run in runs]))
@@ -96,13 +92,13 @@ def curves(record: Record) -> Figure:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlim(left=0.5)
     letter((left, right), ("training", "test"))
-    _title(figure, record.data["label"], record.seeds)
+    title(figure, record.data["label"], record.seeds)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
 @of.takes(
-    runs=histories_by(_KNOWN, step_loss=of.gapped("S"), test_accuracy=of.reals(None)), data=of.TEXT, window=of.COUNT
+    runs=histories_by(KNOWN, step_loss=of.gapped("S"), test_accuracy=of.reals(None)), data=of.TEXT, window=of.COUNT
 )
 def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> Figure:
     """Draw the loss of the batches as a short training goes on, and the test accuracy that it ends with.
@@ -120,151 +116,16 @@ def race(runs: Mapping[str, Sequence[History]], data: str, window: int = 5) -> F
         losses = np.mean([history.step_loss for history in histories], axis=0)
         count = len(losses) // window
         means = losses[: count * window].reshape(count, window).mean(axis=1)
-        left.plot((np.arange(count) + 0.5) * window, means, label=_NAMES[rule], **style(rule, lw=2.0))
+        left.plot((np.arange(count) + 0.5) * window, means, label=NAMES[rule], **style(rule, lw=2.0))
         _dots(right, rule, place, 100 * np.array([history.test_accuracy[-1] for history in histories]))
     left.set(xlabel="step", ylabel="loss of the batch")
     left.grid(axis="y")
-    right.set_xticks(range(len(runs)), [_NAMES[rule] for rule in runs])
+    right.set_xticks(range(len(runs)), [NAMES[rule] for rule in runs])
     right.set(ylabel="test accuracy (%)", xlim=(-0.6, len(runs) - 0.4))
     right.grid(axis="y")
     letter((left, right), ("training", "at the end"))
-    _title(figure, data, next(iter(runs.values())))
+    title(figure, data, next(iter(runs.values())))
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(runs))
-    return figure
-
-
-@of.takes(
-    record=of.record(
-        data=of.LABEL,
-        seeds=of.SEEDS,
-        results=of.many(of.table(model=_NETWORK, rule=_KNOWN, lr=of.POSITIVE, test_accuracy=_ENDS)),
-    ),
-    rates=of.by_rule(of.POSITIVE),
-)
-def basins(record: Record, rates: Mapping[str, float]) -> Figure:
-    """Draw test accuracy against the learning rate, a panel for each network.
-
-    Args:
-        record: of the study ``rates`` of ``studies/cifar10.py``.
-        rates: rule → the rate that counts as 1 on the horizontal axis.
-
-    Returns:
-        The figure: lines are means over seeds, dots are seeds; a run that diverged guesses one class in ten.
-    """
-    networks = _ordered(run["model"] for run in record.results)
-    for run in record.results:
-        _checks.one_of("a rule of record", run["rule"], tuple(rates))
-    figure, axes = plt.subplots(1, len(networks), figsize=(5.8, 3.2), sharey=True, squeeze=False)
-    for ax, network in zip(axes[0], networks, strict=True):
-        for rule in _ordered(run["rule"] for run in record.results):
-            runs = [run for run in record.results if (run["model"], run["rule"]) == (network, rule)]
-            by_rate = {lr: [_accuracy(run) for run in runs if run["lr"] == lr] for lr in {run["lr"] for run in runs}}
-            places = [lr / rates[rule] for lr in sorted(by_rate)]
-            means = [float(np.mean(by_rate[lr])) for lr in sorted(by_rate)]
-            ax.plot(places, means, **style(rule, marker=True, lw=1.8, ms=5, mec="white", mew=0.6), label=_NAMES[rule])
-            for place, lr in zip(places, sorted(by_rate), strict=True):
-                ax.plot([place] * len(by_rate[lr]), by_rate[lr], ".", color=COLOURS[rule], ms=3, alpha=0.6)
-        ax.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":", zorder=0)
-        ax.set_xscale("log")
-        ax.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-        ax.minorticks_off()
-        ax.grid(axis="y")
-    axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[0, len(networks) // 2].set_xlabel("rate / the paper's rate")
-    letter(axes[0], [_NAMES[network] for network in networks])
-    _title(figure, record.data["label"], record.seeds)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
-
-
-@of.takes(
-    accuracies=of.mapping(_NETWORK, of.mapping(_KNOWN, of.row(of.reals("S"), of.reals("S")))),
-    tells=of.mapping(_NETWORK, of.POSITIVE),
-)
-def choices(accuracies: Mapping[str, Mapping[str, tuple[ArrayLike, ArrayLike]]], tells: Mapping[str, float]) -> Figure:
-    """Draw the accuracy at a rate that was given beside that at a rate that was chosen, a panel for each network.
-
-    Args:
-        accuracies: network → rule → (at the given rate, at the chosen rate) in per cent, (S,) each, one a seed.
-        tells: network → the least difference of two means, in points, that can be told from none; a bar of that length
-            stands at the left edge of the panel.
-
-    Returns:
-        The figure: dots are seeds, an open mark is the mean at the given rate, a full one that at the chosen rate.
-    """
-    for network in accuracies:
-        _checks.one_of("a network of accuracies", network, tuple(tells))
-    figure, axes = plt.subplots(1, len(accuracies), figsize=(5.8, 3.0), sharey=True, squeeze=False)
-    for ax, (network, by_rule) in zip(axes[0], accuracies.items(), strict=True):
-        for place, (rule, pair) in enumerate(by_rule.items()):
-            seeds = [np.asarray(values) for values in pair]
-            means = [float(values.mean()) for values in seeds]
-            ax.plot([place - 0.16, place + 0.16], means, color=COLOURS[rule], lw=1.2)
-            for x, values, mean, inside in zip((-0.16, 0.16), seeds, means, ("white", COLOURS[rule]), strict=True):
-                ax.plot([place + x] * len(values), values, ".", color=COLOURS[rule], ms=4, alpha=0.6)
-                ax.plot(place + x, mean, LINES[rule][1], color=COLOURS[rule], ms=7, mfc=inside)
-        lowest = min(float(np.min(values)) for pair in by_rule.values() for values in pair)
-        ax.errorbar(-0.7, lowest + tells[network] / 2, yerr=tells[network] / 2, color=COLOURS["ink"], capsize=3, lw=1.2)
-        ax.set_xticks(range(len(by_rule)), [_NAMES[rule] for rule in by_rule], rotation=30)
-        ax.set_xlim(-1.0, len(by_rule) - 0.5)
-        ax.grid(axis="y")
-    axes[0, 0].set_ylabel("test accuracy (%)")
-    letter(axes[0], [_NAMES[network] for network in accuracies])
-    return figure
-
-
-@of.takes(ratios=of.mapping(_NETWORK, of.positives(None)), found=of.mapping(_NETWORK, of.POSITIVE, least=0))
-def lengths(ratios: Mapping[str, ArrayLike], found: Mapping[str, float]) -> Figure:
-    """Draw the ratio of two rules' step lengths along the first steps of training, a line for each network.
-
-    Args:
-        ratios: network → ratio after each step.
-        found: network → ratio of the rates that did best, drawn as a mark to the right of the last step; a network may
-            be left out.
-
-    Returns:
-        The figure.
-    """
-    figure, ax = plt.subplots(figsize=(5.8, 3.2))
-    end = max(len(np.asarray(values)) for values in ratios.values())
-    for network in _ordered(ratios):
-        values, (mark, shift) = np.asarray(ratios[network], dtype=np.float64), _NETWORKS[network]
-        steps = np.arange(1, len(values) + 1)
-        look: dict[str, Any] = {"color": COLOURS["ink"], "marker": mark, "mec": "white", "mew": 0.6}
-        ax.plot(steps, values, lw=1.4, ms=5, markevery=5, label=_NAMES[network], **look)
-        if network in found:
-            ax.plot(end * (1.08 + 0.15 * shift), found[network], ms=8, ls="none", **look)
-    ax.axvline(end * 1.03, color=COLOURS["quiet"], lw=0.8, ls=":")
-    ax.set(yscale="log", xlabel="step", ylabel="ratio", xlim=(0, end * 1.13))
-    ax.grid(axis="y")
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
-
-
-@of.takes(costs=of.mapping(of.TEXT, of.mapping(_NETWORK, of.NUMBER)))
-def transfer(costs: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw what a borrowed learning rate costs, a row for each way to borrow it and a mark for each network.
-
-    Args:
-        costs: way → network → points of accuracy below that network's own best rate.
-
-    Returns:
-        The figure.
-    """
-    figure, ax = plt.subplots(figsize=(5.8, 0.42 * len(costs) + 1.3))
-    for place, by_network in enumerate(costs.values()):
-        ax.axhline(place, color=COLOURS["grid"], lw=0.8, zorder=0)
-        for network, cost in by_network.items():
-            mark, shift = _NETWORKS[network]
-            ax.plot(cost, place + shift, mark, color=COLOURS["ink"], ms=6, mec="white", mew=0.6, label=_NAMES[network])
-    ax.axvline(0.0, color=COLOURS["quiet"], lw=1.0)
-    ax.set_yticks(range(len(costs)), list(costs))
-    ax.set_ylim(len(costs) - 0.5, -0.5)
-    ax.set_xlabel("accuracy lost (points)")
-    handles, names = ax.get_legend_handles_labels()
-    kept = dict(zip(names, handles, strict=True))
-    shown = [_NAMES[network] for network in _NETWORKS if _NAMES[network] in kept]
-    figure.legend([kept[name] for name in shown], shown, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -315,7 +176,7 @@ def gains(gammas: Sequence[float], rates: tuple[float, float], roots: Mapping[st
     record=of.record(
         data=of.LABEL,
         seeds=of.SEEDS,
-        results=of.many(of.table(gamma=_gamma, seed=of.SEED, test_accuracy=_ENDS, train_loss=_ENDS)),
+        results=of.many(of.table(gamma=_gamma, seed=of.SEED, test_accuracy=ENDS, train_loss=ENDS)),
     ),
     tells=of.optional(of.POSITIVE),
 )
@@ -333,15 +194,15 @@ def discounts(record: Record, tells: float | None = None) -> Figure:
     found = sorted({float(run["gamma"]) for run in record.results})
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 4.8), sharex=True)
     for seed in record.seeds:
-        ends = [_accuracy(run) for run in _by_discount(record, found) if run["seed"] == seed]
+        ends = [accuracy(run) for run in _by_discount(record, found) if run["seed"] == seed]
         above.plot(range(len(ends)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
     for place, gamma in enumerate(found):
         runs = [run for run in record.results if float(run["gamma"]) == gamma]
         rule = "ballistic" if gamma == 0 else "sgd" if math.isinf(gamma) else "navigator"
-        _dots(above, rule, place, np.array([_accuracy(run) for run in runs]))
+        _dots(above, rule, place, np.array([accuracy(run) for run in runs]))
         _dots(below, rule, place, np.array([run["train_loss"][-1] for run in runs if run["train_loss"]]))
     if tells is not None:
-        first = np.mean([_accuracy(run) for run in record.results if float(run["gamma"]) == found[0]])
+        first = np.mean([accuracy(run) for run in record.results if float(run["gamma"]) == found[0]])
         above.axhspan(first - tells, first + tells, color=COLOURS["quiet"], alpha=0.2, lw=0, zorder=0)
     above.set_ylabel("test accuracy (%)")
     below.set_ylabel("training loss")
@@ -350,7 +211,7 @@ def discounts(record: Record, tells: float | None = None) -> Figure:
     for ax in (above, below):
         ax.grid(axis="y")
     letter((above, below), ("test", "training"))
-    _title(figure, record.data["label"], record.seeds)
+    title(figure, record.data["label"], record.seeds)
     return figure
 
 
@@ -359,7 +220,7 @@ def _band(ax: Axes, rule: str, values: np.ndarray) -> None:
     epochs = np.arange(1, values.shape[1] + 1)
     marks: dict[str, Any] = {"marker": LINES[rule][1], "ms": 4.5, "mec": "white", "mew": 0.6}
     every = -(-len(epochs) // 15)
-    ax.plot(epochs, values.mean(axis=0), label=_NAMES[rule], markevery=every, **style(rule, lw=2.0), **marks)
+    ax.plot(epochs, values.mean(axis=0), label=NAMES[rule], markevery=every, **style(rule, lw=2.0), **marks)
     ax.fill_between(epochs, values.min(axis=0), values.max(axis=0), color=COLOURS[rule], alpha=0.18, lw=0)
 
 
@@ -370,24 +231,9 @@ def _dots(ax: Axes, rule: str, place: float, values: np.ndarray) -> None:
         ax.plot(place, values.mean(), LINES[rule][1], color=COLOURS[rule], ms=8, mec="white", mew=0.6)
 
 
-def _accuracy(run: Mapping[str, Any]) -> float:
-    """Return the last test accuracy in per cent; a run that diverged before its first test guesses."""
-    return 100 * (run["test_accuracy"] or [0.1])[-1]
-
-
 def _by_discount(record: Record, gammas: Sequence[float]) -> list[dict[str, Any]]:
     """Return the runs in the order of the discounts."""
     return sorted(record.results, key=lambda run: gammas.index(float(run["gamma"])))
-
-
-def _title(figure: Figure, data: str, seeds: Sequence[Any]) -> None:
-    count = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-    figure.suptitle(f"{data}, {count}", x=0.01, ha="left")
-
-
-def _ordered(found: Iterable[str]) -> list[str]:
-    """Return names once each, known ones in the book's order."""
-    return sorted(set(found), key=list(_NAMES).index)
 
 
 def _discount(gamma: float) -> str:

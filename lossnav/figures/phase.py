@@ -250,26 +250,9 @@ def travelling_front(
     above.set(xlabel="place $x$", ylabel="$u(x, t)$", xlim=(float(place[0]), float(place[-1])))
     below.plot(*path, **line("optimal", lw=3))
     below.plot(*profile, color=COLOURS["kinetic"], linestyle="none", marker="o", ms=5.5, mfc="none", mew=1.4)
-    label(
-        below,
-        path[0][len(path[0]) // 2] + 0.5,
-        float(np.mean(path[1])),
-        "optimal path",
-        "optimal",
-        weight="bold",
-        ha="left",
-        va="center",
-    )
-    label(
-        below,
-        path[0][len(path[0]) // 2] - 0.5,
-        float(np.mean(path[1])),
-        "front",
-        "kinetic",
-        weight="bold",
-        ha="right",
-        va="center",
-    )
+    middle, level = path[0][len(path[0]) // 2], float(np.mean(path[1]))
+    for shift, text, rule, side in ((0.5, "optimal path", "optimal", "left"), (-0.5, "front", "kinetic", "right")):
+        label(below, middle + shift, level, text, rule, weight="bold", ha=side, va="center")
     below.set(
         xlabel="time $t$ of the path, or $-x$ of the front",
         ylabel=r"$\theta$, $u$",
@@ -281,14 +264,7 @@ def travelling_front(
         right = ax.get_xlim()[1]
         for text, point in points.items():  # inside the band of the values, away from the axes
             top = point == max(points.values())
-            label(
-                ax,
-                right,
-                point + (-0.06 if top else 0.06),
-                text + " ",
-                ha="right",
-                va="top" if top else "bottom",
-            )
+            label(ax, right, point + (-0.06 if top else 0.06), text + " ", ha="right", va="top" if top else "bottom")
     letter([above, below], ["a front on its way", "the same, read backwards"])
     return fig
 
@@ -341,35 +317,13 @@ def thresholds(
         return float(np.interp(part * last, tilts, values))
 
     label(ax, 0.06 * last, height(dividing, 0.06) - 0.1, r"$\gamma_\mathrm{bar}$, pulled", va="top")
-    label(
-        ax,
-        0.78 * last,
-        height(dividing, 0.78) + 0.1,
-        r"$\gamma_\mathrm{bar}$, pushed",
-        "ballistic",
-        weight="bold",
-        ha="left",
-        va="bottom",
-    )
-    label(
-        ax,
-        0.62 * last,
-        1.09 * float(dividing[0]),
-        "divide at the barrier, as gradient descent",
-        ha="center",
-        va="center",
-    )
+    place, bold = height(dividing, 0.78) + 0.1, {"weight": "bold", "va": "bottom"}
+    label(ax, 0.78 * last, place, r"$\gamma_\mathrm{bar}$, pushed", "ballistic", ha="left", **bold)
+    place = 1.09 * float(dividing[0])
+    label(ax, 0.62 * last, place, "divide at the barrier, as gradient descent", ha="center", va="center")
     label(ax, 0.93 * last, height(pulled, 0.93) - 0.12, "pulled bound ", ha="right", va="top")
-    label(
-        ax,
-        0.5 * last,
-        height(leaving, 0.5) + 0.12,
-        r"$\gamma_\mathrm{het}$ ",
-        "optimal",
-        weight="bold",
-        ha="right",
-        va="bottom",
-    )
+    place = height(leaving, 0.5) + 0.12
+    label(ax, 0.5 * last, place, r"$\gamma_\mathrm{het}$ ", "optimal", ha="right", **bold)
     label(ax, 0.8 * last, 0.35, "cross from everywhere", "optimal", ha="center", va="bottom")
     label(ax, 0.22 * last, 2.2, "left of $\\theta_s$ stay,\nright of it cross", ha="center", va="center")
     label(ax, onset, 0.08, "pushed from here ", ha="right", va="bottom")

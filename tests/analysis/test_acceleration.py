@@ -69,3 +69,14 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match=r"weight\(t\)"):
         acceleration.lowest_variation(lambda t: -t, 1.0, 0.0, 1.0)
     assert acceleration.conjugate_time(1.0, 2.0) == math.inf
+
+
+@pytest.mark.parametrize("ratio", [3.0, 100.0, 1e4])
+@pytest.mark.parametrize("name", acceleration.METHODS)
+def test_an_underestimate_is_borne_up_to_an_edge(name, ratio):
+    """Both ends believed too small: κ/(κ + 1) times, for descent and heavy ball; (1 + 2β)/(2 + 2β), for Nesterov."""
+    beta = acceleration.tuned(name, 1.0, ratio).momentum
+    edge = (1 + 2 * beta) / (2 + 2 * beta) if name == "nesterov" else ratio / (ratio + 1)
+    for factor, stable in ((edge * (1 + 1e-6), True), (edge * (1 - 1e-6), False)):
+        kept = acceleration.tuned(name, factor, factor * ratio).kept(np.geomspace(1.0, ratio, 50)).max()
+        assert (kept < 1) == stable

@@ -356,3 +356,37 @@ def test_a_loss_with_wells_minimises_the_discretised_objective() -> None:
     assert min(lowest) > 0
     assert gaps[-1] < 2e-2
     assert measured_order(gaps) == pytest.approx(2.0, abs=0.3)
+
+
+def test_one_rate_of_return_needs_a_diagonal_hessian() -> None:
+    """Means return at the rates of ηλ_S·diag(H)⁻¹H, which is ηλ_S for a diagonal H alone; log-variances at that one."""
+    eta, gamma, entropy = 1.0, 0.5, 0.8
+    for hessian in (np.diag([2.0, 0.3]), np.array([[2.0, 1.2], [1.2, 1.0]])):
+        stiff, vectors = np.linalg.eig(eta * entropy * hessian / np.diag(hessian)[:, None])
+        start = [1e-3, 0.5e-3]
+        plan = un.plan(
+            un.Problem(eta=eta, gamma=gamma, entropy=entropy), ln.losses.Quadratic(hessian, minimum=[0.0, 0.0]),
+            mean=start, variance=entropy / np.diag(hessian),
+        )  # fmt: skip
+        modes = np.linalg.solve(vectors, plan.mean(np.array([3.0, 4.0])).T)
+        rates = np.log(np.abs(modes[:, 0] / modes[:, 1]))
+        np.testing.assert_allclose(rates, np.sqrt(gamma**2 / 4 + stiff) - gamma / 2, rtol=1e-3)
+        same = np.allclose(rates, un.relaxation_rate(eta, gamma, entropy), rtol=1e-3)
+        assert same == (hessian[0, 1] == 0)
+
+
+def test_half_way_to_a_new_task_takes_ln_two_over_rho_if_it_is_curved_like_the_old() -> None:
+    """Eq. 148 by integration, at rest on a curvature of 1 when the minimum jumps and the curvature is another."""
+    half = {}
+    for curvature in (0.25, 1.0, 4.0):
+
+        def flow(_, z, curvature=curvature):  # z = (distance, precision), ρ = 1
+            return [-curvature * z[0] / z[1], curvature - z[1]]
+
+        def there(_, z):
+            return z[0] - 0.5
+
+        run = scipy.integrate.solve_ivp(flow, (0, 9), [1.0, 1.0], events=there, rtol=1e-10, atol=1e-12)
+        half[curvature] = float(run.t_events[0][0])
+    assert half[1.0] == pytest.approx(math.log(2), rel=1e-8)
+    assert half[4.0] < 0.25 and half[0.25] > 1.5

@@ -384,3 +384,24 @@ def test_transverse_coordinate_separates() -> None:
     path = quadratic(np.array([[2.0]]), np.zeros(1), np.array([0.55]), horizon=14.0, count=7000, gamma=0.1)
     early = path.times < 5
     np.testing.assert_allclose(traj(path.times[early])[:, 1], path.positions[early, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("place", "outwards"), [(1.1, False), (1.25, True)])
+def test_without_discount_a_path_may_leave_for_infinity(place: float, outwards: bool) -> None:
+    """L = θ²e^{−θ²}, γ = 0: the length ∫√2L dθ to 0 and that to infinity are equal at √(2 ln 2)."""
+    inner, outer = (
+        scipy.integrate.quad(lambda x: math.sqrt(2) * x * math.exp(-(x**2) / 2), *ends)[0]
+        for ends in ((0, place), (place, np.inf))
+    )
+    assert (outer < inner) == outwards == (place > math.sqrt(2 * math.log(2)))
+
+
+def test_at_a_large_discount_the_barrier_itself_is_a_place_to_stay() -> None:
+    """From γ_bar on both curves begin there, and none leaves it: J = kL(θ_b)/γ. Below, the crossing plan is cheaper."""
+    well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
+    barrier = well.stationary_points()[1]
+    for gamma, stays in ((6.0, True), (3.0, False)):
+        found = ln.solve(ln.Objective(gamma=gamma), well, barrier)
+        resting = well.value(barrier) / gamma
+        assert (abs(found.asymptote[0] - barrier[0]) < 1e-6) == stays
+        assert found.action == pytest.approx(resting, rel=1e-9) if stays else found.action < resting - 1e-3

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
+import scipy.special
 import sympy
 from direct import Path, richardson, spd
 from sympy import I as i
@@ -524,3 +526,82 @@ def test_overtaking_without_discount() -> None:
         return cost(alone, lambda t: alone(t) @ q.T, horizon) - cost(traj, traj.velocity, horizon)
 
     assert lead(0.2) < 0 < lead(1.0) < lead(3.0) - 5
+
+
+def test_a_bowl_with_a_current_that_is_not_linear_does_not_hold() -> None:
+    """γ = 0, f = q·e^{−2θ₁}(−θ₂, θ₁): round the unit circle the mean loss is 1 − I₁(2)/I₀(2), below min L_eff."""
+
+    def carried(q: float) -> float:
+        """The mean loss in time of a particle that is let go, by integration of the drift."""
+
+        def flow(_, x):
+            return q * np.exp(-2 * x[0]) * np.array([-x[1], x[0]])
+
+        period = scipy.integrate.quad(lambda angle: math.exp(2 * math.cos(angle)) / q, 0, 2 * math.pi)[0]
+        t = np.linspace(0, period, 401)
+        x = scipy.integrate.solve_ivp(flow, (0, period), [1.0, 0.0], "DOP853", t, rtol=1e-10, atol=1e-11).y
+        assert np.abs(x[:, -1] - [1.0, 0.0]).max() < 1e-6  # round, and back
+        x = x[:, :-1]
+        return float(np.mean(((x[0] - 1) ** 2 + x[1] ** 2) / 2))
+
+    def resting(q: float) -> float:
+        x, y = np.meshgrid(np.linspace(-1, 6, 1401), np.linspace(-2, 2, 401))
+        square = q**2 * np.exp(-4 * x) * (x**2 + y**2)
+        return float(np.min(((x - 1) ** 2 + y**2 + square) / 2))
+
+    mean = 1 - scipy.special.iv(1, 2) / scipy.special.iv(0, 2)
+    assert carried(20.0) == pytest.approx(mean, rel=1e-6) and carried(2.0) == pytest.approx(mean, rel=1e-6)
+    assert mean < 0.31 and resting(20.0) > 0.49  # never rests
+    assert resting(2.0) < 0.04  # a weak one is better resisted
+
+
+@pytest.mark.parametrize(("grows", "carried_off"), [(False, True), (True, False)])
+def test_that_no_loop_pays_keeps_a_path_only_if_the_loss_itself_grows(grows: bool, carried_off: bool) -> None:
+    """f = 1.2θ, L_eff with one minimum, at 0, and growing; L tends to ½, or, with a bowl added, it grows, too."""
+
+    def loss(x):
+        return 0.5 + 0.5 / (1 + x**2) + 0.25 * grows * x**2
+
+    x = np.linspace(-40, 40, 8001)
+    effective = loss(x) + (1.2 * x) ** 2 / 2
+    assert abs(x[np.argmin(effective)]) < 1e-9 and np.all(np.diff(effective[4000:]) > 0)
+    t = np.linspace(0, 60, 20001)
+    free = np.mean(loss(0.5 * np.exp(1.2 * t)))  # per unit of time, of a learner who lets go: no effort
+    assert (free < 0.52) == carried_off and (free > effective.min()) == (not carried_off)
+
+
+def test_steps_and_local_plans_turn_without_a_drift() -> None:
+    """The velocity of the optimum is a gradient if f is; a step of it, and Eq. 6 made anew everywhere, are none."""
+
+    def value(x):  # any smooth V is the value of the loss (γV + |∇V|²/2)
+        return (x[0] ** 2 - 1) ** 2 / 4 + x[1] ** 2 / 2 + 0.8 * x[0] * x[1] ** 2
+
+    symbols = sympy.symbols("x y", real=True)
+    slope = sympy.Matrix([value(symbols)]).jacobian(symbols)
+    bend = sympy.lambdify([symbols], sympy.hessian(value(symbols), symbols))
+    push = sympy.lambdify([symbols], -slope.T)
+    place = np.array([0.3, 0.7])
+
+    def odd(matrix: np.ndarray) -> float:
+        return float(abs(matrix[0, 1] - matrix[1, 0]) / np.linalg.norm(matrix))
+
+    def stepped(time: float) -> np.ndarray:
+        def both(_, z):  # the path and its derivative by the start
+            return np.concatenate([push(z[:2]).ravel(), (-bend(z[:2]) @ z[2:].reshape(2, 2)).ravel()])
+
+        end = scipy.integrate.solve_ivp(both, (0, time), [*place, 1, 0, 0, 1], rtol=1e-11, atol=1e-13).y[2:, -1]
+        return (end.reshape(2, 2) - np.eye(2)) / time
+
+    assert odd(bend(place)) < 1e-12 < 1e-3 < odd(stepped(0.1)) < 0.05 * odd(stepped(1.0))
+
+    def planned(x, gamma: float) -> np.ndarray:
+        x = np.asarray(x)
+        slopes = np.array([np.sinh(x[0]) - x[0] * (x[1] - x[0] ** 2 / 2), x[1] - x[0] ** 2 / 2])
+        hessian = np.array([[np.cosh(x[0]) - x[1] + 1.5 * x[0] ** 2, -x[0]], [-x[0], 1.0]])
+        return ln.update(ln.Objective(gamma=gamma), slopes, hessian, 1e-4) / 1e-4
+
+    def turned(gamma: float) -> float:
+        sides = [(planned(place + e, gamma) - planned(place - e, gamma)) / 2e-4 for e in 1e-4 * np.eye(2)]
+        return odd(np.stack(sides, axis=-1))
+
+    assert turned(0.0) > 0.1 > turned(1.0) > 1e-3 > 1e-5 > turned(30.0)

@@ -327,3 +327,34 @@ def test_connection_terms_by_direct_minimisation() -> None:
         wrong.append(float(np.max(np.abs(short))))
     assert measured_order(good) == pytest.approx(2, abs=0.4)
     assert good[-1] < 0.05 * wrong[-1] and wrong[-1] > 0.3
+
+
+# Beyond the numbered equations
+
+
+def test_a_step_that_survives_all_names_is_diagonal_in_the_modes() -> None:
+    """Random covariant rules, in units up to 10⁸ apart and for indefinite H; and one that a mixture of names breaks."""
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        dim = int(rng.integers(2, 6))
+        scale = 10.0 ** rng.uniform(-4, 4, dim)
+        metric = spd(rng, dim) * np.outer(scale, scale)
+        bend = rng.normal(size=(dim, dim))
+        hessian = (bend + bend.T) * np.outer(scale, scale)
+        mixed = rng.normal(size=(dim, dim)) / scale[:, None]  # other units, and other mixtures
+
+        def rule(metric: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+            """A polynomial of HG⁻¹ whose coefficients are any functions of its invariants."""
+            ratio = hessian @ np.linalg.inv(metric)
+            first, second = np.trace(ratio), np.trace(ratio @ ratio)
+            inner = np.cos(second) * np.eye(len(metric)) + np.sin(first) * ratio + ratio @ ratio / (1 + second)
+            return np.linalg.inv(metric) @ inner
+
+        there, unit = rule(metric, hessian), np.outer(scale, scale)
+        renamed = mixed @ rule(mixed.T @ metric @ mixed, mixed.T @ hessian @ mixed) @ mixed.T
+        assert np.abs((renamed - there) * unit).max() < 1e-4 * np.abs(there * unit).max()
+        modes = scipy.linalg.eigh(hessian, metric)[1]
+        inside = np.linalg.solve(modes, np.linalg.solve(modes, there).T)
+        assert np.abs(inside - np.diag(np.diag(inside))).max() < 1e-9 * np.abs(inside).max()
+        own = np.linalg.solve(modes, np.linalg.inv(modes).T)  # plain gradient descent, P = I: not covariant
+        assert np.abs(own - np.diag(np.diag(own))).max() > 1e-6 * np.abs(own).max()

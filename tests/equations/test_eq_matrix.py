@@ -231,3 +231,54 @@ def test_muons_quintic_never_converges_and_the_classical_one_does():
     for _ in range(2):
         after = (15 * after - 10 * after**3 + 3 * after**5) / 8
     assert np.abs(after - 1).max() == pytest.approx(5.8e-4, rel=0.1)
+
+
+# Beyond the numbered equations
+
+
+def test_what_the_quintic_makes_of_a_value_below_its_largest_fixed_point_stays_where_the_cubic_converges():
+    """Without starts: a polynomial's range on an interval is that of its ends and of its critical points (ours)."""
+    quintic = np.polynomial.Polynomial([0, 3.4445, 0, -4.7750, 0, 2.0315])
+    edge = np.sqrt(max(np.roots([2.0315, -4.7750, 2.4445]).real))
+    inside = [float(r.real) for r in quintic.deriv().roots() if abs(r.imag) < 1e-12 and 0 < r.real < edge]
+    images = [quintic(r) for r in (*inside, edge)]
+    assert len(inside) == 2 and quintic.deriv()(0) > 0
+    assert min(images) > 0 and max(images) <= edge * (1 + 1e-12) < np.sqrt(3)
+    # of (0, √3) a step of the cubic makes (0, 1], and 1 − σ ← ½(1 − σ)²(2 + σ) < 1 − σ there
+    cubic = np.polynomial.Polynomial([0, 1.5, 0, -0.5])
+    assert cubic(1) == 1 and abs(cubic(np.sqrt(3))) < 1e-15 and np.allclose(cubic.deriv().roots(), [-1, 1])
+    square = np.polynomial.Polynomial([1, -1]) ** 2 * np.polynomial.Polynomial([1, 0.5])
+    np.testing.assert_allclose((1 - cubic).coef, square.coef, atol=1e-15)
+
+
+def test_one_gradient_says_more_of_longer_layers_only_if_columns_are_independent():
+    """Cosine of UVᵀ to L^{−½}g: rises with n for columns of one covariance, and does not if few columns carry all."""
+    rng, rows = np.random.default_rng(3), np.diag(np.geomspace(1, 100, 8))
+
+    def cosine(n: int, decay: float) -> float:
+        found = []
+        for _ in range(40):
+            g = np.sqrt(rows) @ rng.normal(size=(8, n)) * np.exp(-decay * np.arange(n) / 2)
+            left, _, right = np.linalg.svd(g, full_matrices=False)
+            step = power(rows, -0.5) @ g
+            found.append(np.sum(step * (left @ right)) / np.linalg.norm(step) / np.linalg.norm(left @ right))
+        return float(np.mean(found))
+
+    alike, few = [cosine(n, 0.0) for n in (8, 16, 64)], [cosine(n, 1.0) for n in (8, 16, 64)]
+    assert alike[0] + 0.05 < alike[1] < alike[2] - 0.03 and alike[2] > 0.95
+    assert np.ptp(few) < 0.05 and max(few) < 0.7
+
+
+def test_what_goes_beside_a_belief_that_may_turn_has_to_be_a_number():
+    """One rate of decay is diagonal in every basis Q_L ⊗ Q_R; several only if alike along each side that turns."""
+    turn = np.array([[3.0, -4.0], [4.0, 3.0]]) / 5
+    for left, right in ((turn, np.eye(2)), (np.eye(2), turn), (turn, turn.T)):
+        basis = np.kron(left, right)
+        for rates, diagonal in (
+            ([2.0] * 4, True),
+            ([2.0, 2, 1, 1], np.array_equal(left, np.eye(2))),
+            ([2.0, 1, 2, 1], np.array_equal(right, np.eye(2))),
+            ([3.0, 1, 2, 1], False),
+        ):
+            seen = basis.T @ np.diag(rates) @ basis
+            assert np.allclose(seen, np.diag(np.diag(seen)), atol=1e-12) == diagonal

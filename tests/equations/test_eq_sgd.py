@@ -770,3 +770,21 @@ def test_oscillation_window_and_orders(beta: float) -> None:
         slow = mode.omega**2 / (mode.gamma + np.sqrt(mode.gamma**2 - mode.omega**2))
         errors.append(abs(-np.log(np.max(np.roots([1, -(1 + beta - eta * h), beta]).real)) / eta / slow - 1))
     assert 3.3 < errors[0] / errors[1] < 4.7 if beta > 0 else errors[0] / errors[1] > 1.9
+
+
+@pytest.mark.parametrize("bath", ["SGD's", "of heat", "crossed"])
+def test_a_film_of_positions_has_a_direction_only_if_noise_and_hessian_do_not_commute(bath: str) -> None:
+    """The current of K15 turns in a heat bath, too (Σ ∝ I): as reversal flips v, it breaks no detailed balance."""
+    sigma = {"SGD's": SIGMA2 * HESSIAN, "of heat": IDENTITY, "crossed": any_noise()}[bath]
+    process = sgd.regression(HESSIAN, **SETTING, gradient_covariance=sigma)
+    step, law = chain(sigma)  # the recursion and scipy's Lyapunov equation, without the library
+    continuous = sgd.covariance(process.drift, process.diffusion, process.kappa, 0.0, 1.5, stationary=True)
+    for later in (continuous[:DIM, :DIM], (np.linalg.matrix_power(step, 9) @ law)[:DIM, :DIM]):
+        asymmetry = np.abs(later - later.T).max() / np.abs(later).max()
+        assert asymmetry > 0.02 if bath == "crossed" else asymmetry < 1e-9
+    state = np.array([0.3, -0.1, 0.2, 0.5, 0.4, -0.9])
+    assert np.linalg.norm(process.flow(state)) > 1  # while it turns in all three
+    if bath != "crossed":
+        lagged = step @ law
+        swept = BASIS.T @ (lagged[DIM:, :DIM] - lagged[:DIM, DIM:]) @ BASIS
+        assert np.all(np.diag(swept) < 0)

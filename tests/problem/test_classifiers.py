@@ -167,3 +167,13 @@ def test_optimal_step_is_one_rule_on_logistic_regression():
 def test_errors_name_the_argument(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_fisher_is_the_gauss_newton_matrix_of_the_log_score_alone():
+    """Same model, Brier score: AᵀsA with s the square p'(z)², which has no curvature of p in it, is another matrix."""
+    for score, same in (("log", True), ("brier", False)):
+        x, model, theta = problem(5, "logistic", score)
+        p = 1 / (1 + np.exp(-x @ theta))
+        slope = p * (1 - p)
+        gauss_newton = (x.T * (slope if score == "log" else slope**2)) @ x / len(x)
+        assert np.allclose(model.fisher(theta), gauss_newton, rtol=1e-10) == same

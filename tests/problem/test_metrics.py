@@ -243,3 +243,11 @@ def test_without_loss_paths_by_own_size_are_straight_in_the_logarithm_and_with_o
         path = np.log(ln.solve(objective, loss, ends[0], horizon=1.0, endpoint=ends[1])(t))
         gap = np.max(np.abs(path - np.log(ends[0]) - np.outer(t, np.log(ends[1]) - np.log(ends[0]))))
         assert (gap < 1e-7) == straight
+
+
+@pytest.mark.parametrize(("distance", "bulges"), [(2.44, False), (2.46, True)])
+def test_the_shortest_way_is_wider_than_both_ends_if_they_are_far_apart(distance, bulges):
+    """From N(0, 1) to N(d, 4): the top of the semicircle lies between them if d² > 2·3."""
+    _, variance = ln.uncertainty.geodesic(np.linspace(0, 1, 20001), 0.0, 1.0, distance, 4.0)
+    assert (variance.max() > 4 * (1 + 1e-9)) == bulges
+    assert np.all(np.diff(variance) > 0) == (not bulges)

@@ -315,3 +315,13 @@ def test_a_deadline_is_refused_exactly_from_the_first_focal_point(h, gamma):
     ln.update(ln.Objective(gamma=gamma, horizon=0.9999 * focal), [1.0], [[h]], 0.1 * focal)
     with pytest.raises(ln.NoMinimiser, match="focal point"):
         ln.update(ln.Objective(gamma=gamma, horizon=1.0001 * focal), [1.0], [[h]], 0.1 * focal)
+
+
+def test_the_pace_of_two_modes_tells_discount_and_rate_apart_and_a_guessed_curvature_does_not():
+    """Two shares give r²Δt² + γΔt·rΔt = ηkΔt²·h twice: two unknowns; h in a wrong unit only moves ηk."""
+    objective, dt, h = ln.Objective(eta=0.7, k=1.3, gamma=0.9), 0.4, np.array([0.3, 5.0])
+    for unit in (1.0, 10.0):
+        shares = 1 + ln.update(objective, h, np.diag(h), dt)  # from θ − θ* = 1, so that g = h
+        rate = -np.log(shares)
+        fitted = np.linalg.solve(np.stack([-rate, unit * h], axis=-1), rate**2)
+        assert fitted == pytest.approx([0.9 * dt, 0.7 * 1.3 * dt**2 / unit], rel=1e-9)

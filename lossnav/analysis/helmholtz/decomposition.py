@@ -192,9 +192,10 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     If w = 0, the path that is optimal with the drift on L is the one that is optimal without drift on this loss, and
     J[f, L] = J[0, L_eff] − φ(θ₀)/η, as far as e^{−γt}φ → 0 on both: it ends at the minimum if this loss is a bowl, may
     end in a shallow well if it has several and γ > 0, and grows where it has no minimum. If w ≠ 0 and γ > 0, a place to
-    rest is no minimum, not even on bowls. If w ≠ 0 and γ = 0, the minimum is where to rest, but the optimum rests only
-    if no loop's circulation ∮f·dθ exceeds ∮√(2ηk(L_eff − min L_eff))|dθ|: it never does for a quadratic bowl and an
-    affine drift; on a ring-shaped valley it can (``lossnav.trajectory.cycles``).
+    rest is no minimum, not even on bowls, unless w vanishes there. If w ≠ 0 and γ = 0, the minimum is where to rest,
+    but where L grows at infinity the optimum rests only if no loop's circulation ∮f·dθ exceeds ∮√(2ηk(L_eff − min
+    L_eff))|dθ|: it never does for a quadratic bowl and an affine drift; on a ring-shaped valley it can
+    (``lossnav.trajectory.cycles``).
 
     Args:
         objective: η, k, γ and the drift that was decomposed; G must be the identity.

@@ -161,7 +161,9 @@ class OrnsteinUhlenbeck:
     def flow(self, x: ArrayLike) -> Array:
         """Return j(x) = −QU(x − μ), the velocity of the stationary current, at points of shape (..., D) (K15, K44).
 
-        It follows the level sets of Ψ, and it vanishes everywhere if and only if detailed balance holds.
+        It follows the level sets of Ψ. If all coordinates are even under a reversal of time (places, say), it vanishes
+        everywhere if and only if detailed balance holds; with velocities among them, as in ``regression``, it turns in
+        equilibrium, too.
 
         Raises:
             ValueError: x does not fit.

@@ -1,6 +1,5 @@
 // The view of how a weight grows certain, and slow.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial, rootDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, leftAt, precisionAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildCertainty(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: marks.curvature }),
-      entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: marks.entropy }),
-    },
-    curves,
-    words: certaintyWords,
-    python: ({ curvature, entropy, now }) => [
-      `known = {"initial": 1.0, "curvature": ${inPython(curvature)}, "eta": 1.0, "k": 1.0, "gamma": 1.0, "entropy": ${inPython(entropy)}}`,
-      `variance = ln.uncertainty.overdamped_variance(${inPython(now)}, **known)`,
-      `left = ln.uncertainty.overdamped_offset(${inPython(now)}, **known)`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function certaintyWords({ curvature, entropy, now }) {
@@ -40,4 +18,16 @@ function certaintyWords({ curvature, entropy, now }) {
   ]];
 }
 
-export default explorable("Certainty", buildCertainty, ["curvature", "entropy", "now"]);
+export default explorable("Certainty", curvesView(SHARED, {
+  dials: (state) => ({
+    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: SHARED.marks.curvature }),
+    entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: SHARED.marks.entropy }),
+  }),
+  curves,
+  words: certaintyWords,
+  python: ({ curvature, entropy, now }) => [
+    `known = {"initial": 1.0, "curvature": ${inPython(curvature)}, "eta": 1.0, "k": 1.0, "gamma": 1.0, "entropy": ${inPython(entropy)}}`,
+    `variance = ln.uncertainty.overdamped_variance(${inPython(now)}, **known)`,
+    `left = ln.uncertainty.overdamped_offset(${inPython(now)}, **known)`,
+  ],
+}), ["curvature", "entropy", "now"]);

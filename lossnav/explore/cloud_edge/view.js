@@ -1,6 +1,5 @@
 // The view of what a finite step does to the cloud of SGD.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { curvesView } from "../curves.js";
@@ -9,26 +8,6 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { curves, edgeAt, spreadAt, tiltAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildCloudEdge(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      beta: momentumDial(state, marks.beta),
-    },
-    curves,
-    words: edgeWords,
-    python: ({ beta, stretch }) => (stretch < edgeAt(beta) ? [
-      `known = {"eta": 1.0, "beta": ${inPython(beta)}, "batch": 1, "noise": 1.0}`,
-      `steps = ln.sgd.stationary(${inPython(stretch)}, form="discrete", **known)`,
-      `equation = ln.sgd.stationary(${inPython(stretch)}, form="sde", **known)`,
-    ] : []),
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function edgeWords({ beta, stretch }) {
@@ -40,4 +19,15 @@ function edgeWords({ beta, stretch }) {
   ]];
 }
 
-export default explorable("CloudEdge", buildCloudEdge, ["beta", "stretch"]);
+export default explorable("CloudEdge", curvesView(SHARED, {
+  dials: (state) => ({
+    beta: momentumDial(state, SHARED.marks.beta),
+  }),
+  curves,
+  words: edgeWords,
+  python: ({ beta, stretch }) => (stretch < edgeAt(beta) ? [
+    `known = {"eta": 1.0, "beta": ${inPython(beta)}, "batch": 1, "noise": 1.0}`,
+    `steps = ln.sgd.stationary(${inPython(stretch)}, form="discrete", **known)`,
+    `equation = ln.sgd.stationary(${inPython(stretch)}, form="sde", **known)`,
+  ] : []),
+}), ["beta", "stretch"]);

@@ -1,6 +1,5 @@
 // The view of what decay leaves of each direction.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { discountDial, rootDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, decayedRate, restingShare } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildDecayShrinks(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: marks.decay }),
-      gamma: discountDial(state, marks.gamma),
-    },
-    curves,
-    words: decayWords,
-    python: ({ decay, gamma, curvature }) => [
-      `valley = ln.losses.Quadratic([[${inPython(curvature)}]], minimum=[1.0])`,
-      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=ln.drifts.weight_decay(${inPython(decay)})), valley, [0.0])`,
-      "path.asymptote",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function decayWords({ decay, gamma, curvature }) {
@@ -41,4 +19,16 @@ function decayWords({ decay, gamma, curvature }) {
   ]];
 }
 
-export default explorable("DecayShrinks", buildDecayShrinks, ["decay", "gamma", "curvature"]);
+export default explorable("DecayShrinks", curvesView(SHARED, {
+  dials: (state) => ({
+    decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: SHARED.marks.decay }),
+    gamma: discountDial(state, SHARED.marks.gamma),
+  }),
+  curves,
+  words: decayWords,
+  python: ({ decay, gamma, curvature }) => [
+    `valley = ln.losses.Quadratic([[${inPython(curvature)}]], minimum=[1.0])`,
+    `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=ln.drifts.weight_decay(${inPython(decay)})), valley, [0.0])`,
+    "path.asymptote",
+  ],
+}), ["decay", "gamma", "curvature"]);

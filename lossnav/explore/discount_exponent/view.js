@@ -1,6 +1,5 @@
 // The view of what a discount does to the exponent.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,23 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, exponentOf, gainOf, quarterAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildDiscountExponent(root, state) {
-  return curvesView(root, state, SHARED, {
-    dials: { gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }) },
-    curves,
-    words: exponentWords,
-    python: ({ gamma, curvature }) => [
-      `h = ${inPython(curvature)} * np.array([[1 / 1.01], [1.0], [1.01]])`,
-      `gain = np.array([ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [one])[0] / one[0] for one in h])`,
-      "gain[1], np.log(gain[2] / gain[0]) / np.log(h[2, 0] / h[0, 0])",
-    ],
-  });
-}
 
 /** Which rule has this exponent at every curvature, if it is near one. */
 function ruleWith(/** @type {number} */ exponent) {
@@ -47,4 +29,13 @@ function exponentWords(given) {
   ]];
 }
 
-export default explorable("DiscountExponent", buildDiscountExponent, ["gamma", "curvature"]);
+export default explorable("DiscountExponent", curvesView(SHARED, {
+  dials: (state) => ({ gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }) }),
+  curves,
+  words: exponentWords,
+  python: ({ gamma, curvature }) => [
+    `h = ${inPython(curvature)} * np.array([[1 / 1.01], [1.0], [1.01]])`,
+    `gain = np.array([ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [one])[0] / one[0] for one in h])`,
+    "gain[1], np.log(gain[2] / gain[0]) / np.log(h[2, 0] / h[0, 0])",
+  ],
+}), ["gamma", "curvature"]);

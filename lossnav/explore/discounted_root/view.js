@@ -1,6 +1,5 @@
 // The view of where a discount takes the square root away.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,22 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, planned } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildDiscountedRoot(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: marks.epsilon, text: (v) => fixed(v, 3) }),
-    },
-    curves,
-    words: rootWords,
-    python: ({ epsilon, size }) => [`learner = ln.belief.Beliefs(gamma=${inPython(2 * epsilon)})`, `learner.step(1.0, ${inPython(size ** 2)}, dt=1.0)`],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function rootWords({ epsilon, size }) {
@@ -36,4 +19,11 @@ function rootWords({ epsilon, size }) {
   ]];
 }
 
-export default explorable("DiscountedRoot", buildDiscountedRoot, ["epsilon", "size"]);
+export default explorable("DiscountedRoot", curvesView(SHARED, {
+  dials: (state) => ({
+    epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: SHARED.marks.epsilon, text: (v) => fixed(v, 3) }),
+  }),
+  curves,
+  words: rootWords,
+  python: ({ epsilon, size }) => [`learner = ln.belief.Beliefs(gamma=${inPython(2 * epsilon)})`, `learner.step(1.0, ${inPython(size ** 2)}, dt=1.0)`],
+}), ["epsilon", "size"]);

@@ -1,6 +1,5 @@
 // The view of how long a step may be.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { discountDial, rootDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, eulerStep, exactStep, forecastRate } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildExactStep(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      gamma: discountDial(state, marks.gamma),
-      fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: marks.fading }),
-    },
-    curves,
-    words: lengthWords,
-    python: ({ gamma, fading, dt }) => [
-      `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(fading)}), "curvature": ln.assume.Known([[1.0]])}`,
-      `rule = ln.derive(ln.Objective(gamma=${inPython(gamma)}), dt=${inPython(dt)}, exact=True, **options)`,
-      "rule([1.0], rule.init([0.0]), [0.0])[0]",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function lengthWords(given) {
@@ -41,4 +19,16 @@ function lengthWords(given) {
   ]];
 }
 
-export default explorable("ExactStep", buildExactStep, ["gamma", "fading", "dt"]);
+export default explorable("ExactStep", curvesView(SHARED, {
+  dials: (state) => ({
+    gamma: discountDial(state, SHARED.marks.gamma),
+    fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: SHARED.marks.fading }),
+  }),
+  curves,
+  words: lengthWords,
+  python: ({ gamma, fading, dt }) => [
+    `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(fading)}), "curvature": ln.assume.Known([[1.0]])}`,
+    `rule = ln.derive(ln.Objective(gamma=${inPython(gamma)}), dt=${inPython(dt)}, exact=True, **options)`,
+    "rule([1.0], rule.init([0.0]), [0.0])[0]",
+  ],
+}), ["gamma", "fading", "dt"]);

@@ -1,6 +1,5 @@
 // The view of Adam's ε as a gradient that is believed to fade.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial, rootDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, summed } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildFadingBelief(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: marks.epsilon }),
-      size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: marks.size }),
-    },
-    curves,
-    words: fadingWords,
-    python: ({ epsilon, size }) => [
-      `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(epsilon)}), "curvature": ln.assume.Known([[${inPython(size)} ** 2]])}`,
-      "rule = ln.derive(ln.Objective(gamma=0.0), dt=1.0, **options)",
-      "rule([1.0], rule.init([0.0]), [0.0])[0]  # −1/(√V + ε)",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function fadingWords({ epsilon, size, time }) {
@@ -40,4 +18,16 @@ function fadingWords({ epsilon, size, time }) {
   ]];
 }
 
-export default explorable("FadingBelief", buildFadingBelief, ["epsilon", "size", "time"]);
+export default explorable("FadingBelief", curvesView(SHARED, {
+  dials: (state) => ({
+    epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: SHARED.marks.epsilon }),
+    size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: SHARED.marks.size }),
+  }),
+  curves,
+  words: fadingWords,
+  python: ({ epsilon, size }) => [
+    `options = {"belief": ln.assume.Filter(0.0, fading=${inPython(epsilon)}), "curvature": ln.assume.Known([[${inPython(size)} ** 2]])}`,
+    "rule = ln.derive(ln.Objective(gamma=0.0), dt=1.0, **options)",
+    "rule([1.0], rule.init([0.0]), [0.0])[0]  # −1/(√V + ε)",
+  ],
+}), ["epsilon", "size", "time"]);

@@ -1,6 +1,5 @@
 // The view of how much a belief that knows nothing learns from its n-th datum.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { curvesView } from "../curves.js";
@@ -9,22 +8,6 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { adamGain, curves, kalmanGain } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildFilterGains(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      beta: momentumDial(state, marks.beta),
-    },
-    curves,
-    words: gainWords,
-    python: ({ beta, n }) => [`exact = ln.belief.kalman_gains(${inPython(beta)}, ${n})`, `adam = ln.belief.corrected_gains(${inPython(beta)}, ${n})`, "adam[-1] / exact[-1]"],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function gainWords({ beta, n }) {
@@ -35,4 +18,11 @@ function gainWords({ beta, n }) {
   ]];
 }
 
-export default explorable("FilterGains", buildFilterGains, ["beta", "n"]);
+export default explorable("FilterGains", curvesView(SHARED, {
+  dials: (state) => ({
+    beta: momentumDial(state, SHARED.marks.beta),
+  }),
+  curves,
+  words: gainWords,
+  python: ({ beta, n }) => [`exact = ln.belief.kalman_gains(${inPython(beta)}, ${n})`, `adam = ln.belief.corrected_gains(${inPython(beta)}, ${n})`, "adam[-1] / exact[-1]"],
+}), ["beta", "n"]);

@@ -1,6 +1,5 @@
 // The view of two plans that are followed back from where they rest.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,26 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { costs, curves, leftOver, threshold } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildFollowedBack(root, state) {
-  return curvesView(root, state, SHARED, {
-    dials: {
-      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }),
-    },
-    curves,
-    words: planWords,
-    python: ({ gamma, start }) => [
-      "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
-      "left, _, right = well.stationary_points()[:, 0]",
-      `laws = [ln.trajectory.phase_plane.feedback(ln.Objective(gamma=${inPython(gamma)}), well, end, (-1.75, 1.75)) for end in (left, right)]`,
-      `[(float(law.speed(${inPython(start)})) ** 2 / 2, float(law.action(${inPython(start)}))) for law in laws]  # K, J`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function planWords(given) {
@@ -43,4 +22,16 @@ function planWords(given) {
   ]];
 }
 
-export default explorable("FollowedBack", buildFollowedBack, ["gamma", "start"]);
+export default explorable("FollowedBack", curvesView(SHARED, {
+  dials: (state) => ({
+    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }),
+  }),
+  curves,
+  words: planWords,
+  python: ({ gamma, start }) => [
+    "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
+    "left, _, right = well.stationary_points()[:, 0]",
+    `laws = [ln.trajectory.phase_plane.feedback(ln.Objective(gamma=${inPython(gamma)}), well, end, (-1.75, 1.75)) for end in (left, right)]`,
+    `[(float(law.speed(${inPython(start)})) ** 2 / 2, float(law.action(${inPython(start)}))) for law in laws]  # K, J`,
+  ],
+}), ["gamma", "start"]);

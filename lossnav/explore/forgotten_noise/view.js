@@ -1,6 +1,5 @@
 // The view of schedules that noise asks for.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -9,28 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { bestRate, curves, deadlineRate, exponentFor, noiseInAll, noiseLeft } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildForgottenNoise(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      power: linearDial(state, "power", { symbol: "q", name: "how fast noise is forgotten", marks: marks.power }, 140),
-      stiffness: logDial(state, "stiffness", { symbol: "ωT", name: "of the deadline", marks: marks.stiffness }),
-    },
-    curves,
-    words: forgottenWords,
-    python: ({ power, stiffness, share }) => [
-      `p = ${inPython(power)} / (2 - ${inPython(power)})`,
-      `best = (1 + p) * (1 - ${inPython(share)}) ** p  # over its mean`,
-      `rate = ln.rules.deadline_rate(ln.Objective(), ${inPython(stiffness ** 2)}, [1 - ${inPython(share)}, *(1 - (np.arange(1000) + 0.5) / 1000)])`,
-      "best, rate[0] / rate[1:].mean()",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function forgottenWords(given) {
@@ -44,4 +21,17 @@ function forgottenWords(given) {
   ]];
 }
 
-export default explorable("ForgottenNoise", buildForgottenNoise, ["power", "stiffness", "share"]);
+export default explorable("ForgottenNoise", curvesView(SHARED, {
+  dials: (state) => ({
+    power: linearDial(state, "power", { symbol: "q", name: "how fast noise is forgotten", marks: SHARED.marks.power }, 140),
+    stiffness: logDial(state, "stiffness", { symbol: "ωT", name: "of the deadline", marks: SHARED.marks.stiffness }),
+  }),
+  curves,
+  words: forgottenWords,
+  python: ({ power, stiffness, share }) => [
+    `p = ${inPython(power)} / (2 - ${inPython(power)})`,
+    `best = (1 + p) * (1 - ${inPython(share)}) ** p  # over its mean`,
+    `rate = ln.rules.deadline_rate(ln.Objective(), ${inPython(stiffness ** 2)}, [1 - ${inPython(share)}, *(1 - (np.arange(1000) + 0.5) / 1000)])`,
+    "best, rate[0] / rate[1:].mean()",
+  ],
+}), ["power", "stiffness", "share"]);

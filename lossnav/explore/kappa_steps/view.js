@@ -1,6 +1,5 @@
 // The view of how many steps each method needs.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial } from "../controls.js";
@@ -9,25 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, keptBy, stepsFor } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildKappaSteps(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      digits: linearDial(state, "digits", { symbol: "d", name: "digits of the loss", marks: marks.digits, text: (v) => fixed(v, 1) }, 110),
-    },
-    curves,
-    words: stepsWords,
-    python: ({ digits, kappa }) => [
-      `kept = ln.acceleration.tuned("heavy ball", ${inPython(1 / kappa)}, 1.0).kept([${inPython(1 / kappa)}])`,
-      `-${inPython(digits)} * np.log(10) / (2 * np.log(kept))`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function stepsWords({ digits, kappa }) {
@@ -40,4 +20,14 @@ function stepsWords({ digits, kappa }) {
   ]];
 }
 
-export default explorable("KappaSteps", buildKappaSteps, ["digits", "kappa"]);
+export default explorable("KappaSteps", curvesView(SHARED, {
+  dials: (state) => ({
+    digits: linearDial(state, "digits", { symbol: "d", name: "digits of the loss", marks: SHARED.marks.digits, text: (v) => fixed(v, 1) }, 110),
+  }),
+  curves,
+  words: stepsWords,
+  python: ({ digits, kappa }) => [
+    `kept = ln.acceleration.tuned("heavy ball", ${inPython(1 / kappa)}, 1.0).kept([${inPython(1 / kappa)}])`,
+    `-${inPython(digits)} * np.log(10) / (2 * np.log(kept))`,
+  ],
+}), ["digits", "kappa"]);

@@ -1,6 +1,5 @@
 // The view of how far one direction gets in n steps.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -10,23 +9,6 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { ceilingOf, curves, distanceAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildModeMemory(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      bend: logDial(state, "bend", { symbol: "ηh", name: "step times curvature", marks: marks.bend, text: compact }),
-      beta: momentumDial(state, marks.beta),
-    },
-    curves,
-    words: modeWords,
-    python: ({ bend, beta, n }) => [`ln.sgd.displacement([${inPython(bend)}], [1, ${n}], eta=1.0, beta=${inPython(beta)}, batch=1, gradient_variance=[1.0], form="discrete")`],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function modeWords(given) {
@@ -39,4 +21,12 @@ function modeWords(given) {
   ]];
 }
 
-export default explorable("ModeMemory", buildModeMemory, ["bend", "beta", "n"]);
+export default explorable("ModeMemory", curvesView(SHARED, {
+  dials: (state) => ({
+    bend: logDial(state, "bend", { symbol: "ηh", name: "step times curvature", marks: SHARED.marks.bend, text: compact }),
+    beta: momentumDial(state, SHARED.marks.beta),
+  }),
+  curves,
+  words: modeWords,
+  python: ({ bend, beta, n }) => [`ln.sgd.displacement([${inPython(bend)}], [1, ${n}], eta=1.0, beta=${inPython(beta)}, batch=1, gradient_variance=[1.0], form="discrete")`],
+}), ["bend", "beta", "n"]);

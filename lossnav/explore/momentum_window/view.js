@@ -1,6 +1,5 @@
 // The view of the window in which momentum treats all curvatures alike.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { curvesView } from "../curves.js";
@@ -9,22 +8,6 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { curves, keptAt } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildMomentumWindow(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      beta: momentumDial(state, marks.beta),
-    },
-    curves,
-    words: windowWords,
-    python: ({ beta, bend }) => [`ball = ln.acceleration.Method(1.0, ${inPython(beta)})`, `ball.kept([${inPython(bend)}])`],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function windowWords({ beta, bend }) {
@@ -37,4 +20,11 @@ function windowWords({ beta, bend }) {
   ]];
 }
 
-export default explorable("MomentumWindow", buildMomentumWindow, ["beta", "bend"]);
+export default explorable("MomentumWindow", curvesView(SHARED, {
+  dials: (state) => ({
+    beta: momentumDial(state, SHARED.marks.beta),
+  }),
+  curves,
+  words: windowWords,
+  python: ({ beta, bend }) => [`ball = ln.acceleration.Method(1.0, ${inPython(beta)})`, `ball.kept([${inPython(bend)}])`],
+}), ["beta", "bend"]);

@@ -1,6 +1,5 @@
 // The view of one singular value under two iterations.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -9,28 +8,6 @@ import { compact, fixed, lastOf } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, EDGE, LOST, quinticStep, walk } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildMuonQuintic(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      sigma: logDial(state, "sigma", { symbol: "σ", name: "at the start", marks: marks.sigma, text: compact }),
-      before: linearDial(state, "before", { symbol: "q", name: "quintic steps before the cubic", marks: marks.before, text: String }, lastOf(marks.before)),
-    },
-    curves,
-    words: quinticWords,
-    python: ({ sigma, before, n }) => [
-      `a, b, c, x = ${SHARED.quintic.map(inPython).join(", ")}, ${inPython(sigma)}`,
-      `for k in range(${n}):`,
-      `    x = x * (a + b * x**2 + c * x**4) if k < ${before} else x * (3 - x**2) / 2`,
-      "x",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function quinticWords({ sigma, before, n }) {
@@ -47,4 +24,17 @@ function quinticWords({ sigma, before, n }) {
   ]];
 }
 
-export default explorable("MuonQuintic", buildMuonQuintic, ["sigma", "before", "n"]);
+export default explorable("MuonQuintic", curvesView(SHARED, {
+  dials: (state) => ({
+    sigma: logDial(state, "sigma", { symbol: "σ", name: "at the start", marks: SHARED.marks.sigma, text: compact }),
+    before: linearDial(state, "before", { symbol: "q", name: "quintic steps before the cubic", marks: SHARED.marks.before, text: String }, lastOf(SHARED.marks.before)),
+  }),
+  curves,
+  words: quinticWords,
+  python: ({ sigma, before, n }) => [
+    `a, b, c, x = ${SHARED.quintic.map(inPython).join(", ")}, ${inPython(sigma)}`,
+    `for k in range(${n}):`,
+    `    x = x * (a + b * x**2 + c * x**4) if k < ${before} else x * (3 - x**2) / 2`,
+    "x",
+  ],
+}), ["sigma", "before", "n"]);

@@ -1,6 +1,5 @@
 // The view of one path at many paces.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -9,29 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, regretParts, sumsOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildPathPace(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: marks.power }, 100),
-      bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: marks.bend, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
-    },
-    curves,
-    words: paceWords,
-    python: ({ power, bend, pace }) => [
-      "y = np.linspace(1, 0, 20001)",
-      `path = np.stack([y, y ** ${inPython(bend)}], axis=1)`,
-      `L = ln.losses.Quadratic(np.diag([1.0, ${SHARED.kappa}.0]), minimum=[0.0, 0.0]).value((path[1:] + path[:-1]) / 2)`,
-      `wanted, mine = np.sqrt(2 * L), ${inPython(pace)} * np.sqrt(11) * (L / 5.5) ** ${inPython(power)}`,
-      "np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))  # speed",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function paceWords(given) {
@@ -45,4 +21,18 @@ function paceWords(given) {
   ]];
 }
 
-export default explorable("PathPace", buildPathPace, ["power", "bend", "pace"]);
+export default explorable("PathPace", curvesView(SHARED, {
+  dials: (state) => ({
+    power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: SHARED.marks.power }, 100),
+    bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: SHARED.marks.bend, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
+  }),
+  curves,
+  words: paceWords,
+  python: ({ power, bend, pace }) => [
+    "y = np.linspace(1, 0, 20001)",
+    `path = np.stack([y, y ** ${inPython(bend)}], axis=1)`,
+    `L = ln.losses.Quadratic(np.diag([1.0, ${SHARED.kappa}.0]), minimum=[0.0, 0.0]).value((path[1:] + path[:-1]) / 2)`,
+    `wanted, mine = np.sqrt(2 * L), ${inPython(pace)} * np.sqrt(11) * (L / 5.5) ** ${inPython(power)}`,
+    "np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))  # speed",
+  ],
+}), ["power", "bend", "pace"]);

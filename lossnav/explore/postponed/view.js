@@ -1,6 +1,5 @@
 // The view of a deadline that moves.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { courseOf, curves, endOf } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildPostponed(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: marks.moved }, 100),
-      every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: marks.every }, 110),
-    },
-    curves,
-    words: postponedWords,
-    python: ({ moved, every, now }) => [
-      `planned = ${inPython(every)} * (${inPython(now)} // ${inPython(every)})  # when the last plan was made`,
-      `left = max(0.0, ${SHARED.plan} + ${inPython(moved)} * planned - ${inPython(now)})`,
-      "ln.rules.deadline_rate(ln.Objective(), 1.0, left)",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function postponedWords(given) {
@@ -42,4 +20,16 @@ function postponedWords(given) {
   ]];
 }
 
-export default explorable("Postponed", buildPostponed, ["moved", "every", "now"]);
+export default explorable("Postponed", curvesView(SHARED, {
+  dials: (state) => ({
+    moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: SHARED.marks.moved }, 100),
+    every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: SHARED.marks.every }, 110),
+  }),
+  curves,
+  words: postponedWords,
+  python: ({ moved, every, now }) => [
+    `planned = ${inPython(every)} * (${inPython(now)} // ${inPython(every)})  # when the last plan was made`,
+    `left = max(0.0, ${SHARED.plan} + ${inPython(moved)} * planned - ${inPython(now)})`,
+    "ln.rules.deadline_rate(ln.Objective(), 1.0, left)",
+  ],
+}), ["moved", "every", "now"]);

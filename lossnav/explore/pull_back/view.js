@@ -1,6 +1,5 @@
 // The view of what certainty about one task leaves for the next.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,26 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { costs, curves, settled } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildPullBack(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      certainty: logDial(state, "certainty", { symbol: "p", name: "certainty 1/v of the first", marks: marks.certainty }),
-      curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the second", marks: marks.curvature }),
-    },
-    curves,
-    words: pullWords,
-    python: ({ certainty, curvature }) => [
-      `kept = ln.uncertainty.overdamped_offset(1.0, initial=${inPython(1 / certainty)}, curvature=${inPython(curvature)}, eta=1.0, k=1.0, gamma=1.0, entropy=0.0)`,
-      "1 - 2 * kept  # where the weight settles",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function pullWords({ place, ...given }) {
@@ -40,4 +19,15 @@ function pullWords({ place, ...given }) {
   ]];
 }
 
-export default explorable("PullBack", buildPullBack, ["certainty", "curvature", "place"]);
+export default explorable("PullBack", curvesView(SHARED, {
+  dials: (state) => ({
+    certainty: logDial(state, "certainty", { symbol: "p", name: "certainty 1/v of the first", marks: SHARED.marks.certainty }),
+    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the second", marks: SHARED.marks.curvature }),
+  }),
+  curves,
+  words: pullWords,
+  python: ({ certainty, curvature }) => [
+    `kept = ln.uncertainty.overdamped_offset(1.0, initial=${inPython(1 / certainty)}, curvature=${inPython(curvature)}, eta=1.0, k=1.0, gamma=1.0, entropy=0.0)`,
+    "1 - 2 * kept  # where the weight settles",
+  ],
+}), ["certainty", "curvature", "place"]);

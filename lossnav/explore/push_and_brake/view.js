@@ -1,6 +1,5 @@
 // The view of the optimal path beside the heavy ball, and of the limit that both share.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,24 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, heights, planRate, slowRate } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildPushAndBrake(root, state) {
-  return curvesView(root, state, SHARED, {
-    dials: {
-      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount, and friction", marks: SHARED.marks.gamma }),
-    },
-    curves,
-    words: rollWords,
-    python: ({ gamma, now }) => [
-      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [-1.0])`,
-      `path(${inPython(now)}), path.velocity(${inPython(now)})`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function rollWords({ gamma, now }) {
@@ -39,4 +20,14 @@ function rollWords({ gamma, now }) {
   ]];
 }
 
-export default explorable("PushAndBrake", buildPushAndBrake, ["gamma", "now"]);
+export default explorable("PushAndBrake", curvesView(SHARED, {
+  dials: (state) => ({
+    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount, and friction", marks: SHARED.marks.gamma }),
+  }),
+  curves,
+  words: rollWords,
+  python: ({ gamma, now }) => [
+    `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [-1.0])`,
+    `path(${inPython(now)}), path.velocity(${inPython(now)})`,
+  ],
+}), ["gamma", "now"]);

@@ -1,6 +1,5 @@
 // The view of a normalised layer after its learning rate has been lowered.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -9,28 +8,6 @@ import { fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { angleAt, curves, fourthPower } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildRateDrop(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: marks.drop }),
-      memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: marks.memory, text: (v) => fixed(v, 0) }),
-    },
-    curves,
-    words: dropWords,
-    python: ({ drop, memory, n }) => [
-      `rate = {"mass": ln.noether.mass(0.1, 0.9), "friction": ln.noether.friction(0.9)}`,
-      `decay = rate["friction"] / (4 * 0.1 * ${inPython(memory)})`,
-      `rest = rate["mass"] / (decay * rate["friction"] ** 2)  # of r⁴, for gradients of size 1`,
-      `ln.noether.radius_squared(0.1 * ${inPython(n)}, initial=(${inPython(drop)} * rest) ** 0.5, gradient_norm_squared=1.0, decay=decay, **rate)`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function dropWords(given) {
@@ -43,4 +20,17 @@ function dropWords(given) {
   ]];
 }
 
-export default explorable("RateDrop", buildRateDrop, ["drop", "memory", "n"]);
+export default explorable("RateDrop", curvesView(SHARED, {
+  dials: (state) => ({
+    drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: SHARED.marks.drop }),
+    memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.marks.memory, text: (v) => fixed(v, 0) }),
+  }),
+  curves,
+  words: dropWords,
+  python: ({ drop, memory, n }) => [
+    `rate = {"mass": ln.noether.mass(0.1, 0.9), "friction": ln.noether.friction(0.9)}`,
+    `decay = rate["friction"] / (4 * 0.1 * ${inPython(memory)})`,
+    `rest = rate["mass"] / (decay * rate["friction"] ** 2)  # of r⁴, for gradients of size 1`,
+    `ln.noether.radius_squared(0.1 * ${inPython(n)}, initial=(${inPython(drop)} * rest) ** 0.5, gradient_norm_squared=1.0, decay=decay, **rate)`,
+  ],
+}), ["drop", "memory", "n"]);

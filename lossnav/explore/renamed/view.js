@@ -1,6 +1,5 @@
 // The view of five rules under other names of the parameters.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -9,28 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { curves, turned } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildRenamed(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      unit: logDial(state, "unit", { symbol: "u", name: "unit of θ₂", marks: marks.unit }),
-      mix: linearDial(state, "mix", { symbol: "m", name: "ψ₂ mixed into θ₁", marks: marks.mix, label: (v) => fixed(v, 0) }, 80),
-    },
-    curves,
-    words: nameWords,
-    python: ({ unit, mix, first }) => [
-      `M, start = np.array([[1, ${inPython(mix)}], [0, ${inPython(unit)}]]), np.array([${inPython(first)}, ${inPython(SHARED.second)}])`,
-      `H, G = np.array(${JSON.stringify(SHARED.hessian)}), np.array(${JSON.stringify(SHARED.metric)})`,
-      "plain, priced = ln.Objective(gamma=1.0), ln.Objective(gamma=1.0, metric=M.T @ G @ M)",
-      "[M @ ln.rules.gradient_descent(objective, M.T @ H @ start, M.T @ H @ M, 1.0) for objective in (plain, priced)]",
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function nameWords(given) {
@@ -44,4 +21,17 @@ function nameWords(given) {
   ]];
 }
 
-export default explorable("Renamed", buildRenamed, ["unit", "mix", "first"]);
+export default explorable("Renamed", curvesView(SHARED, {
+  dials: (state) => ({
+    unit: logDial(state, "unit", { symbol: "u", name: "unit of θ₂", marks: SHARED.marks.unit }),
+    mix: linearDial(state, "mix", { symbol: "m", name: "ψ₂ mixed into θ₁", marks: SHARED.marks.mix, label: (v) => fixed(v, 0) }, 80),
+  }),
+  curves,
+  words: nameWords,
+  python: ({ unit, mix, first }) => [
+    `M, start = np.array([[1, ${inPython(mix)}], [0, ${inPython(unit)}]]), np.array([${inPython(first)}, ${inPython(SHARED.second)}])`,
+    `H, G = np.array(${JSON.stringify(SHARED.hessian)}), np.array(${JSON.stringify(SHARED.metric)})`,
+    "plain, priced = ln.Objective(gamma=1.0), ln.Objective(gamma=1.0, metric=M.T @ G @ M)",
+    "[M @ ln.rules.gradient_descent(objective, M.T @ H @ start, M.T @ H @ M, 1.0) for objective in (plain, priced)]",
+  ],
+}), ["unit", "mix", "first"]);

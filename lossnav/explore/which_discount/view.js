@@ -1,6 +1,5 @@
 // The view of what a path seems to be optimal for.
 
-/** @import { State } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -9,27 +8,6 @@ import { compact, fixed } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { alignmentOf, curves, leastRegret, likeliest, stillRegret } from "./model.js";
 import SHARED from "./constants.json" with { type: "json" };
-
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildWhichDiscount(root, state) {
-  const { marks } = SHARED;
-  return curvesView(root, state, SHARED, {
-    dials: {
-      power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: marks.power }, 100),
-      kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: marks.kappa, text: (v) => fixed(v, 1) }),
-    },
-    curves,
-    words: discountWords,
-    python: ({ power, kappa, gamma }) => [
-      `path = np.exp(-np.outer(0.001 * np.arange(20001), np.array([1.0, ${inPython(kappa)}]) ** ${inPython(power)}))`,
-      `bowl = ln.losses.Quadratic(np.diag([1.0, ${inPython(kappa)}]), minimum=[0.0, 0.0])`,
-      `ln.regret(path, ln.Objective(gamma=${inPython(gamma)}), bowl).relative`,
-    ],
-  });
-}
 
 /** @type {(given: Setting) => [string, string[]]} */
 function discountWords(given) {
@@ -43,4 +21,16 @@ function discountWords(given) {
   ]];
 }
 
-export default explorable("WhichDiscount", buildWhichDiscount, ["power", "kappa", "gamma"]);
+export default explorable("WhichDiscount", curvesView(SHARED, {
+  dials: (state) => ({
+    power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: SHARED.marks.power }, 100),
+    kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, 1) }),
+  }),
+  curves,
+  words: discountWords,
+  python: ({ power, kappa, gamma }) => [
+    `path = np.exp(-np.outer(0.001 * np.arange(20001), np.array([1.0, ${inPython(kappa)}]) ** ${inPython(power)}))`,
+    `bowl = ln.losses.Quadratic(np.diag([1.0, ${inPython(kappa)}]), minimum=[0.0, 0.0])`,
+    `ln.regret(path, ln.Objective(gamma=${inPython(gamma)}), bowl).relative`,
+  ],
+}), ["power", "kappa", "gamma"]);

@@ -2,7 +2,8 @@ r"""The straight lines of the Fisher metric: semicircles of the half-plane (μ/�
 
 .. math:: \frac{\dot\mu^2}{v} + \frac{\dot v^2}{2v^2} = 2\,\frac{\dot X^2+\dot Y^2}{Y^2},\qquad X=\mu/\sqrt2,\ Y=\sqrt v
 
-Between two distributions with different means the shortest path goes through *wider* ones.
+Between two distributions the shortest path goes through *wider* ones than both if (μ − μ')² > 2|v − v'|; else it widens
+all the way from the narrower to the wider.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 In bases Q_L and Q_R a gradient is Q_Lᵀ g Q_R, and C has a positive number V for each of its entries. Averages are not
 yet corrected for their beginning. A side without a basis is the identity.
+
+``optim.matrix`` says the same in torch, for training, and ``optim.reference_matrix`` by the matrix of all weights with
+all. None of the three calls another, on purpose: the tests hold each against the next.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_v
 def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any:
     r"""Return :math:`r=\sqrt{\gamma^2/4+\eta\lambda_S}-\gamma/2`, the rate of return to equilibrium, unit 1/T.
 
-    Mean and log-variance relax at the same rate, whatever the curvature: Newton-like. For large γ it is ηλ_S/γ.
+    Log-variances relax at this rate whatever the curvature is, and so do means under a diagonal Hessian: Newton-like.
+    If H couples them, means relax at the rates that diag(H)⁻¹H·ηλ_S has in the place of ηλ_S. For large γ it is ηλ_S/γ.
     """
     rate, strength, hurry = (
         _checks.positives("eta", eta),
