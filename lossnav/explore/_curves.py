@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,7 @@ _TALL, _GAP = 190, 44  # pixels: of a row, and between two
 
 
 class Curves(Explorable):
-    """Lines over one axis, in rows that share it, with a mark along it.
-
-    A subclass gives the constants of its folder as ``_shared``, as curves.js reads them.
-    """
-
-    _shared: ClassVar[dict[str, Any]]
+    """Lines over one axis, in rows that share it, with a mark along it; the constants say which, as curves.js reads."""
 
     def lines(self) -> dict[str, Array]:
         """Return each line's points as drawn, shape (N, 2): logarithms to base 10 where an axis is logarithmic."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
@@ -15,7 +17,7 @@ import traitlets
 from IPython.display import display
 
 from lossnav import _checks
-from lossnav.explore._scripts import stylesheet
+from lossnav.explore._scripts import bundle, constants, stylesheet
 
 
 def number_trait(ends: Sequence[float], default: float) -> traitlets.Float:
@@ -66,10 +68,11 @@ def plane_point(name: str, value: Sequence[float], edge: float, tall: float | No
 class Explorable(anywidget.AnyWidget):
     """An interactive figure with a static twin.
 
-    A subclass sets ``_esm`` to the ``bundle`` of its folder, whose default export is ``explorable(name, build)`` with
-    its own class name, and ``_css`` to its ``stylesheet``; it holds its state in traits tagged ``sync=True``, and draws
-    its twin from the same state. The traits with a ``check`` are what its constructor takes, in their order and with
-    their defaults: the check takes the argument's name and value, and returns what the trait is to hold.
+    A subclass stands in a folder of its own, beside its constants, its styles and its script, ``view.js``, whose
+    default export is ``explorable(name, build)`` with the class's name. It holds its state in traits tagged
+    ``sync=True``, and draws its twin from the same state. The traits with a ``check`` are what its constructor takes,
+    in their order and with their defaults: the check takes the argument's name and value, and returns what the trait is
+    to hold.
 
     Displayed, the twin comes first; the script hides it once the widget lives, so that it stays where scripts do not
     run (GitHub, print).
@@ -79,9 +82,15 @@ class Explorable(anywidget.AnyWidget):
     """
 
     _css = stylesheet()
+    _shared: ClassVar[dict[str, Any]]  # the folder's constants
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
     def __init_subclass__(cls, **options: Any):
+        home = getattr(sys.modules[cls.__module__], "__file__", None)
+        again = any(base.__module__ == cls.__module__ for base in cls.__bases__)  # as an instance that gets traits does
+        if home and Path(home).with_name("view.js").is_file() and not again:
+            folder = Path(home).parent
+            cls._esm, cls._css, cls._shared = bundle(folder), stylesheet(folder), constants(folder)
         super().__init_subclass__(**options)
         own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
         cls.__signature__ = inspect.Signature(list({**cls.__signature__.parameters, **own}.values()))

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
@@ -252,18 +253,7 @@ def imbalance(
         side = {"ha": "right" if place == 0 else "left", "va": "bottom", "fontsize": 10}
         label(plane, float(seen[0]) + (-0.02 if place == 0 else 0.015), float(seen[1]) + 0.012, name, rule, **side)
     plane.set(xlim=box[0], ylim=box[1], xlabel="$a$", ylabel="$b$")
-    for name, (rule, times, values) in measure.items():
-        over.plot(times, values, **line(rule, lw=2.0, linestyle="-"))
-        label(
-            over,
-            0.98 * float(np.asarray(times)[-1]),
-            float(np.asarray(values)[-1]),
-            name,
-            rule,
-            ha="right",
-            va="bottom",
-        )
-    over.set(xlabel="time", ylabel="$a^2-b^2$")
+    _over_time(over, measure, "$a^2-b^2$")
     letter((plane, over), ("weights", "imbalance"))
     return figure
 
@@ -293,18 +283,7 @@ def cones(paths: Mapping[str, tuple[str, ArrayLike]], norms: Mapping[str, tuple[
     plane.plot(*start, "o", color=COLOURS["ink"], ms=6, zorder=5)
     plane.plot(0.0, 0.0, "+", color=COLOURS["ink"], ms=8, zorder=5)
     plane.set(xlim=(-0.4, 1.9), ylim=(-0.4, 1.9), xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", aspect="equal")
-    for name, (rule, times, values) in norms.items():
-        over.plot(times, values, **line(rule, lw=2.0, linestyle="-"))
-        label(
-            over,
-            0.98 * float(np.asarray(times)[-1]),
-            float(np.asarray(values)[-1]),
-            name,
-            rule,
-            ha="right",
-            va="bottom",
-        )
-    over.set(xlabel="time", ylabel=r"$|\theta|$")
+    _over_time(over, norms, r"$|\theta|$")
     letter((plane, over), ("paths", "norm"))
     return figure
 
@@ -331,17 +310,15 @@ def ring(paths: Mapping[str, tuple[str, ArrayLike]], speeds: Mapping[str, tuple[
         plane.plot(*np.asarray(points).T, **line(rule, lw=2.4, linestyle="-"), path_effects=halo(4))
     plane.plot(*np.asarray(next(iter(paths.values()))[1])[0], "o", color=COLOURS["ink"], ms=6, zorder=5)
     plane.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
-    for name, (rule, times, values) in speeds.items():
-        over.plot(times, values, **line(rule, lw=2.0, linestyle="-"))
-        label(
-            over,
-            0.98 * float(np.asarray(times)[-1]),
-            float(np.asarray(values)[-1]),
-            name,
-            rule,
-            ha="right",
-            va="bottom",
-        )
-    over.set(xlabel="time", ylabel="angular speed")
+    _over_time(over, speeds, "angular speed")
     letter((plane, over), ("a round valley", "angular speed"))
     return figure
+
+
+def _over_time(ax: Axes, lines: Mapping[str, tuple[str, ArrayLike, ArrayLike]], name: str) -> None:
+    """Draw lines over time, each with its name at its end."""
+    for text, (rule, times, values) in lines.items():
+        ax.plot(times, values, **line(rule, lw=2.0, linestyle="-"))
+        x, y = 0.98 * float(np.asarray(times)[-1]), float(np.asarray(values)[-1])
+        label(ax, x, y, text, rule, ha="right", va="bottom")
+    ax.set(xlabel="time", ylabel=name)

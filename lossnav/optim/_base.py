@@ -12,16 +12,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, shown
+from lossnav._checks import shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _shards
+from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
 from lossnav.rules.recipe import Recipe
 
-Group = dict[str, Any]
 State = dict[str, Any]
 _HALF = (torch.bfloat16, torch.float16)
-# Larger numbers would leave the arithmetic of a step: beside gradients in float32, and squared (ε²) in float64.
-_LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
 _CACHED = 65_536  # numbers of a tensor; a step holds about five tensors, a megabyte or two
 _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
 
@@ -131,18 +129,18 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _check_group(self, group: Group) -> None:
         """Bring the options of a group to their present form, and raise ``ValueError`` unless they make sense."""
         for name in ("maximize", *self._flags):
-            _check_flag(name, group[name])
+            check_flag(name, group[name])
         for name in ("foreach", "fused"):
             if group[name] is not None:
-                _check_flag(name, group[name], "True, False or None")
+                check_flag(name, group[name], "True, False or None")
         for name in _FOREIGN:
             if group.get(name):
                 raise ValueError(f"{name} = {shown(group[name])}, but it must be False: {type(self).__name__} has none")
         self._renew(group)
         self._check(group)
-        largest = _largest(group)
+        largest = largest_of(group)
         for name in {**self._absent, **self.defaults}:
-            _check_size(name, group.get(name), largest, reciprocal=name in self._divisors)
+            check_size(name, group.get(name), largest, reciprocal=name in self._divisors)
 
     def _renew(self, group: Group) -> None:
         """Rewrite options of a group that are spelled in an older way."""
@@ -189,7 +187,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                 rate = rate.item()
             if not 0 <= rate < math.inf:
                 raise ValueError(f"lr = {rate}, but it must be a finite number >= 0 in each step")
-            _check_size("lr", rate, _largest(group))
+            check_size("lr", rate, largest_of(group))
             self._check_rate(group)
 
     def _check_rate(self, group: Group) -> None:
@@ -279,7 +277,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             self._renew(group)
         for entry in self.state.values():
             if "step" in entry:
-                entry["step"] = _counter(entry["step"])
+                entry["step"] = counter(entry["step"])
 
     def _complete(self, group: Group) -> None:
         """Give an option that the group does not have its default."""
@@ -318,7 +316,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             self._check_group(group)
         for entry in state_dict["state"].values():
             if "step" in entry:
-                _counter(entry["step"])
+                counter(entry["step"])
 
     def _keep_bits(self, state_dict: State) -> None:
         """Put copies of the saved tensors where torch has put rounded ones, or the saved ones themselves."""
@@ -364,57 +362,3 @@ def zeros(parameter: Tensor) -> Tensor:
 
 def _state_dtype(parameter: Tensor) -> torch.dtype:
     return torch.float32 if parameter.dtype in _HALF else parameter.dtype
-
-
-def _largest(group: Group) -> float:
-    """Return the largest number that the steps of a group's parameters can be made with."""
-    wide = all(p.dtype == torch.float64 for p in group["params"])
-    return _LARGEST[torch.float64 if wide else torch.float32]
-
-
-def _check_size(name: str, value: Any, largest: float, reciprocal: bool = False) -> None:
-    """Raise if a finite number (inf is a limit of its own) or its reciprocal is too large."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return
-    kind = "float32" if largest == _LARGEST[torch.float32] else "float64"
-    if abs(value) > largest:
-        raise ValueError(f"{name} = {shown(value)}, but it must be <= {largest:g} where a step is made in {kind}")
-    if reciprocal and abs(value) < 1 / largest:
-        raise ValueError(f"{name} = {shown(value)}, but it must be >= {1 / largest:g} where a step is made in {kind}")
-
-
-def _check_flag(name: str, value: Any, allowed: str = "True or False") -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
-
-
-def _counter(step: Any) -> Tensor:
-    """Return a step counter as the state holds it; a file may hold a number in its place, or a tensor of whole ones."""
-    if torch.is_tensor(step):
-        if step.numel() != 1:
-            raise ValueError(f"step has shape {tuple(step.shape)}, but it must be a number >= 0")
-        if step.dtype == torch.float32 and step.ndim == 0:
-            return step
-        step = step.item()
-    return torch.tensor(finite("step", step, low=0.0), dtype=torch.float32)
-
-
-def check_rate(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a finite number >= 0; a 0-dim tensor is not read (that could stall a GPU)."""
-    if torch.is_tensor(value):
-        if value.ndim != 0 or not value.is_floating_point():
-            found = f"shape {tuple(value.shape)} and dtype {value.dtype}"
-            raise ValueError(f"{name} has {found}, but it must be a real number or a 0-dim tensor")
-    else:
-        finite(name, value, low=0.0)
-
-
-def check_decay(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a number in [0, 1), as the weight of the past in a running average must be."""
-    if finite(name, value, low=0.0, high=1.0) == 1.0:
-        raise ValueError(f"{name} = {shown(value)}, but it must be a finite number >= 0 and < 1")
-
-
-def count(step: Tensor) -> Any:
-    """Return a step counter as a number; under ``torch.compile`` it stays a tensor, so that no step recompiles."""
-    return step.double() if torch.compiler.is_compiling() else step.item()

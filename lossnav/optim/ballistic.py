@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from lossnav.optim import _recipes
-from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
+from lossnav.optim._options import check_decay, check_rate, count
 from lossnav.rules.recipe import Recipe
 
 

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from lossnav._checks import duration, one_of, shown
 from lossnav.optim import _recipes
-from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
+from lossnav.optim._options import check_decay, check_rate, count
 from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
 from lossnav.rules.recipe import Recipe
 

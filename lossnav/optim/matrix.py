@@ -10,8 +10,9 @@ from torch import Tensor
 
 from lossnav._checks import finite, one_of, whole
 from lossnav.optim import _shapes, _shards, belief
-from lossnav.optim._base import Group, Rule, State, count
+from lossnav.optim._base import Group, Rule, State
 from lossnav.optim._bases import eigenbasis, turn, turn_back
+from lossnav.optim._options import count
 from lossnav.optim._plan import TINY
 
 CURVATURES = ("eigenbasis", "likelihood", "kronecker", "polar")

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from lossnav._checks import duration, one_of, positive, shown, whole
 from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
-from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, count, zeros
+from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
+from lossnav.optim._options import check_decay, check_rate, count
 from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
 from lossnav.rules.recipe import Recipe
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from lossnav.optim import _recipes, belief, navigator, uncertain
+from lossnav.optim import belief, navigator, uncertain
 from lossnav.optim._base import Group, Rule, State, zeros
-from lossnav.optim.ballistic import check_options, hide_momentum, start_state
+from lossnav.optim.ballistic import Ballistic
 from lossnav.rules.recipe import Recipe
 
 
@@ -38,31 +38,15 @@ def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, ep
     return theta, v
 
 
-class BallisticReference(Rule):
+class _Plain(Rule):
+    """A rule that no kernel does."""
+
+    _call = Rule._call
+    _native = Rule._native
+
+
+class BallisticReference(_Plain, Ballistic):
     """``Ballistic`` with all its options, spelled out for one tensor at a time; same arguments, same results."""
-
-    _flags = ("bias_correction",)
-    _absent: ClassVar[Group] = {"momentum": None}
-
-    def __init__(
-        self, params: Any, lr: float = 1e-3, beta: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0, *,
-        bias_correction: bool = False, momentum: float | None = None, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "beta": beta, "eps": eps, "weight_decay": weight_decay, "bias_correction": bias_correction,
-            "momentum": momentum, "maximize": maximize, "foreach": False,
-        }  # fmt: skip
-        super().__init__(params, options)
-        hide_momentum(self)
-
-    def _check(self, group: Group) -> None:
-        check_options(group)
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return _recipes.ballistic(group)
-
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        start_state(parameter, group, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         lr, beta, beta1 = group["lr"], group["beta"], group["momentum"]
@@ -81,40 +65,8 @@ class BallisticReference(Rule):
             theta.copy_(decayed - uphill * lr * m / (v + group["eps"]).sqrt())
 
 
-class BeliefReference(Rule):
+class BeliefReference(_Plain, belief.Belief):
     """``Belief`` with all its options, spelled out for one tensor at a time; same arguments, same results."""
-
-    _flags = ("bias_correction",)
-    _absent: ClassVar[Group] = {"discount": None}
-
-    def __init__(
-        self, params: Any, lr: float = 1e-3, lr_overdamped: float = math.inf,
-        betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, *, discount: float | None = None,
-        eps_inside: float = 0.0, variance: str = "uncentred", bias_correction: bool = True,
-        curvature_scale: float = 0.0, weight_decay: float = 0.0, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "discount": discount,
-            "eps_inside": eps_inside, "variance": variance, "bias_correction": bias_correction,
-            "curvature_scale": curvature_scale, "weight_decay": weight_decay, "maximize": maximize, "foreach": False,
-        }  # fmt: skip
-        super().__init__(params, options)
-
-    def _check(self, group: Group) -> None:
-        belief.check_options(group)
-
-    def _renew(self, group: Group) -> None:
-        belief.respell(group)
-
-    def _complete(self, group: Group) -> None:
-        belief.complete(group)
-        super()._complete(group)
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return belief.recipe_of(group)
-
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        belief.start_state(parameter, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         lr, lr_s, epsilon, c = float(group["lr"]), group["lr_overdamped"], group["discount"], group["curvature_scale"]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, flag, positive, shown, whole
+from lossnav._checks import flag
 from lossnav.optim import _naming, _noise, _recipes, _shards
-from lossnav.optim._base import Group, Rule, State, check_decay, check_rate, zeros
+from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._prior import prior
+from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
 from lossnav.rules.recipe import Recipe
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
@@ -21,18 +22,6 @@ _ZERO = (
     "ZeroRedundancyOptimizer gives each process the precisions of some parameters alone (DistributedDataParallel with "
     "this optimizer itself, or fully_shard, can sample)"
 )
-
-
-class Reset(NamedTuple):
-    """When a weight that has learned nothing is drawn afresh from the prior.
-
-    In each step, with ``probability``, if its precision exceeds the prior's by less than the fraction ``threshold``
-    and its last reset is more than ``age`` steps ago.
-    """
-
-    probability: float
-    threshold: float = 0.1
-    age: float = 1000.0
 
 
 class Uncertain(Rule):
@@ -308,14 +297,6 @@ def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
     return last_draw(parameter, group, state)
 
 
-def forgetting(group: Group) -> tuple[Any, Any]:
-    """Return e^{−ρ} and 1 − e^{−ρ}."""
-    rate = group["lr"] if group["forgetting"] is None else group["forgetting"]
-    if torch.is_tensor(rate):
-        return torch.exp(-rate), -torch.expm1(-rate)
-    return math.exp(-rate), -math.expm1(-rate)
-
-
 def recipe_of(rule: Rule, group: Group, parameter: Tensor | None) -> Recipe:
     """Return the rule as a recipe, with the prior of a parameter (as it is remembered, or as its values say now)."""
     if parameter is None and len(group["params"]) == 1:
@@ -349,55 +330,3 @@ def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> No
         _shards.local(state["age"]).add_(age)
     if group["speed"] != 0 and "drift" not in state:
         state["drift"] = zeros(parameter)
-
-
-def check_options(group: Group) -> None:
-    """Raise ``ValueError`` unless the options of an uncertain rule are in range and keep the mean stable."""
-    check_rate("lr", group["lr"])
-    if group["forgetting"] is not None:
-        finite("forgetting", group["forgetting"], low=0.0)
-    positive("temperature", group["temperature"])
-    if not (isinstance(group["prior_variance"], str) and group["prior_variance"] == "init"):
-        allowed = "'init' or a finite number > 0"
-        try:
-            positive("prior_variance", group["prior_variance"])
-        except ValueError:
-            raise ValueError(f"prior_variance = {shown(group['prior_variance'])}, but it must be {allowed}") from None
-    if group["clip"] is not None:
-        positive("clip", group["clip"])
-    if group["prior_mean"] is not None:
-        finite("prior_mean", group["prior_mean"])
-    check_rate("curvature_scale", group["curvature_scale"])
-    check_rate("speed", group["speed"])
-    check_decay("speed_beta", group["speed_beta"])
-    whole("seed", group["seed"], low=0)
-    if group["reset"] is not None:
-        group["reset"] = checked_reset(group["reset"])
-    check_stability(group)
-
-
-def checked_reset(reset: Any) -> tuple[float, float, float]:
-    """Return (probability, threshold, age) as a plain tuple, which any checkpoint can hold."""
-    try:
-        probability, threshold, age = Reset(**reset) if isinstance(reset, Mapping) else Reset(*reset)
-    except TypeError:
-        raise ValueError(f"reset = {shown(reset)}, but it must be None or (probability, threshold, age)") from None
-    return (
-        finite("reset.probability", probability, low=0.0, high=1.0),
-        finite("reset.threshold", threshold, low=0.0),
-        finite("reset.age", age, low=0.0),
-    )
-
-
-def check_stability(group: Group) -> None:
-    """Raise if the mean can diverge: after a jump p >= (1 − e^{−ρ})h/T, so that it moves lr/(1 − e^{−ρ}) of its way."""
-    lr, fixed = group["lr"], group["forgetting"]
-    if torch.is_tensor(lr) or lr == 0 or lr < 2 * forgetting(group)[1]:
-        return
-    if fixed is None:
-        raise ValueError(f"lr = {shown(lr)}, but it must be < 1.594 where forgetting is lr: the mean would diverge")
-    if group["clip"] is None:
-        raise ValueError(
-            f"lr = {shown(lr)}, but it must be < {2 * forgetting(group)[1]:.4g} where forgetting = {shown(fixed)} and "
-            "clip is None: after a jump of the curvature the mean would diverge"
-        )

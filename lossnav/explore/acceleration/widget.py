@@ -12,11 +12,10 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis.acceleration import Method, tuned
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _LINES = _SHARED["lines"]
 _TINT = {"descent": "descent", "nesterov": "belief", "heavy": "heavy", "ballistic": "ballistic", "newton": "newton"}
@@ -40,9 +39,6 @@ class Acceleration(Explorable):
         >>> round(float(Acceleration(kappa=100.0).kept("heavy", 0.5)), 4)
         0.8182
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     kappa = number_trait(_MARKS["kappa"], 100.0)
     guess = number_trait(_MARKS["guess"], 1.0)

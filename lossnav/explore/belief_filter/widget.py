@@ -14,12 +14,11 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.belief import Memory, memory
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 from lossnav.explore.belief_filter.stream import gradient_stream
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _LAST: int = _SHARED["steps"]
 _MOST_JUMPS: int = _SHARED["jumps"]
@@ -62,9 +61,6 @@ class BeliefFilter(Explorable):
         >>> BeliefFilter(gamma=0, decay=0, diffusion=0.1, noise=1).memory().causal_fraction
         0.5
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     gamma = number_trait(_MARKS["gamma"], 0.1)
     decay = number_trait(_MARKS["decay"], 0.0)

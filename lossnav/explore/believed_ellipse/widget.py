@@ -12,12 +12,11 @@ import scipy.linalg
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _BELIEFS = _SHARED["marks"], _SHARED["beliefs"]
 _HOLD: float = _SHARED["hold"]  # farthest gradient
 _SHORT = 1e-9  # a time in which no step is long
@@ -44,8 +43,6 @@ class BelievedEllipse(Explorable):
         >>> round(one_shape.off()["kronecker"], 6)
         0.0
     """
-
-    _esm = bundle(_HERE)
 
     gradient = point_trait((0.5, 1.15), _HOLD)
     angle = number_trait(_MARKS["angle"], 35.0)

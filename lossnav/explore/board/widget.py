@@ -12,13 +12,12 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.rules.derive import board, typeset
 from lossnav.rules.derive.rule import LearningRule
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HOLD: float = _SHARED["hold"]
 _MONO = "ui-monospace, Menlo, Consolas, monospace"
@@ -57,9 +56,6 @@ class Board(Explorable):
         array([[-3.1  ,  2.7  ],
                [-3.042,  2.608]])
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     horizon = _switch("horizon", "far")
     metric = _switch("metric", "plain")

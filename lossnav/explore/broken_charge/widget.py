@@ -10,11 +10,10 @@ from lossnav import noether
 from lossnav._checks import Array
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _STEPS: int = _SHARED["steps"]
 _EDGE: float = _SHARED["edge"]
@@ -41,9 +40,6 @@ class BrokenCharge(Explorable):
         >>> BrokenCharge(eta=0.001, decay=0.0, noise=0.0).imbalance()[[0, -1]].round(2).tolist()
         [3.99, 3.99]
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((2.0, 0.1), _SHARED["hold"])
     eta = number_trait(_MARKS["eta"], 0.03)

@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import weights
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -28,9 +27,6 @@ class Certainty(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     curvature = number_trait(_MARKS["curvature"], 1.0)
     entropy = number_trait(_MARKS["entropy"], 0.3)

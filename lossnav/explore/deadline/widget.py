@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate, loss_weight
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _TINT = {"flat": "descent", "middle": "optimal", "steep": "ballistic"}
 _COSINE = tuple(_SHARED["presets"]["cosine"])
@@ -47,9 +46,6 @@ class Deadline(Explorable):
         >>> [round(float(x), 2) for x in Deadline(gamma=0.0).multiplier([0.0, 1.0, 25.0], 0.6)]
         [0.1, 0.54, 1.0]
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     span = number_trait(_MARKS["span"], 6.0)
     gamma = number_trait(_MARKS["gamma"], 0.5)

@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import modes
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -32,9 +31,6 @@ class DiscountExponent(Curves):
         >>> bool(-0.001 < exponent[0] < 0) and bool(-0.5 < exponent[-1] < -0.49)
         True
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     gamma = number_trait(_MARKS["gamma"], 1.0)
     curvature = number_trait(_AXIS["range"], 0.1)

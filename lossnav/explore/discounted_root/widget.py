@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import beliefs
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -27,9 +26,6 @@ class DiscountedRoot(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     epsilon = number_trait(_MARKS["epsilon"], 0.1)
     size = number_trait(_AXIS["range"], 0.1)

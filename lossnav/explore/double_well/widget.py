@@ -10,15 +10,14 @@ import scipy.integrate
 
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.losses import DoubleWell as Landscape
 from lossnav.problem.losses import Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _UNTIL: float = _SHARED["until"]
 
 
@@ -39,9 +38,6 @@ class DoubleWell(Explorable):
         >>> DoubleWell(start=-0.6, gamma=0.7).verdict()
         'stay'
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = number_trait(_SHARED["start"], -0.6)
     gamma = number_trait(_SHARED["gamma"], 0.3)

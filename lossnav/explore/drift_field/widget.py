@@ -11,7 +11,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.analysis import helmholtz
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
@@ -19,8 +19,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _HOLD: float = _SHARED["hold"]  # farthest start and minimum
 _TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -46,9 +45,6 @@ class DriftField(Explorable):
         >>> DriftField(minimum=(0, -0.5), rate=10, decay=0, gamma=0).end().round(6)
         array([ 0.      , -0.019231])
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((1.5, 1.5), _HOLD)
     minimum = point_trait((0.0, -1.5), _HOLD)

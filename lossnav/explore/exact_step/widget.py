@@ -10,12 +10,11 @@ import scipy.linalg
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -30,9 +29,6 @@ class ExactStep(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     gamma = number_trait(_MARKS["gamma"], 0.5)
     fading = number_trait(_MARKS["fading"], 0.0)

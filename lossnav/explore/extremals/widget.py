@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _HUES = {"free": "optimal", "best": "optimal", "chosen": "ink"}
 
 
@@ -34,9 +33,6 @@ class Extremals(Explorable):
         >>> Extremals(horizon=1.0).cost(0.0) < Extremals(horizon=1.0).cost(0.2)
         True
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     growing = number_trait(_SHARED["growing"], 0.2)
     gamma = number_trait(_SHARED["gamma"], 0.5)

@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 from lossnav.trajectory import beliefs
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -31,9 +30,6 @@ class FilterGains(Curves):
         >>> round(float(FilterGains(beta=0.9).lines()["ratio"][:, 1].max()), 2)
         1.19
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     beta = number_trait(_MARKS["beta"], 0.99)
     n = whole_trait(_AXIS["range"], 60)

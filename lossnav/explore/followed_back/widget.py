@@ -9,14 +9,13 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.explore.double_well.widget import landscape, laws
 from lossnav.problem.losses import Section
 from lossnav.trajectory.phase_plane import Feedback
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -32,9 +31,6 @@ class FollowedBack(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     gamma = number_trait(_MARKS["gamma"], 0.4)
     start = number_trait(_AXIS["range"], -0.6)

@@ -10,13 +10,12 @@ from scipy.integrate import quad
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -37,9 +36,6 @@ class ForgottenNoise(Curves):
         >>> round(ForgottenNoise(power=1.0, stiffness=0.2).noise(), 3)  # tanh is nearly a line
         1.0
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     power = number_trait(_MARKS["power"], 1.0)
     stiffness = number_trait(_MARKS["stiffness"], 5.0)

@@ -12,12 +12,11 @@ import traitlets
 from lossnav import _checks, rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HESSIAN = np.diag(_CURVATURES)
 _HOLD: float = _SHARED["hold"]  # farthest start
@@ -57,9 +56,6 @@ class Horizon(Explorable):
         >>> Horizon(gamma=0.0, dt=0.05).nearest()
         'ballistic'
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((-3.0, -3.0), _HOLD)
     gamma = number_trait(_SHARED["gamma"], 1.0)

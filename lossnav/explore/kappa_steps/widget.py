@@ -9,11 +9,10 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.analysis.acceleration import tuned
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -27,9 +26,6 @@ class KappaSteps(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     digits = number_trait(_MARKS["digits"], 6.0)
     kappa = number_trait(_AXIS["range"], 100.0)

@@ -10,15 +10,14 @@ import numpy as np
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HESSIAN = np.diag(_CURVATURES)
@@ -47,9 +46,6 @@ class MetricEllipse(Explorable):
         >>> MetricEllipse(angle=0, ratio=8**0.5).spread() < 1e-6  # G is a multiple of H
         True
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((1.3, 1.8), _HOLD)
     angle = number_trait(_MARKS["angle"], -30.0)

@@ -10,11 +10,10 @@ from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -29,9 +28,6 @@ class ModeMemory(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     bend = number_trait(_MARKS["bend"], 0.01)
     beta = number_trait(_MARKS["beta"], 0.9)

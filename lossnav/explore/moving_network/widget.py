@@ -12,11 +12,10 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _LONGEST: int = _SHARED["n"][1]
 
 
@@ -41,9 +40,6 @@ class MovingNetwork(Explorable):
         >>> widget.nearest()[1], round(widget.exponent(100), 1)
         (True, 0.7)
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     eta = number_trait(_SHARED["eta"], 0.01)
     batch = whole_trait(_SHARED["batch"], 64)

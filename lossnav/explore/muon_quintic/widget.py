@@ -8,11 +8,10 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _MOST, _LAST = _MARKS["before"][-1], _AXIS["range"][1]
 _LOST = 1000.0  # what is larger diverges under both iterations, and is held where it is
@@ -32,9 +31,6 @@ class MuonQuintic(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     sigma = number_trait(_MARKS["sigma"], 0.02)
     before = whole_trait((0, _MOST), 5)

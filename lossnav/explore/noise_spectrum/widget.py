@@ -11,11 +11,10 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MOST: int = _SHARED["n"][1]
 _TOP = 0.3  # of the axis of shares
 
@@ -40,9 +39,6 @@ class NoiseSpectrum(Explorable):
         >>> round(NoiseSpectrum(slope=0.5, own=0).exponent(300), 1)
         0.5
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     eta = number_trait(_SHARED["eta"], 0.01)
     beta = number_trait(_SHARED["beta"], 0.9)

@@ -10,11 +10,10 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _HOLD: float = _SHARED["hold"]
 _EDGE: float = _SHARED["edge"]
 _TINT = {"path": "descent", "mean": "ink", "exact": "optimal", "circle": "optimal"}
@@ -39,9 +38,6 @@ class NoisyOscillator(Explorable):
         >>> NoisyOscillator(eta=0.1, beta=0.9, rho=1.0).mode().regime
         'underdamped'
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((1.6, 0.0), _HOLD)
     eta = number_trait(_SHARED["eta"], 0.03)

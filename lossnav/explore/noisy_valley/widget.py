@@ -9,11 +9,10 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _HOLD: float = _SHARED["hold"]
 _EDGE: float = _SHARED["edge"]
 _LINES: dict[str, dict[str, str]] = _SHARED["lines"]
@@ -38,9 +37,6 @@ class NoisyValley(Explorable):
         >>> round(float(NoisyValley(angle=0.0, ratio=4.0).process().skew[0, 1]), 3)
         0.45
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((0.5, -0.8), _HOLD)
     angle = number_trait(_SHARED["marks"]["angle"], 0.0)

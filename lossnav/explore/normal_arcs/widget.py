@@ -9,12 +9,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.metrics.geodesics import distance, geodesic
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _HUES = {"arc": "optimal", "spread": "neutral", "precision": "neutral"}
 
 
@@ -33,9 +32,6 @@ class NormalArcs(Explorable):
         >>> NormalArcs(mu=1.5, sigma=0.3).lengths()["arc"] < NormalArcs(mu=1.5, sigma=0.3).lengths()["spread"]
         True
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     mu = number_trait(_SHARED["mu"], 1.5)
     sigma = number_trait(_SHARED["sigma"], 0.8)

@@ -8,14 +8,13 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import riccati
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _BOWL = Quadratic(np.diag([1.0, _SHARED["kappa"]]), minimum=np.zeros(2))
 _NODES = 400
@@ -39,9 +38,6 @@ class PathPace(Curves):
         >>> round(abs(speed), 6), round(direction, 3)
         (0.0, 0.127)
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     power = number_trait(_MARKS["power"], 0.5)
     bend = number_trait(_MARKS["bend"], 10.0)

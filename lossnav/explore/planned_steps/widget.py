@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav import rules
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _HUES = {"limit": "optimal", "myopic": "neutral", "planned": "ink"}
 
 
@@ -31,9 +30,6 @@ class PlannedSteps(Explorable):
         >>> round(PlannedSteps(gamma=0.5, dt=1.0).factors()["planned"], 4)
         0.4259
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     gamma = number_trait(_SHARED["gamma"], 0.5)
     dt = number_trait(_SHARED["dt"], 1.0)

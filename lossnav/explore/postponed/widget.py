@@ -9,13 +9,12 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _PLAN, _NOISE = float(_SHARED["plan"]), float(_SHARED["noise"])
 
@@ -38,9 +37,6 @@ class Postponed(Curves):
         >>> Postponed(moved=0.5, every=1.0).ends(), Postponed(moved=1.0).ends()
         (7.0, inf)
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     moved = number_trait(_MARKS["moved"], 1.0)
     every = number_trait(_MARKS["every"], 2.0)

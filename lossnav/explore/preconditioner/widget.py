@@ -9,13 +9,12 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules import ballistic, gradient_descent, newton, update
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _RULES = {"optimal": update, "descent": gradient_descent, "ballistic": ballistic, "newton": newton}
 _LINES = {"optimal": _SHARED["optimal"], **_SHARED["limits"]}
 
@@ -36,9 +35,6 @@ class Preconditioner(Explorable):
         >>> round(values["ballistic"] / values["optimal"], 2)
         1.03
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     gamma = number_trait(_SHARED["gamma"], 1.0)
     dt = number_trait(_SHARED["dt"], 0.001)

@@ -10,14 +10,13 @@ import scipy.linalg
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import solve
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -33,9 +32,6 @@ class PushAndBrake(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     gamma = number_trait(_MARKS["gamma"], 0.5)
     now = number_trait(_AXIS["range"], 3.0)

@@ -11,7 +11,7 @@ import traitlets
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, number_within, point_trait
 from lossnav.explore.double_well.widget import course, landscape
 from lossnav.explore.race.landscape import basins, dug_landscape, edge_starts, into_wells, rests, section
@@ -19,8 +19,7 @@ from lossnav.problem.losses import Loss, Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _RACE, _DUG = _SHARED["marks"], _SHARED["race"], _SHARED["dug"]
 _EDGE = _SHARED["starts"]
 _UNTIL: float = _RACE["step"] * _RACE["steps"]
@@ -55,9 +54,6 @@ class Race(Explorable):
         >>> Race(gamma=0.8, tilt=-0.3, dug=(0.05, 0.95)).minima().round(2)
         array([-0.96,  0.1 ,  1.03])
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((-1.2, 0.8), _EDGE["x"], _EDGE["y"])
     gamma = number_trait(_MARKS["gamma"], 0.3)

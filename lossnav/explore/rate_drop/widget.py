@@ -9,11 +9,10 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.analysis import noether
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _ETA, _BETA = 0.1, 0.9  # after the drop: only the memory in steps counts
 
@@ -29,9 +28,6 @@ class RateDrop(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     drop = number_trait(_MARKS["drop"], 4.0)
     memory = number_trait(_MARKS["memory"], 300.0)

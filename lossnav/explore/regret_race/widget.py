@@ -10,15 +10,14 @@ import numpy as np
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.regret import Regret, regret
 from lossnav.trajectory.solve import solve
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _LINES, _ADAM = _SHARED["marks"], _SHARED["lines"], _SHARED["adam"]
 _HOLD: float = _SHARED["hold"]
 _TINT = {
@@ -46,9 +45,6 @@ class RegretRace(Explorable):
         >>> found["ballistic"].relative < 0.02 < 0.3 < found["descent"].relative < found["heavy"].relative
         True
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     start = point_trait((1.0, 1.0), _HOLD)
     gamma = number_trait(_MARKS["gamma"], 0.5)

@@ -10,12 +10,11 @@ import scipy.linalg
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _H, _G = np.array(_SHARED["hessian"]), np.array(_SHARED["metric"])
 _RULES = {
@@ -40,9 +39,6 @@ class Renamed(Curves):
     Raises:
         ValueError: naming the argument that does not fit.
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     unit = number_trait(_MARKS["unit"], 3.0)
     mix = number_trait(_MARKS["mix"], 0.0)

@@ -11,11 +11,10 @@ from lossnav import noether
 from lossnav._checks import Array
 from lossnav.explore._coins import coins
 from lossnav.explore._picture import CONTOUR, Panel, Picture, colour
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _STEPS: int = _SHARED["steps"]
 _BLOCK: int = _SHARED["block"]
@@ -41,9 +40,6 @@ class ScaleCone(Explorable):
         >>> round(ScaleCone(eta=0.1, beta=0.0, decay=0.02).angle(), 4)
         0.0632
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     eta = number_trait(_MARKS["eta"], 0.1)
     beta = number_trait(_MARKS["beta"], 0.9)

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.explore.double_well.widget import course, laws
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 
 
 class StayMap(Explorable):
@@ -29,9 +28,6 @@ class StayMap(Explorable):
         >>> StayMap(gamma=0.8, start=-0.6).verdict(), StayMap(gamma=0.8, start=-0.4).verdict()
         ('stay', 'cross')
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     gamma = number_trait(_SHARED["gamma"], 0.8)
     start = number_trait(_SHARED["start"], -0.55)

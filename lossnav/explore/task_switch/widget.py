@@ -15,12 +15,11 @@ import traitlets
 from lossnav import _checks, uncertainty
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, number_within
 from lossnav.problem.losses import Quadratic
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS = _SHARED["marks"]
 _MOST_SWITCHES: int = _SHARED["switches"]
 _LONGEST: float = _SHARED["longest"]  # units of 1/r from a switch to the last time
@@ -88,9 +87,6 @@ class TaskSwitch(Explorable):
         >>> round(widget.next_task().rest / widget.variance(), 6)
         2.0
     """
-
-    _esm = bundle(_HERE)
-    _css = stylesheet(_HERE)
 
     gamma = number_trait(_MARKS["gamma"], 0.5)
     entropy = number_trait(_MARKS["entropy"], 0.8)

@@ -8,12 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves, grid, points
-from lossnav.explore._scripts import bundle, constants
+from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import modes
 
-_HERE = Path(__file__).parent
-_SHARED = constants(_HERE)
+_SHARED = constants(Path(__file__).parent)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
@@ -35,9 +34,6 @@ class WhichDiscount(Curves):
         >>> bool(alignment[-1, 1] > 0.999 > alignment[0, 1])
         True
     """
-
-    _esm = bundle(_HERE)
-    _shared = _SHARED
 
     power = number_trait(_MARKS["power"], 0.25)
     kappa = number_trait(_MARKS["kappa"], 10.0)

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from lossnav import _checks
 from lossnav.optim import _shards
-from lossnav.optim._base import Group, Rule, State, check_rate, zeros
+from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call
+from lossnav.optim._options import check_rate
 from lossnav.optim.derive import traced as _traced
 from lossnav.rules.derive import LearningRule, Regime
 from lossnav.rules.derive.source import written

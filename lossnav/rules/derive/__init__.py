@@ -17,7 +17,9 @@ metric that is (``RootMeanSquare``) is put in as if it were known: a plug-in. So
 from lossnav.rules.derive.derivation import derive
 from lossnav.rules.derive.matrix_rule import MatrixRule, MatrixState
 from lossnav.rules.derive.published import Reading, explain
-from lossnav.rules.derive.rule import LearningRule, Limit, Regime, RegimeWarning, State
+from lossnav.rules.derive.regime import Regime, RegimeWarning
+from lossnav.rules.derive.rule import LearningRule, Limit
+from lossnav.rules.derive.state import State
 
 __all__ = [
     "LearningRule",

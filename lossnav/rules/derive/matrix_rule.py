@@ -20,7 +20,8 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules import assume
 from lossnav.rules.derive import bases, coordinate
-from lossnav.rules.derive.rule import LearningRule, State
+from lossnav.rules.derive.rule import LearningRule
+from lossnav.rules.derive.state import State
 
 
 class MatrixState(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,23 +16,9 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules import assume, recipe
 from lossnav.rules.derive import arrays, coordinate
+from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
-
-_SCALE = 3.0  # what "much smaller" means to ``regime``
-
-
-class State(NamedTuple):
-    """What a rule remembers; never changed in place.
-
-    Attributes:
-        belief: averages of gradient and curvature (``recipe.State``).
-        ruler: the average of a metric that is believed.
-        slope: ṁ, shaped like θ; moved only where a belief has a trend.
-    """
-
-    belief: recipe.State
-    ruler: recipe.State
-    slope: Array
+from lossnav.rules.derive.state import State, checked
 
 
 class Limit(NamedTuple):
@@ -46,31 +31,6 @@ class Limit(NamedTuple):
     assumption: str
     gain: Array
     neglected: Array
-
-
-class Regime(NamedTuple):
-    """Three rates per unit of time, which a plug-in wants far apart, the first the smallest: do they ``hold``?
-
-    Attributes:
-        beliefs: how fast the averages change, the fastest of them.
-        discount: γ.
-        curvature: √(ηkh/G) of the flattest coordinate.
-        holds: whether beliefs ≪ γ ≪ √(ηkh/G) in every coordinate.
-        quantiles: √(ηkh/G) of the flattest coordinate, of those that a quarter, a half and three quarters are below,
-            and of the steepest.
-        share: of the coordinates in which the order holds, in [0, 1].
-    """
-
-    beliefs: float
-    discount: float
-    curvature: float
-    holds: bool
-    quantiles: tuple[float, float, float, float, float]
-    share: float
-
-
-class RegimeWarning(UserWarning):
-    """A rule is used outside the regime in which its estimates stand still while it plans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +74,7 @@ class LearningRule:
                 f"theta has shape {weights.shape}, but it must have shape {wanted} under these assumptions"
             )
         g = _checks.array("gradient", gradient, shape=weights.shape)
-        held = _checked(state, weights.shape)
+        held = checked(state, weights.shape)
         mean, slope, variance, ruler, after = self._look(g, held, weights, curvature)
         drift = np.zeros_like(weights) if self.objective.drift is None else self.objective.drift(weights)
         if self.coordinatewise:
@@ -197,21 +157,9 @@ class LearningRule:
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
         case = self._case(self._believed(curvature), self._measured(metric))
-        stiffness, gamma = self.objective.eta * self.objective.k, self.objective.gamma
         averages = [self.belief, self.curvature, self.metric]
         weights = [one.beta for one in averages if getattr(one, "beta", None) is not None]
-        beliefs = math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt
-        steep = np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))
-        inside = (_SCALE * beliefs <= gamma) & (_SCALE * gamma <= steep)
-        holds = bool(np.all(inside))
-        low, lower, middle, upper, high = (float(x) for x in np.quantile(steep, (0.0, 0.25, 0.5, 0.75, 1.0)))
-        if not holds:
-            warnings.warn(
-                f"beliefs change at the rate {beliefs:.3g}, gamma = {gamma:.3g}, √(η·k·h) = {low:.3g} to "
-                f"{high:.3g}, but the regime of the plan is beliefs ≪ gamma ≪ √(η·k·h); "
-                f"{100 * np.mean(inside):.3g} % of the coordinates are in it", RegimeWarning, stacklevel=2,
-            )  # fmt: skip
-        return Regime(beliefs, gamma, low, holds, (low, lower, middle, upper, high), float(np.mean(inside)))
+        return compared(self.objective, case, math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt)
 
     def _repr_markdown_(self) -> str:
         from lossnav.rules.derive.report import report
@@ -439,14 +387,3 @@ class LearningRule:
             decay=drift is not None, curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
             gains=coordinate.gains,
         )  # fmt: skip
-
-
-def _checked(state: Any, shape: tuple[int, ...]) -> State:
-    given = _checks.instance("state", state, State, "a State, as init and a step return it")
-    parts = (given.slope, given.belief.mean, given.belief.curvature, given.ruler.curvature)
-    for part in parts:
-        if np.shape(part) != shape:
-            raise ValueError(
-                f"state has arrays of shape {np.shape(part)}, but theta has shape {shape}: the same is needed"
-            )
-    return given
