@@ -12,7 +12,7 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import newton, relaxing, stationary, valley
+from lossnav.trajectory import escaping, newton, relaxing, stationary, valley
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
@@ -62,6 +62,13 @@ def to_rests(
     if missed:
         for saddle in stationary.saddles(objective, loss, theta0, rests):
             yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
+    if len(rests.lost) and cut is None:
+        budget.stage("a path that runs away")
+        away = escaping.downhill(
+            objective, loss, theta0, rests.lost, min(float(loss.value(end.centre)) for end in ends)
+        )
+        if away is not None:
+            yield away
 
 
 def _still_arriving(path: Trajectory, theta0: Array, span: float) -> Trajectory:

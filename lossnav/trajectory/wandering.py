@@ -1,9 +1,10 @@
 r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, as upper bounds.
 
-Where f is a gradient, no closed orbit can pay: the drift has no circulation. Where it is none, one can cost less than
-any place to rest (see ``cycles``), and a solver that only looks for such places would return the second best without a
-word. What is computed here is an upper bound: the cost of a path that was found with a long deadline and then, if
-γ > 0, stands still for ever; if γ = 0, the cost per unit of time of one of its loops, passed again and again.
+Where f is a gradient, no closed orbit can pay: the drift has no circulation (it can carry a learner away for good:
+``escaping``). Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only
+looks for such places would return the second best without a word. What is computed here is an upper bound: the cost of
+a path that was found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of
+time of one of its loops, passed again and again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, newton, stationary
+from lossnav.trajectory import cycles, escaping, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.grids import double
@@ -169,7 +170,7 @@ def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
     objective, loss, theta0 = case.objective, case.loss, case.theta0
     other = bound(objective, loss, theta0) if case.rests else None
     if other is None or not math.isfinite(other.cost):
-        return solver()
+        return _held(case, solver())
     if objective.gamma == 0:
         rest = lowest_rest(objective, loss, theta0)
         if other.cost < rest - other.margin - 1e-7 * abs(rest):
@@ -185,6 +186,22 @@ def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
     if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
         return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
     return result
+
+
+def _held(case: Case, path: Trajectory) -> Trajectory:
+    """Return a path to a rest; ``converged`` False where a drift that is a gradient carries away more cheaply."""
+    objective, loss = case.objective, case.loss
+    if not (case.rests and path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote))):
+        return path
+    free = escaping.carried(objective, loss, case.theta0)
+    if not math.isfinite(free):
+        return path
+    still = np.zeros(loss.dim)
+    held = path.action if objective.gamma > 0 else float(objective.cost_rate(loss, path.asymptote, still))
+    if free >= held - 1e-6 * abs(held):
+        return path
+    unit = "" if objective.gamma > 0 else " per unit of time"
+    return escaping.refused(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
 
 
 def _refused(other: Bound, why: str) -> Trajectory:

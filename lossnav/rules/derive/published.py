@@ -70,6 +70,9 @@ TABLE = (
         "(β₂ − β₁)/β₂; drift f = −jθ under the metric |signal|",
         "White signal has no forecast: it counts in full only if the discount is fast, s₊Δt ≫ 1"),
     Row(("Adagrad",), f"metric G = diag √(Σg²), {_OVERDAMPED}", "Its 1/√t comes from the sum; no schedule derives it"),
+    Row(("MSVAG",), f"{_OVERDAMPED}; belief: the posterior mean m²/(m² + σ²/n)·m under a prior of variance m², "
+        "rules.shrink(pool='coordinate')",
+        "The prior is read off the same gradients: a plug-in that loses to no shrinking from about |μ|√n/σ = 1.5 on"),
     Row(("LARS",), "relative metric G = |θ|⁻² for each tensor, ballistic, isotropic curvature h = c|g|² of this moment",
         "Without its momentum and weight decay"),
     Row(("Lamb", "LAMB"), "relative metric, ballistic, h = c·V with one scale for each tensor, c = Σ m²/V",
@@ -78,9 +81,13 @@ TABLE = (
     Row(("Shampoo",), "ballistic for an upper bound of the curvature, H = c·L^½ ⊗ R^½: assume.Kronecker(fit='bound')",
         "L and R are averages of ggᵀ and gᵀg here, whose roots are fresh; published ones are sums, and the 1/√t that "
         "comes from them no schedule derives"),
+    Row(("ScalableShampoo",), "as Shampoo in each block, with averages of ggᵀ and gᵀg",
+        "Without its grafted length and its momentum, which averages steps"),
     Row(("SOAP",), "ballistic, curvature diagonal in Shampoo's eigenbasis, assume.Eigenbasis; belief: an average of g "
         "that fades at α = ε√(ηkc). With a decay: as metric, γ > 0, f = −jθ, and without ε",
-        "Between turns of the bases; where they turn V stays as it is in the published rule, and goes with them here"),
+        "Of a matrix, between turns of the bases. Where they turn, V stays as it is in the published rule, and goes "
+        "with them here, which is also after steps 2, 4, 8, …; of a convolution it has a basis for each axis. Its "
+        "decay shrinks the step, too, by lr·decay"),
     Row(("KFAC", "KFACOptimizer"), "metric F = A ⊗ B, no curvature, γ > 0; or a long step, rΔt ≫ 1, on H = A ⊗ B",
         "The two readings give one step. Damping of the factors apart is another matrix. No rule of coordinates"),
     Row(("Muon",), "ballistic, a one-sided curvature of this moment, H = c·(mmᵀ/n) ⊗ I, assume.Polar; belief: an "
@@ -91,8 +98,8 @@ TABLE = (
         "A one-step quadratic model under a limit of speed |θ̇|∞ ≤ ρ: another price of speed than |θ̇|²/2η"),
     Row(("NAdam",), "", "Its weights of m and g change with the step: the share of white signal would need a schedule"),
     Row(("RAdam",), "", "Its factor changes with the step number alone, and no belief of ours begins without V"),
-    Row(("Adamax",), "", "A maximum of |g| is no average: no belief with a mean gives it"),
-    Row(("Adadelta",), "", "Its rate is an average of its own squared steps"),
+    Row(("Adamax", "AdaMax"), "", "A maximum of |g| is no average: no belief with a mean gives it"),
+    Row(("Adadelta", "AdaDelta"), "", "Its rate is an average of its own squared steps"),
     Row(("Rprop",), "", "Its steps grow by the signs of two gradients"),
     Row(("ASGD",), "", "It averages iterates after the fact; so do schedule-free methods: no policy of this J does"),
     Row(("ScheduleFreeSGD", "ScheduleFreeAdamW", "ScheduleFreeRAdam"), "",
@@ -101,8 +108,8 @@ TABLE = (
     Row(("Adan",), "",
         "It looks ahead along differences of gradients by a constant, which a trend does only overdamped, and "
         "divides by √V, which only a ballistic plan does; its averages lag behind a ramp, and are no posterior"),
-    Row(("Adafactor",), "", "V = row ⊗ column minimises the I-divergence, not a likelihood; it has a relative step and "
-        "clipping, too"),
+    Row(("Adafactor", "AdaFactor"), "",
+        "V = row ⊗ column minimises the I-divergence, not a likelihood; it has a relative step and clipping, too"),
     Row(("SparseAdam",), "", "A coordinate without a gradient stops its clock: beliefs here age with time"),
 )  # fmt: skip
 
@@ -143,45 +150,56 @@ def explain(optimizer: Any) -> list[Reading]:
     maker = _RULES.get(name)
     if lr <= 0 or (maker is None and name != "Muon"):
         return [Reading(name, row.assumptions, row.why)]
-    unlike = _unlike(name, groups[0])
+    uphill = groups[0].get("maximize") or getattr(optimizer, "maximize", False)
+    unlike = _unlike(name, {**groups[0], "maximize": uphill})
     if unlike:
         return [Reading(name, "", f"With {unlike} none of the listed assumptions give it")]
     if maker is None:
         made: dict[str, LearningRule | None] = {**_muon(lr, groups[0])} or {"": None}
         return [Reading(name, row.assumptions, row.why + width, rule) for width, rule in made.items()]
-    penalty = float(groups[0].get("weight_decay", 0.0)) if name in ("SGD", "RMSprop", "Adam") else 0.0
-    return [Reading(name, row.assumptions, row.why, maker(lr, groups[0]), penalty)]
+    coupled = not groups[0].get("weight_decouple", name not in ("SGD", "RMSprop", "Adam"))
+    penalty = float(groups[0].get("weight_decay", 0.0)) if coupled else 0.0
+    options = {**groups[0], "weight_decay": 0.0} if coupled else groups[0]
+    return [Reading(name, row.assumptions, row.why, maker(lr, options), penalty)]
 
 
 def _unlike(name: str, group: Options) -> str:
     """Return an option with which the optimizer is another, or nothing."""
-    options = {
-        "amsgrad": "a maximum over time is no average", "centered": "E g² − m² is no average of squared deviations",
-        "rectify": "its factor changes with the step number alone", "normalize_grads": "a step of its own length",
-    }  # fmt: skip
-    for option, why in options.items():
+    for option, why in _UNLIKE.items():
         if group.get(option):
             return f"{option} = {group[option]} ({why})"
-    if name == "SGD" and group["dampening"] and group["momentum"]:
+    if group.get("fixed_decay") and group.get("weight_decay"):
+        return f"fixed_decay = {group['fixed_decay']} (the rate moves the gradient's part alone)"
+    if name in ("SGD", "SGDW") and group.get("dampening") and group["momentum"]:
         return f"dampening = {group['dampening']} (the first gradient counts more than an average from zero says)"
-    if name == "SOAP" and group.get("shampoo_beta", -1) not in (-1, group.get("betas", (0, -1))[1]):
+    if name == "SOAP" and group.get("shampoo_beta") not in (None, -1, group.get("betas", (0, -1))[1]):
         return f"shampoo_beta = {group['shampoo_beta']} (bases with a memory of their own)"
-    if name == "RMSprop" and group["momentum"]:
+    if name == "SOAP" and not group.get("correct_bias", True):
+        return f"correct_bias = {group['correct_bias']} (m and V both begin at zero, and the bases do not)"
+    if name in ("RMSprop", "Shampoo") and group.get("momentum"):
         return f"momentum = {group['momentum']} (it averages steps, not gradients)"
     return ""
 
 
-def _sgd(lr: float, group: Options) -> LearningRule:
+_UNLIKE = {
+    "amsgrad": "a maximum over time is no average", "centered": "E g² − m² is no average of squared deviations",
+    "rectify": "its factor changes with the step number alone", "normalize_grads": "a step of its own length",
+    "ams_bound": "a maximum over time is no average", "normalize_gradient": "a step of its own length",
+    "maximize": "a plan goes downhill: give it −g", "use_gc": "gradients are centred first",
+    "cautious": "a step against the gradient is left out", "adanorm": "gradients get a length of their own first",
+    "merge_dims": "other matrices than that of the first axis with all others",
+}  # fmt: skip
+
+
+def _sgd(lr: float, group: Options, decay: float = 0.0) -> LearningRule:
     beta = group["momentum"]
-    share = 1 - beta if group["nesterov"] else 0.0
+    share = 1 - beta if group.get("nesterov") else 0.0
     belief = assume.Filter(beta, corrected=False, share=share) if beta else None
-    return derive(Objective(eta=1 / (1 - beta), gamma=1.0), belief=belief, dt=lr)
+    return derive(_decaying(1 / (1 - beta), decay), belief=belief, dt=lr)
 
 
 def _sgdw(lr: float, group: Options) -> LearningRule:
-    beta, decay = group["momentum"], group["weight_decay"]
-    belief = assume.Filter(beta, corrected=False) if beta else None
-    return derive(_decaying(1 / (1 - beta), decay), belief=belief, dt=lr)
+    return _sgd(lr, group, group["weight_decay"])
 
 
 def _decaying(eta: float, decay: float) -> Objective:
@@ -189,7 +207,9 @@ def _decaying(eta: float, decay: float) -> Objective:
     return Objective(eta=eta * (1 + decay), gamma=1.0, drift=drifts.weight_decay(decay) if decay else None)
 
 
-def _signum(lr: float, group: Options) -> LearningRule:
+def _signum(lr: float, group: Options) -> LearningRule | None:
+    if group.get("weight_decay"):
+        return None
     belief = assume.Filter(group["momentum"], corrected=False)
     return derive(Objective(), belief=belief, curvature=assume.SecondMoment(0.0, signal=True), dt=lr)
 
@@ -205,7 +225,9 @@ def _adam(lr: float, group: Options) -> LearningRule:
     return derive(Objective(), belief=belief, curvature=assume.SecondMoment(beta2), dt=lr)
 
 
-def _adabelief(lr: float, group: Options) -> LearningRule:
+def _adabelief(lr: float, group: Options) -> LearningRule | None:
+    if group.get("weight_decay"):
+        return None
     beta1, beta2 = group["betas"]
     belief = assume.Filter(beta1, fading=group["eps"])
     return derive(Objective(), belief=belief, curvature=assume.SecondMoment(beta2, centred=True), dt=lr)
@@ -239,7 +261,11 @@ def _soap(lr: float, group: Options) -> LearningRule | None:
         return None
     (beta1, beta2), decay = group["betas"], group.get("weight_decay", 0.0)
     shape = assume.Eigenbasis(
-        beta2, every=group["precondition_frequency"], watch=1, floor=0.0, max_dim=group.get("max_precond_dim", 10000)
+        beta2,
+        every=group["precondition_frequency"],
+        watch=1,
+        floor=0.0,
+        max_dim=group.get("max_precond_dim", group.get("max_precondition_dim", 10000)),
     )
     belief = assume.Filter(beta1, fading=0.0 if decay else group.get("eps", 0.0))
     if decay:
@@ -252,9 +278,9 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
 
     Ours is lr·√max(m, n)·UVᵀ for an m × n matrix, so that lr·√max(1, m/n)·UVᵀ has the rate lr/√n.
     """
-    if "adjust_lr_fn" not in group:
+    if not ("adjust_lr_fn" in group or group.get("use_muon")):
         return {}
-    if group["adjust_lr_fn"] == "match_rms_adamw":
+    if group.get("adjust_lr_fn") == "match_rms_adamw" or group.get("use_adjusted_lr"):
         factors = {"": 0.2}
     else:
         widths = sorted({parameter.shape[1] for parameter in group["params"]})
@@ -273,8 +299,8 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
 
 
 _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
-    "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "RMSprop": _rmsprop, "Adam": _adam, "AdamW": _adamw,
-    "AdaBelief": _adabelief, "Lion": _lion, "Shampoo": _shampoo, "SOAP": _soap,
+    "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "SignSGD": _signum, "RMSprop": _rmsprop, "Adam": _adam,
+    "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion, "Shampoo": _shampoo, "SOAP": _soap,
 }  # fmt: skip
 
 
