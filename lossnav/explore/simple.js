@@ -16,6 +16,7 @@ import { figure, layer, readoutNode, scaffold, verdictLines } from "./kit.js";
  * @property {string} hint what to try
  * @property {{ [trait in keyof T]?: Mover }} dials by trait
  * @property {Node[]} [beside] more for the column of sliders
+ * @property {Node[]} [above] more for the column of words, above them
  * @property {(stage: Figure) => (scene: S, given: T) => void} [grips] makes the handles, and returns how they are put
  * @property {(stage: Figure, ground: Layer, width: number) => S} lay draws what depends on the size alone
  * @property {(at: Layer, scene: S, given: T) => [string, string[]]} show draws the rest; the verdict, and details
@@ -30,11 +31,11 @@ import { figure, layer, readoutNode, scaffold, verdictLines } from "./kit.js";
  * @param {Simple<T, S>} parts
  * @returns {View}
  */
-export function simpleView(root, state, traits, { label, title, hint, dials, beside = [], grips, lay, show, python }) {
+export function simpleView(root, state, traits, { label, title, hint, dials, beside = [], above = [], grips, lay, show, python }) {
   const [stage, readout] = [figure(), readoutNode()];
   const sliders = /** @type {[keyof T & string, Mover][]} */ (Object.entries(dials));
   const control = [...sliders.map(([, { node }]) => node), ...beside];
-  scaffold(root, { label, title, hint, areas: { control, stage: [stage], words: [readout] } });
+  scaffold(root, { label, title, hint, areas: { control, stage: [stage], words: [...above, readout] } });
   const [ground, moving] = [layer(stage), layer(stage)];
   const put = grips?.(stage);
   const read = () => /** @type {T} */ (state.pick(...traits));

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 from matplotlib.axes import Axes
 
 from lossnav import _checks
-from lossnav.figures.style import COLOURS, LINES
+from lossnav.figures.style import LINES
 from lossnav.lab.records import Record
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
@@ -84,7 +84,6 @@ TEXT = by(_checks.instance, str, "a string")
 AXES = by(_checks.instance, Axes, "a matplotlib Axes")
 OBJECTIVE = by(_checks.instance, Objective, "an Objective")
 RULE = by(_checks.one_of, tuple(LINES))
-COLOUR = by(_checks.one_of, tuple(COLOURS))
 
 
 def one_of(*words: str) -> Kind:

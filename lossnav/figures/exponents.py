@@ -16,6 +16,7 @@ from lossnav.figures.style import COLOURS, letter
 _LOOKS = (("C1", "-", "o"), ("C2", "--", "s"), ("C3", ":", "^"))  # colour, line and mark of a panel's lines in turn
 _ASIDE = 0.03  # by which seeds stand beside their mean
 _NAMED = {0.0: "0", 0.25: "¼", 0.5: "½", 0.75: "¾", 1.0: "1"}
+_ROOM = 0.105  # of a panel's height, for each line of its legend above all that is drawn
 _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
 
 
@@ -64,4 +65,7 @@ def _panel(ax: Axes, places: NDArray[np.float64], lines: Mapping[str, NDArray[np
         ax.set_yscale("log")
     ax.set_xticks(list(_NAMED), list(_NAMED.values()))
     ax.set_xticks([p for p in places if p not in _NAMED], minor=True)
-    ax.legend(handlelength=2.0, borderaxespad=0.2)
+    low, high = ax.transScale.transform([(0.0, limit) for limit in ax.get_ylim()])[:, 1]
+    above = low + (high - low) / (1 - _ROOM * (len(lines) + 0.5))
+    ax.set_ylim(top=ax.transScale.inverted().transform((0.0, above))[1])
+    ax.legend(handlelength=2.0, borderaxespad=0.2, loc="upper center")

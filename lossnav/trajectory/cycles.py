@@ -15,7 +15,6 @@ The orbit is a trigonometric polynomial, and the equations hold at its nodes (Fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,8 +31,6 @@ _FIRST_NODES = 33
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
 _MOST_STEPS = 60
 _TAIL = 1e-8
-
-Local = Callable[[Array, Array, float], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

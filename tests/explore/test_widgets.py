@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import traitlets
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
@@ -390,3 +391,13 @@ def test_no_class_of_the_page_means_something_in_an_explorable():
     own |= set(re.findall(r"\bln-[a-z-]+", "".join(f.read_text("utf-8") for f in root.glob("lossnav/explore/**/*.js"))))
     assert "ln-rows" in own and "ln-display" in page
     assert page & own <= {"ln-handle", "ln-ring", "ln-descent"}  # which a light in the text falls on
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_the_docstring_says_the_ranges(widget):
+    told = dict(re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\n\n)", inspect.getdoc(widget) + "\n\n", re.M | re.S))
+    assert set(inspect.signature(widget).parameters) <= told.keys()
+    for name, trait in widget().traits(check=lambda check: check is not None).items():
+        ends = re.search(r"\[([−\d.e-]+), ([\d.e]+|inf)\]", told[name])
+        if isinstance(trait, traitlets.Float) and (widget, name) != (explore.TaskSwitch, "now"):  # which others bound
+            assert (trait.min, trait.max) == tuple(float(end.replace("−", "-")) for end in ends.groups()), name

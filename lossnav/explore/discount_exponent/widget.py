@@ -21,7 +21,7 @@ class DiscountExponent(Curves):
 
     Args:
         gamma: γ, in [0.1, 10].
-        curvature: ηkh that is marked, in [10⁻⁴, 10⁴].
+        curvature: ηkh that is marked, in [1e-4, 1e4].
 
     Raises:
         ValueError: naming the argument that does not fit.

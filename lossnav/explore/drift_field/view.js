@@ -5,14 +5,17 @@
 /** @import { DriftLaw, Setting } from "./model.js" */
 
 import { discountDial, rootDial, traitDial } from "../controls.js";
-import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { arrowhead, compact, couple, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { simpleView } from "../simple.js";
 import { lineSample, sampleTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { driftLaw, driftTimes } from "./model.js";
 
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["start", "minimum", "rate", "decay", "gamma"];
 const ALONE = { stroke: ink("neutral"), "stroke-width": 2, "stroke-dasharray": "2 4" };
 
 /** @type {(u: number[], v: number[]) => number} */
@@ -26,58 +29,45 @@ function buildDriftField(root, state) {
   const { marks, hold, edge } = SHARED;
   const fastest = lastOf(marks.rate);
   const turning = { symbol: "q", name: "rotation rate of the drift", marks: marks.rate };
-  const rate = traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {
-    // finer towards 0, the middle of its range
-    toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / fastest)) / 2,
-    toValue: (u) => fastest * (2 * u - 1) * Math.abs(2 * u - 1),
-  });
-  const decay = rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: marks.decay });
-  const gamma = discountDial(state, marks.gamma);
-  const [stage, readout, table] = [figure(), readoutNode(), placeTable()];
-  scaffold(root, {
+  const table = placeTable();
+  return simpleView(root, state, TRAITS, {
     label: "the optimal path under a drift",
     title: SHARED.title,
     hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the minimum of L_eff. Drag the start, or the minimum.",
-    areas: { control: [rate.node, decay.node, gamma.node], stage: [stage], words: [table.node, readout] },
-  });
-
-  const [ground, moving] = [layer(stage), layer(stage)];
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
-  const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
-
-  /** @type {SquareFrame} */
-  let frame;
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = squareFrame(stage, root, width, { edge, alone: true });
-      ground.replaceChildren();
+    dials: {
+      rate: traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {
+        // finer towards 0, the middle of its range
+        toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / fastest)) / 2,
+        toValue: (u) => fastest * (2 * u - 1) * Math.abs(2 * u - 1),
+      }),
+      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: marks.decay }),
+      gamma: discountDial(state, marks.gamma),
+    },
+    above: [table.node],
+    grips(stage) {
+      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
+      const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
+      return (frame) => [start, minimum].forEach(({ show }) => show(frame));
+    },
+    lay(stage, ground, width) {
+      const frame = squareFrame(stage, root, width, { edge, alone: true });
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
+      return frame;
     },
-    update() {
-      const given = state.pick("start", "minimum", "rate", "decay", "gamma");
+    show(at, frame, given) {
       const law = driftLaw(given);
-      rate.show(given.rate);
-      decay.show(given.decay);
-      gamma.show(given.gamma);
-      moving.replaceChildren();
-      fieldMoving(moving, frame, given, law);
-      start.show(frame);
-      minimum.show(frame);
+      fieldMoving(at, frame, given, law);
       table.show({ end: law.rest, effective: law.effective, minimum: given.minimum });
-      readout.replaceChildren(...fieldWords(given, law));
+      return fieldWords(given, law);
     },
-    python() {
-      const given = state.pick("start", "minimum", "rate", "decay", "gamma");
-      return [
-        `q, j = ${inPython(given.rate)}, ${inPython(given.decay)}`,
-        "drift = ln.drifts.Linear([[-j, -q], [q, -j]])",
-        `bowl = ln.losses.Quadratic(${inPython(SHARED.stiffness)} * np.eye(2), minimum=${inPython(given.minimum)})`,
-        `path = ln.solve(ln.Objective(gamma=${inPython(given.gamma)}, drift=drift), bowl, ${inPython(given.start)})`,
-        "path.asymptote",
-      ];
-    },
-  };
+    python: ({ start, minimum, rate, decay, gamma }) => [
+      `q, j = ${inPython(rate)}, ${inPython(decay)}`,
+      "drift = ln.drifts.Linear([[-j, -q], [q, -j]])",
+      `bowl = ln.losses.Quadratic(${inPython(SHARED.stiffness)} * np.eye(2), minimum=${inPython(minimum)})`,
+      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=drift), bowl, ${inPython(start)})`,
+      "path.asymptote",
+    ],
+  });
 }
 
 /**
@@ -123,7 +113,7 @@ function fieldArrows(f, drift) {
 
 /**
  * What the picture means, in words and numbers.
- * @type {(given: Setting, law: DriftLaw) => Node[]}
+ * @type {(given: Setting, law: DriftLaw) => [string, string[]]}
  */
 function fieldWords({ minimum, rate, decay, gamma }, law) {
   const gap = distance(law.rest, law.effective);
@@ -137,12 +127,11 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
           : `The drift is no gradient: the end misses the minimum of L_eff by ${fixed(gap, 3)}.`;
   const turn = Math.abs(rate) / law.lambda / (2 * Math.PI);
   const cost = law.action === Infinity ? `J = ∞: resting costs ${compact(law.resting)} per time, the rest ${compact(law.excess)}` : `J = ${compact(law.action)}, of it resting ${compact(law.action - law.excess)}`;
-  const lines = [
+  return [verdict, [
     `From θ* it is ${fixed(distance(law.rest, minimum), 3)} away.`,
     `λ = ${fixed(law.lambda, 3)}; ${fixed(turn, 2)} turns per e-fold.`,
     `h = ${SHARED.stiffness}, γ = ${fixed(gamma, 2)}: ${cost}.`,
-  ];
-  return verdictLines(verdict, lines);
+  ]];
 }
 
 /** The table of the three places. */
@@ -161,4 +150,4 @@ function placeTable() {
   return { node, show };
 }
 
-export default explorable("DriftField", buildDriftField, ["start", "minimum", "rate", "decay", "gamma"]);
+export default explorable("DriftField", buildDriftField, TRAITS);

@@ -21,7 +21,7 @@ class KappaSteps(Curves):
 
     Args:
         digits: of the loss, in [1, 12].
-        kappa: condition number κ that is marked, in [1.5, 10⁴].
+        kappa: condition number κ that is marked, in [1.5, 1e4].
 
     Raises:
         ValueError: naming the argument that does not fit.

@@ -6,17 +6,20 @@
 /** @import { MetricLaw, Setting } from "./model.js" */
 
 import { discountDial, handle, linearDial, logDial } from "../controls.js";
-import { clamp, compact, couple, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { clamp, compact, couple, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
 const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
 const WIDEST = lastOf(SHARED.marks.ratio);
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["start", "angle", "ratio", "gamma"];
 const AGREE = 1; // degrees
 
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
@@ -26,80 +29,72 @@ const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
  * @param {State<Setting>} state
  */
 function buildMetricEllipse(root, state) {
-  const angle = linearDial(state, "angle", {
-    symbol: "α",
-    name: "angle of the cheap direction",
-    marks: SHARED.marks.angle,
-    text: degrees,
-    label: (v) => `${fixed(v, 0)}°`,
-  }, 360);
-  const ratio = logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.marks.ratio });
-  const gamma = discountDial(state, SHARED.marks.gamma);
-  const [stage, readout, table] = [figure(), readoutNode(), turnTable()];
-  scaffold(root, {
+  const table = turnTable();
+  const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
+  const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
+  /** @type {SquareFrame} */
+  let frame;
+  return simpleView(root, state, TRAITS, {
     label: "how a metric turns the step",
     title: SHARED.title,
     hint: "Turn the ellipse: at which angle do all directions agree? Drag its end, or the start; then send γ to 0.",
-    areas: { control: [angle.node, ratio.node, gamma.node], stage: [stage], words: [table.node, readout] },
-  });
-
-  const [ground, moving] = [layer(stage), layer(stage)];
-  /** @type {SquareFrame} */
-  let frame;
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
-  const turn = (/** @type {number} */ by) => state.set("angle", ((state.get("angle") + by + 270) % 180) - 90);
-  const stretch = (/** @type {number} */ by) => state.set("ratio", clamp(state.get("ratio") * by, 1, WIDEST));
-  const tip = handle(stage, {
-    label: "end of the metric's ellipse; arrow keys left and right turn it, up and down stretch it",
-    color: ink("neutral"),
-    onDrag(px, py) {
-      const [x, y] = state.get("start");
-      const found = ellipseThrough([frame.x.invert(px) - x, frame.y.invert(py) - y], SIZE, WIDEST);
-      state.set("angle", found.angle);
-      state.set("ratio", found.ratio);
+    dials: {
+      angle: linearDial(state, "angle", {
+        symbol: "α",
+        name: "angle of the cheap direction",
+        marks: SHARED.marks.angle,
+        text: degrees,
+        label: (v) => `${fixed(v, 0)}°`,
+      }, 360),
+      ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.marks.ratio }),
+      gamma: discountDial(state, SHARED.marks.gamma),
     },
-    onKey([dx, dy], big) {
-      if (dx) turn(dx * (big ? 15 : 2)); // as its slider does
-      else stretch((big ? 1.5 : 1.05) ** dy);
+    above: [table.node],
+    grips(stage) {
+      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
+      const tip = handle(stage, {
+        label: "end of the metric's ellipse; arrow keys left and right turn it, up and down stretch it",
+        color: ink("neutral"),
+        onDrag(px, py) {
+          const [x, y] = state.get("start");
+          const found = ellipseThrough([frame.x.invert(px) - x, frame.y.invert(py) - y], SIZE, WIDEST);
+          state.set("angle", found.angle);
+          state.set("ratio", found.ratio);
+        },
+        onKey([dx, dy], big) {
+          if (dx) turn(dx * (big ? 15 : 2)); // as its slider does
+          else stretch((big ? 1.5 : 1.05) ** dy);
+        },
+        onEnd: (side) => state.set("ratio", side < 0 ? 1 : WIDEST),
+      });
+      return (_, given) => {
+        start.show(frame);
+        const [x, y] = pixels(frame)(ellipseTip(given));
+        const text = `angle ${degrees(given.angle)}, ratio ${fixed(given.ratio, 2)}`;
+        tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
+      };
     },
-    onEnd: (side) => state.set("ratio", side < 0 ? 1 : WIDEST),
-  });
-
-  return {
-    /** @param {number} width */
-    layout(width) {
+    lay(stage, ground, width) {
       frame = squareFrame(stage, root, width, { edge: EDGE, alone: true });
-      ground.replaceChildren();
       squareGround(ground, frame, [-3, -2, -1, 0, 1, 2, 3], ["θ₁ (h = 1/4)", "θ₂ (h = 2)"]);
       bowlContours(ground, frame, VALLEY);
+      return frame;
     },
-    update() {
-      const given = state.pick("start", "angle", "ratio", "gamma");
+    show(at, _, given) {
       const law = metricLaw(given);
-      angle.show(given.angle);
-      ratio.show(given.ratio);
-      gamma.show(given.gamma);
-      moving.replaceChildren();
-      valleyMoving(moving, frame, given, law);
-      start.show(frame);
-      const [x, y] = pixels(frame)(ellipseTip(given));
-      const text = `angle ${degrees(given.angle)}, ratio ${fixed(given.ratio, 2)}`;
-      tip.place(x, y, { now: given.angle.toFixed(1), low: -90, high: 90, text });
+      valleyMoving(at, frame, given, law);
       table.show(law.ways);
-      readout.replaceChildren(...valleyWords(given, law));
+      return valleyWords(given, law);
     },
-    python() {
-      const { start: from, angle: turned, ratio: long, gamma: rate } = state.pick("start", "angle", "ratio", "gamma");
-      return [
-        `turn, ratio = np.deg2rad(${inPython(turned)}), ${inPython(long)}`,
-        "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
-        "metric = axes @ np.diag([1 / ratio, ratio]) @ axes.T",
-        `valley = ln.losses.Quadratic(np.diag([${VALLEY.map(inPython).join(", ")}]), minimum=[0, 0])`,
-        `path = ln.solve(ln.Objective(gamma=${inPython(rate)}, metric=metric), valley, ${inPython(from)})`,
-        "path.action, path.velocity(0.0)",
-      ];
-    },
-  };
+    python: ({ start, angle, ratio, gamma }) => [
+      `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
+      "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
+      "metric = axes @ np.diag([1 / ratio, ratio]) @ axes.T",
+      `valley = ln.losses.Quadratic(np.diag([${VALLEY.map(inPython).join(", ")}]), minimum=[0, 0])`,
+      `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, metric=metric), valley, ${inPython(start)})`,
+      "path.action, path.velocity(0.0)",
+    ],
+  });
 }
 
 /**
@@ -148,7 +143,7 @@ function valleyMoving(at, f, given, law) {
 
 /**
  * What the picture means, in words and numbers.
- * @type {(given: Setting, law: MetricLaw) => Node[]}
+ * @type {(given: Setting, law: MetricLaw) => [string, string[]]}
  */
 function valleyWords({ start, gamma }, law) {
   const spread = between(law.ways.natural, law.ways.newton);
@@ -158,12 +153,11 @@ function valleyWords({ start, gamma }, law) {
       : spread < AGREE
         ? "Natural gradient, ballistic and Newton's step agree."
         : `The natural gradient and Newton's step are ${degrees(spread)} apart.`;
-  const lines = [
+  return [verdict, [
     `Curvatures of G⁻¹H: ${couple(law.curvatures, compact)}.`,
     `γ = ${fixed(gamma, 2)}: rates r = ${couple(law.rates, compact)}.`,
     `G and H ${law.commute ? "commute" : "do not commute"}; J = ${compact(law.action)}.`,
-  ];
-  return verdictLines(verdict, lines);
+  ]];
 }
 
 /** The table of the directions, as angles from Newton's. */
@@ -176,4 +170,4 @@ function turnTable() {
   return { node, show };
 }
 
-export default explorable("MetricEllipse", buildMetricEllipse, ["start", "angle", "ratio", "gamma"]);
+export default explorable("MetricEllipse", buildMetricEllipse, TRAITS);

@@ -5,16 +5,19 @@
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
-import { couple, curve, drawLine, entries, figure, fixed, ink, layer, panelWindow, pixels, readoutNode, scaffold, verdictLines } from "../kit.js";
+import { couple, curve, drawLine, entries, fixed, ink, panelWindow, pixels } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, level, longAxis, parts, split } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["start", "angle", "ratio"];
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 
 /**
@@ -22,53 +25,40 @@ const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
  * @param {State<Traits>} state
  */
 function buildNoisyValley(root, state) {
-  const angle = linearDial(state, "angle", {
-    symbol: "α",
-    name: "angle of the strong noise",
-    marks: SHARED.marks.angle,
-    text: degrees,
-    label: (v) => `${fixed(v, 0)}°`,
-  }, 360);
-  const ratio = logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.marks.ratio });
-  const [stage, readout] = [figure(), readoutNode()];
   const table = lineTable(SHARED.lines, [], ({ dash, tint }) => ({ stroke: ink(tint), "stroke-dasharray": dash }));
-  scaffold(root, {
+  return simpleView(root, state, TRAITS, {
     label: "a valley with noise that has a direction",
     title: SHARED.title,
     hint: "Turn the noise along the valley, at 45°: the current stops. Drag the point.",
-    areas: { control: [angle.node, ratio.node, table.node], stage: [stage], words: [readout] },
-  });
-  const [ground, moving] = [layer(stage), layer(stage)];
-  /** @type {SquareFrame} */
-  let frame;
-  const start = planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold });
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
-      ground.replaceChildren();
+    dials: {
+      angle: linearDial(state, "angle", {
+        symbol: "α",
+        name: "angle of the strong noise",
+        marks: SHARED.marks.angle,
+        text: degrees,
+        label: (v) => `${fixed(v, 0)}°`,
+      }, 360),
+      ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.marks.ratio }),
+    },
+    beside: [table.node],
+    grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }).show,
+    lay(stage, ground, width) {
+      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
+      return frame;
     },
-    update() {
-      const given = state.pick("start", "angle", "ratio");
-      angle.show(given.angle);
-      ratio.show(given.ratio);
-      moving.replaceChildren();
-      drawValley(moving, frame, given);
-      start.show(frame);
-      readout.replaceChildren(...words(given));
+    show(at, frame, given) {
+      drawValley(at, frame, given);
+      return valleyWords(given);
     },
-    python() {
-      const { start: place, angle: turned, ratio: strong } = state.pick("start", "angle", "ratio");
-      return [
-        `turn, ratio = np.deg2rad(${inPython(turned)}), ${inPython(strong)}`,
-        "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
-        "noise = axes @ np.diag([ratio**0.5, ratio**-0.5]) @ axes.T",
-        `process = ln.sgd.OrnsteinUhlenbeck(${inPython(VALLEY)}, noise)`,
-        `process.skew, process.curvature, process.flow(${inPython(place)})`,
-      ];
-    },
-  };
+    python: ({ start, angle, ratio }) => [
+      `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
+      "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
+      "noise = axes @ np.diag([ratio**0.5, ratio**-0.5]) @ axes.T",
+      `process = ln.sgd.OrnsteinUhlenbeck(${inPython(VALLEY)}, noise)`,
+      `process.skew, process.curvature, process.flow(${inPython(start)})`,
+    ],
+  });
 }
 
 /** @type {(at: Element, f: SquareFrame, given: Traits) => void} */
@@ -92,19 +82,19 @@ function drawValley(at, f, given) {
 
 /**
  * What the setting is, in words.
- * @param {Traits} given
+ * @type {(given: Traits) => [string, string[]]}
  */
-function words(given) {
+function valleyWords(given) {
   const { q, u } = split(given);
   const turn = 2 * q;
   const verdict = Math.abs(turn) < 5e-4 ? "Nothing goes round." : `The current turns ${turn > 0 ? "counter-clockwise" : "clockwise"}.`;
   const round = Math.abs(u[0][1]) < 1e-9 && Math.abs(u[0][0] - u[1][1]) < 1e-9;
   const cloud = round ? "a round cloud" : `a cloud at ${degrees(longAxis(u))}`;
-  return verdictLines(verdict, [
+  return [verdict, [
     `Noise at ${degrees(given.angle)}, r = ${fixed(given.ratio, 2)}: κE[x₁j₂ − x₂j₁] = 2Q₁₂ = ${fixed(turn, 3)}`,
     `A valley at ${degrees(longAxis(VALLEY))}, ${cloud}.`,
     `The place is ${couple(given.start, (v) => fixed(v, 2))}.`,
-  ]);
+  ]];
 }
 
-export default explorable("NoisyValley", buildNoisyValley, ["start", "angle", "ratio"]);
+export default explorable("NoisyValley", buildNoisyValley, TRAITS);

@@ -86,7 +86,7 @@ class MatrixRule(LearningRule):
         if self.objective.drift is not None:
             drift = self.objective.drift(theta.ravel()).reshape(theta.shape)
         if state.shape is None:
-            mean, slope, _, _, held = self._look(g, state.held, theta, None)
+            mean, slope, _, _, held = self._look(g, state.held, None)
             return self._one_sided(drift, mean, slope), MatrixState(held, None)
         belief = self._shape_belief
         assert not isinstance(belief, assume.Polar)
@@ -94,7 +94,7 @@ class MatrixRule(LearningRule):
             blank = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
             step = blank if self.metric is None else self._move(drift, blank, blank, blank, blank)
             return step, MatrixState(state.held, bases.first(state.shape, g, belief))
-        mean, slope, _, _, held = self._look(g, state.held, theta, None)
+        mean, slope, _, _, held = self._look(g, state.held, None)
         variance, seen = bases.observed(state.shape, g, belief)
         step = self._move_in(variance, *(bases.turn(x, seen) for x in (drift, mean, slope)))
         return bases.turn_back(step, seen), MatrixState(held, bases.followed(seen, g, belief))

@@ -75,7 +75,7 @@ class LearningRule:
             )
         g = _checks.array("gradient", gradient, shape=weights.shape)
         held = checked(state, weights.shape)
-        mean, slope, variance, ruler, after = self._look(g, held, weights, curvature)
+        mean, slope, variance, ruler, after = self._look(g, held, curvature)
         drift = np.zeros_like(weights) if self.objective.drift is None else self.objective.drift(weights)
         if self.coordinatewise:
             return self._move(drift, mean, slope, variance, ruler), after
@@ -225,7 +225,7 @@ class LearningRule:
         return recipe.Memory(curvature=recipe.Filter.of_weight(self.metric.beta, corrected=self.metric.corrected))
 
     def _look(
-        self, g: Array, state: State, theta: Array, curvature: ArrayLike | None
+        self, g: Array, state: State, curvature: ArrayLike | None
     ) -> tuple[Array, Array, Array, Array | None, State]:
         """Return m, ṁ, V, the metric's V and the state after this gradient."""
         given = None
