@@ -1,7 +1,12 @@
-"""What every figure's labels must be."""
+"""What every figure's labels must be, and what a figure has drawn."""
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
+
+from lossnav.figures import COLOURS
 
 WIDTH, POINTS = 5.8, 10.0  # inches at most and points at least: 9.3 px on a phone, where a picture is 390 px wide
 
@@ -44,3 +49,15 @@ def assert_inside(figure: Figure) -> None:
         if words and artist.get_visible():
             assert page.x0 - 1 <= box.x0 and box.x1 <= page.x1 + 1, f"{words!r} leaves the picture sideways"
             assert page.y0 - 1 <= box.y0 and box.y1 <= page.y1 + 1, f"{words!r} leaves the picture"
+
+
+def data(ax: Axes, index: int = 0) -> np.ndarray:
+    """The points of a line, (N, 2)."""
+    return np.stack([ax.lines[index].get_xdata(), ax.lines[index].get_ydata()], axis=1)
+
+
+def drawn(ax: Axes, rule: str) -> Line2D:
+    """The longest line in a rule's colour."""
+    lines = [artist for artist in ax.lines if artist.get_color() == COLOURS[rule]]
+    assert lines, f"no line in the colour of {rule}"
+    return max(lines, key=lambda artist: len(artist.get_xdata()))

@@ -6,27 +6,13 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
-from readable import assert_readable
+from readable import assert_readable, data
 
-from lossnav import figures
 from lossnav.figures import acceleration as pictures
 
 KAPPA = np.geomspace(2.0, 1000.0, 6)
 T = np.linspace(0.0, 1.2, 41)
-
-
-@pytest.fixture(autouse=True)
-def style():
-    figures.use_style()
-    yield
-    plt.close("all")
-
-
-def data(ax, index=0):
-    return np.stack([ax.lines[index].get_xdata(), ax.lines[index].get_ydata()], axis=1)
 
 
 def test_effort_and_haste_draw_their_numbers_and_keep_names_apart():

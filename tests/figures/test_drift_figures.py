@@ -9,10 +9,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
-from readable import assert_readable
+from readable import assert_readable, drawn
 
 import lossnav as ln
 from lossnav import figures
@@ -25,13 +23,6 @@ SPAN = (-2.3, 2.3, -2.3, 2.3)
 
 def solved(field) -> ln.Trajectory:
     return ln.solve(ln.Objective(gamma=0.5, drift=field), BOWL, START)
-
-
-def drawn(ax: Axes, colour: str) -> Line2D:
-    """The longest line of a colour."""
-    lines = [artist for artist in ax.lines if artist.get_color() == figures.COLOURS[colour]]
-    assert lines, f"no line in the colour of {colour}"
-    return max(lines, key=lambda artist: len(artist.get_xdata()))
 
 
 def test_sails_end_where_the_trajectories_do():

@@ -1,6 +1,5 @@
 """The example that all theory chapters share: what is drawn is what was given, on one landscape, from one start."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
@@ -49,9 +48,3 @@ def test_epsilon_curves_cross_their_labels_heights():
     drawn = [line.get_ydata() for line in ax.get_lines()]
     assert np.allclose(drawn[0], inside) and np.allclose(drawn[1], outside)
     assert {text.get_text() for text in ax.texts} == {"ε inside the root", "ε outside"}
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")

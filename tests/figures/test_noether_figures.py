@@ -6,29 +6,16 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from readable import assert_readable
+from readable import assert_readable, data
 
 import lossnav as ln
-from lossnav import figures
 from lossnav.figures import noether as pictures
 
 STEPS = np.arange(400)
 T = np.linspace(0.0, 6.0, 61)
 PRODUCT = ln.losses.Function(lambda x: (x[..., 0] * x[..., 1] - 1) ** 2, dim=2)
-
-
-@pytest.fixture(autouse=True)
-def style():
-    figures.use_style()
-    yield
-    plt.close("all")
-
-
-def data(ax, index=0):
-    return np.stack([ax.lines[index].get_xdata(), ax.lines[index].get_ydata()], axis=1)
 
 
 def test_charges_and_layers_and_averages_draw_their_numbers():

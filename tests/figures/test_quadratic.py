@@ -8,10 +8,8 @@ mpl.use("Agg")
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from readable import assert_readable
+from readable import assert_readable, drawn
 
 import lossnav as ln
 from lossnav import figures, rules
@@ -28,13 +26,6 @@ def bowls():
         rule: (rf"$\gamma={gamma:g}$", ln.solve(ln.Objective(gamma=gamma), loss, [0.0]))
         for rule, gamma in gammas.items()
     }
-
-
-def drawn(ax: Axes, rule: str) -> Line2D:
-    """The longest line in a rule's colour."""
-    lines = [artist for artist in ax.lines if artist.get_color() == figures.COLOURS[rule]]
-    assert lines, f"no line in the colour of {rule}"
-    return max(lines, key=lambda artist: len(artist.get_xdata()))
 
 
 def texts(figure: Figure) -> list[str]:

@@ -6,22 +6,12 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from readable import assert_readable
 
-from lossnav import figures
 from lossnav.figures import regret as pictures
 
 GAMMA = np.geomspace(0.1, 10.0, 5)
-
-
-@pytest.fixture(autouse=True)
-def style():
-    figures.use_style()
-    yield
-    plt.close("all")
 
 
 def test_bars_are_sorted_and_stacked():

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from lossnav import records
 from lossnav.figures import training as figures
 from lossnav.lab.training import History
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def histories(rates, epochs=4):
