@@ -37,8 +37,7 @@ class Curves(Explorable):
         shared = self._shared
         rows, lines, axis = shared["rows"], self.lines(), shared["axis"]
         bottom = 56 + len(rows) * (_TALL + _GAP) - _GAP
-        image = Picture(720, bottom + 60 + 24 * -(-len(lines) // 2))
-        image.text(46, 22, shared["title"], font_size=17, font_weight="bold")
+        image = Picture(720, bottom + 60 + 24 * -(-len(lines) // 2), shared["title"])
         ends = _along(axis, axis["range"][0]), _along(axis, axis["range"][-1])
         for place, (name, row) in enumerate(rows.items()):
             top = 56 + place * (_TALL + _GAP)

@@ -45,12 +45,14 @@ class Panel(NamedTuple):
 
 
 class Picture:
-    """An SVG document under construction; every method adds to it."""
+    """An SVG document under construction, with its title; every method adds to it."""
 
-    def __init__(self, width: int, height: int):
+    def __init__(self, width: int, height: int, title: str = ""):
         self._size = (width, height)
         self._parts: list[str] = []
         self._ink, self._soft, self._rule = colour("ink"), colour("soft"), colour("rule")
+        if title:
+            self.text(46, 22, title, font_size=17, font_weight="bold")
 
     def add(self, tag: str, words: str = "", /, **attributes: float | str) -> None:
         """Add an element; underscores in attribute names stand for hyphens, numbers are cut to 0.01 pixel."""

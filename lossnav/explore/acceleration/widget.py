@@ -90,8 +90,7 @@ class Acceleration(Explorable):
 
     def picture(self) -> str:
         """Return the losses and what is kept, as an SVG document."""
-        image = Picture(720, 520)
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
+        image = Picture(720, 520, _SHARED["title"])
         above = Panel((46, 56, 470, 276), (0, _SHARED["steps"]), (_SHARED["least"], 1))
         image.frame(above, "loss, as a power of ten", range(0, 101, 20), (-8, -6, -4, -2, 0), "steps")
         floor = math.log10(_SHARED["edge"])

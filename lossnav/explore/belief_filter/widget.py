@@ -115,12 +115,11 @@ class BeliefFilter(Explorable):
 
     def picture(self) -> str:
         """Return the stream with both beliefs, and their weights, as an SVG document."""
-        image, first, weights = Picture(720, 480), self._first(), self.memory()
+        image, first, weights = Picture(720, 480, _SHARED["title"]), self._first(), self.memory()
         x = (float(first), float(first + _SPAN))
         top = Panel((46, 76, 706, 300), x, (-_REACH, _REACH))
         most = max(weights.gain * weights.forgetting, float(_step_weights(weights, np.array([-1]))[0]))
         below = Panel((46, 336, 706, 430), x, (0.0, 1.1 * most))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = range(50 * math.ceil(first / 50), first + _SPAN + 1, 50)
         image.frame(top, "gradients and beliefs about their mean", (), (-4, -2, 0, 2, 4), "")
         image.frame(below, f"weight on each gradient, at most {most:.2g}", list(ticks), (0,), "step")

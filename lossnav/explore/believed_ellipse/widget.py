@@ -100,9 +100,8 @@ class BelievedEllipse(Explorable):
 
     def picture(self) -> str:
         """Return the ellipses and the steps, as an SVG document."""
-        image, edge = Picture(720, 500), _SHARED["edge"]
+        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
         panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = (-2, -1, 0, 1, 2)
         image.frame(panel, "second weight of the row", ticks, ticks, "first weight of the row")
         other = self.covariance()[2:, 2:]

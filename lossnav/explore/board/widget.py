@@ -125,9 +125,8 @@ class Board(Explorable):
         """Return the path on the bowl beside assumptions and formulas, and the code, as an SVG document."""
         found = board.corner(self.positions())
         source = found.get("source", "").rstrip().split("\n")
-        image = Picture(720, 496 + 15 * len(source))
+        image = Picture(720, 496 + 15 * len(source), _SHARED["title"])
         panel = Panel((46, 56, 386, 396), (-_SHARED["edge"], _SHARED["edge"]), (-_SHARED["edge"], _SHARED["edge"]))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "θ₂ (h = 1)", _SHARED["ticks"], _SHARED["ticks"], "θ₁ (h = 1/9)")
         image.contours(panel, _CURVATURES)
         image.inside(panel, self.path(), colour("optimal"), 2.6, name="path")

@@ -82,8 +82,7 @@ class BrokenCharge(Explorable):
 
     def picture(self) -> str:
         """Return the plane and the quantity over the steps, as an SVG document."""
-        image, high, walk = Picture(720, 460), _SHARED["high"], self.walk()
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
+        image, high, walk = Picture(720, 460, _SHARED["title"]), _SHARED["high"], self.walk()
         plane = Panel((46, 56, 376, 386), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
         image.frame(plane, "b", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "a")
         along = np.linspace(-2.6, 2.6, 161)

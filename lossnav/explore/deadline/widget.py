@@ -92,8 +92,7 @@ class Deadline(Explorable):
 
     def picture(self) -> str:
         """Return the rates, the drawn schedule and its weight, as an SVG document."""
-        image = Picture(720, 640)
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
+        image = Picture(720, 640, _SHARED["title"])
         above = Panel((46, 56, 530, 246), (0, _SHARED["window"]), (0, 1.05))
         image.frame(above, "rate, as a share of its largest", range(0, 11, 2), (0, 0.5, 1), "time t")
         u = np.linspace(0, 1, 161)

@@ -82,10 +82,9 @@ class DriftField(Explorable):
 
     def picture(self) -> str:
         """Return the field, the loss, the path and the three places, as an SVG document."""
-        image, edge = Picture(720, 500), _SHARED["edge"]
+        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
         panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
         pink, grey = colour("optimal"), colour("neutral")
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "θ₂", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁")
         angle = np.linspace(0, 2 * np.pi, 181)
         for radius in np.arange(0.5, 3.5, 0.5):

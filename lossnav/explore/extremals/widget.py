@@ -80,10 +80,9 @@ class Extremals(Explorable):
 
     def picture(self) -> str:
         """Return the paths and the parabola, as an SVG document."""
-        image, span, most = Picture(720, 360), _SHARED["span"], _SHARED["most"]
+        image, span, most = Picture(720, 360, _SHARED["title"]), _SHARED["span"], _SHARED["most"]
         left = Panel((46, 56, 350, 300), (0.0, span), (_SHARED["low"], _SHARED["high"]))
         right = Panel((396, 56, 700, 300), (-0.5, 0.65), (0.0, most))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(left, "θ − μ over time", range(span + 1), (-1, 0, 1, 2), "time t")
         image.frame(right, "J up to T, of each c₊", (-0.5, -0.25, 0, 0.25, 0.5), (0, 0.5, 1, 1.5), "c₊")
         t, c = np.linspace(0, span, 121), np.linspace(-0.5, 0.65, 201)

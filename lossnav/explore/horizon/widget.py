@@ -96,9 +96,8 @@ class Horizon(Explorable):
 
     def picture(self) -> str:
         """Return the contours with the path, the optimal step and its limits, as an SVG document."""
-        image, edge = Picture(720, 500), _SHARED["edge"]
+        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
         panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(panel, "θ₂ (h = 1)", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), "θ₁ (h = 1/9)")
         image.contours(panel, _CURVATURES)
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)

@@ -90,9 +90,8 @@ class MetricEllipse(Explorable):
 
     def picture(self) -> str:
         """Return the contours, the ellipse, the path and the directions, as an SVG document."""
-        image, edge = Picture(720, 500), _SHARED["edge"]
+        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
         panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = (-3, -2, -1, 0, 1, 2, 3)
         image.frame(panel, "θ₂ (h = 2)", ticks, ticks, "θ₁ (h = 1/4)")
         image.contours(panel, _CURVATURES)

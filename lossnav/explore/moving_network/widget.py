@@ -99,8 +99,7 @@ class MovingNetwork(Explorable):
 
     def picture(self) -> str:
         """Return distance and exponent over the steps, as an SVG document."""
-        image, pink, blue = Picture(720, 520), colour("optimal"), colour("descent")
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
+        image, pink, blue = Picture(720, 520, _SHARED["title"]), colour("optimal"), colour("descent")
         across = (0.0, float(np.log10(_LONGEST)))
         far = Panel((46, 56, 706, 316), across, tuple(_SHARED["far"]))
         slope = Panel((46, 356, 706, 466), across, (0.0, 2.1))

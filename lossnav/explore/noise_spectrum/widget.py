@@ -101,8 +101,7 @@ class NoiseSpectrum(Explorable):
 
     def picture(self) -> str:
         """Return the bars and the exponent, as an SVG document."""
-        image, pink, blue = Picture(720, 520), colour("optimal"), colour("descent")
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
+        image, pink, blue = Picture(720, 520, _SHARED["title"]), colour("optimal"), colour("descent")
         rho, noise = self.spectrum()
         ends = np.log10(2.0) * np.array([_SHARED["first"], _SHARED["first"] + len(rho)])
         bars = Panel((46, 56, 706, 250), (float(ends[0]), float(ends[1])), (0.0, _TOP))

@@ -75,9 +75,8 @@ class NoisyOscillator(Explorable):
 
     def picture(self) -> str:
         """Return the phase plane, as an SVG document."""
-        image = Picture(720, 500)
+        image = Picture(720, 500, _SHARED["title"])
         panel = Panel((46, 56, 446, 456), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = (-2, -1, 0, 1, 2)
         image.frame(panel, "velocity v, in units of ω", ticks, ticks, "position θ − μ")
         mode = self.mode()

@@ -67,9 +67,8 @@ class NoisyValley(Explorable):
 
     def picture(self) -> str:
         """Return both level sets and the three arrows, as an SVG document."""
-        image = Picture(720, 500)
+        image = Picture(720, 500, _SHARED["title"])
         panel = Panel((46, 56, 446, 456), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         ticks = (-2, -1, 0, 1, 2)
         image.frame(panel, "θ₂", ticks, ticks, "θ₁")
         place = np.array(self.start)

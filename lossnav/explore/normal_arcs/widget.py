@@ -70,10 +70,9 @@ class NormalArcs(Explorable):
 
     def picture(self) -> str:
         """Return the ways and the distributions, as an SVG document."""
-        image, edge = Picture(720, 400), _SHARED["edge"]
+        image, edge = Picture(720, 400, _SHARED["title"]), _SHARED["edge"]
         plane = Panel((46, 56, 376, 350), (-edge, edge), (0.0, _SHARED["high"]))
         bells = Panel((410, 56, 706, 236), (-edge, edge), (0.0, _SHARED["tall"]))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(plane, "spread σ", range(-2, 3), (0, 1, 2), "mean μ")
         image.frame(bells, f"density at {self.share:.2f} of the way", range(-2, 3), (0, 1, 2), "what is observed")
         value, ways = np.linspace(-edge, edge, 161), self._ways(np.linspace(0, 1, 161))

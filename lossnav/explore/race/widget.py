@@ -159,11 +159,10 @@ class Race(Explorable):
 
     def picture(self) -> str:
         """Return the landscape with all paths, and the losses against time, as an SVG document."""
-        image, deep, window = Picture(720, 906), self.deep_ends(), _SHARED["window"]
+        image, deep, window = Picture(720, 906, _SHARED["title"]), self.deep_ends(), _SHARED["window"]
         across = tuple(window["x"])
         profile = Panel((46, 52, 706, 160), across, tuple(window["floor"]))
         plane = Panel((46, 186, 706, 620), across, tuple(window["y"]))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         known = "" if self.dug[1] else f", γ_het = {self.threshold():.3f}"
         image.text(706, 22, f"γ = {self.gamma:.2f}{known}", text_anchor="end")
         image.frame(profile, "the loss along θ₂ = 0", (), (), "")

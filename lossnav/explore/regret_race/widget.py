@@ -111,9 +111,8 @@ class RegretRace(Explorable):
 
     def picture(self) -> str:
         """Return the paths and the bars, as an SVG document."""
-        image, edge = Picture(760, 480), _SHARED["edge"]
+        image, edge = Picture(760, 480, _SHARED["title"]), _SHARED["edge"]
         plane = Panel((46, 56, 406, 416), (-edge, edge), (-edge, edge))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(plane, "θ₂ (h = κ)", (-1, 0, 1), (-1, 0, 1), "θ₁ (h = 1)")
         image.contours(plane, np.array([4.0, 4.0 * self.kappa]))
         for rule, path in self.paths().items():

@@ -87,10 +87,9 @@ class ScaleCone(Explorable):
 
     def picture(self) -> str:
         """Return the walk, its radius and its angle, as an SVG document."""
-        image, edge, top = Picture(720, 430), _SHARED["edge"], _SHARED["top"]
+        image, edge, top = Picture(720, 430, _SHARED["title"]), _SHARED["edge"], _SHARED["top"]
         walk, pink, ink = self.walk(), colour("optimal"), colour("ink")
         plane = Panel((46, 56, 376, 386), (-edge, edge), (-edge, edge))
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(plane, "θ₂/r∗", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁/r∗")
         for turn in np.arange(0, 2 * np.pi, np.pi / 12):
             ray = np.linspace(0, 4, 200)[:, None] * [np.cos(turn), np.sin(turn)]

@@ -57,11 +57,10 @@ class StayMap(Explorable):
 
     def picture(self) -> str:
         """Return the map and the paths, as an SVG document."""
-        image, window, best = Picture(720, 400), tuple(_SHARED["theta"]), self.verdict()
+        image, window, best = Picture(720, 400, _SHARED["title"]), tuple(_SHARED["theta"]), self.verdict()
         ends = np.log10(_SHARED["gamma"])
         area = Panel((46, 56, 360, 350), (float(ends[0]), float(ends[1])), window)
         time = Panel((396, 56, 706, 350), (0.0, _SHARED["until"]), window)
-        image.text(46, 22, _SHARED["title"], font_size=17, font_weight="bold")
         image.frame(area, "start θ₁(0)", (-0.5, 0, 0.5), (-1, 0, 1), "log₁₀ of the discount rate γ")
         image.frame(time, "θ₁ over time", (0, 2, 4), (-1, 0, 1), "time t")
         image.line(
