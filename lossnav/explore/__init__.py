@@ -64,7 +64,8 @@ __all__ = sorted(_NAMES)
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'lossnav.explore' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_NAMES[name]), name)
+    folder = _NAMES[name]
+    found = getattr(importlib.import_module(folder if name == "Explorable" else f"{folder}.widget"), name)
     globals()[name] = found
     return found
 

@@ -1,7 +1,1 @@
 """All solutions of one equation, and the one that cost chooses."""
-
-from __future__ import annotations
-
-from lossnav.explore.extremals.widget import Extremals
-
-__all__ = ["Extremals"]

@@ -1,7 +1,1 @@
 """How far one direction gets in n steps."""
-
-from __future__ import annotations
-
-from lossnav.explore.mode_memory.widget import ModeMemory
-
-__all__ = ["ModeMemory"]
