@@ -15,8 +15,9 @@ _MODULE = re.compile(r'^import \{[^}]*\} from "(?P<file>\.[\w./]+\.js)";\n', re.
 _CONSTANTS = re.compile(r'^import SHARED from "\./constants\.json" with \{ type: "json" \};\n', re.MULTILINE)
 
 
-def constants(folder: Path) -> dict[str, Any]:
-    """Return what ``constants.json`` in a widget's folder holds: numbers and words that its script reads, too."""
+def constants(place: str | Path) -> dict[str, Any]:
+    """Return what ``constants.json`` in a widget's folder, or beside a file of it, holds; its script reads it, too."""
+    folder = Path(place) if Path(place).is_dir() else Path(place).parent
     return dict(json.loads((folder / "constants.json").read_text(encoding="utf-8")))
 
 

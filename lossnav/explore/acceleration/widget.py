@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _LINES = _SHARED["lines"]
 _TINT = {"descent": "descent", "nesterov": "belief", "heavy": "heavy", "ballistic": "ballistic", "newton": "newton"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from lossnav.explore._scripts import constants
 
 Steps = NDArray[np.int64]
 
-_MADE: dict[str, float] = constants(Path(__file__).parent)["stream"]
+_MADE: dict[str, float] = constants(__file__)["stream"]
 
 
 def uniform(step: Steps, salt: int) -> Array:

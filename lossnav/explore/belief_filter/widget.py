@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -18,7 +17,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 from lossnav.explore.belief_filter.stream import gradient_stream
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _LAST: int = _SHARED["steps"]
 _MOST_JUMPS: int = _SHARED["jumps"]

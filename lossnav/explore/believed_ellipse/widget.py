@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import scipy.linalg
@@ -16,7 +15,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _BELIEFS = _SHARED["marks"], _SHARED["beliefs"]
 _HOLD: float = _SHARED["hold"]  # farthest gradient
 _SHORT = 1e-9  # a time in which no step is long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -17,7 +16,7 @@ from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.rules.derive import board, typeset
 from lossnav.rules.derive.rule import LearningRule
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HOLD: float = _SHARED["hold"]
 _MONO = "ui-monospace, Menlo, Consolas, monospace"

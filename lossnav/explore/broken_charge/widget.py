@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav import noether
@@ -13,7 +11,7 @@ from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _STEPS: int = _SHARED["steps"]
 _EDGE: float = _SHARED["edge"]

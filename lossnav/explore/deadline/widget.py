@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -17,7 +16,7 @@ from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate, loss_weight
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _TINT = {"flat": "descent", "middle": "optimal", "steep": "ballistic"}
 _COSINE = tuple(_SHARED["presets"]["cosine"])

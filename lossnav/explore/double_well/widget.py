@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import numpy as np
 import scipy.integrate
@@ -17,7 +16,7 @@ from lossnav.problem.losses import Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _UNTIL: float = _SHARED["until"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _HOLD: float = _SHARED["hold"]  # farthest start and minimum
 _TURN = np.array([[0.0, -1.0], [1.0, 0.0]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +12,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _HUES = {"free": "optimal", "best": "optimal", "chosen": "ink"}
 
 

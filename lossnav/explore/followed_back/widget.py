@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -15,7 +13,7 @@ from lossnav.explore.double_well.widget import landscape, laws
 from lossnav.problem.losses import Section
 from lossnav.trajectory.phase_plane import Feedback
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 

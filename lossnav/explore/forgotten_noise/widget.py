@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import quad
@@ -15,7 +13,7 @@ from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 

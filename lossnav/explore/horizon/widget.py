@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HESSIAN = np.diag(_CURVATURES)
 _HOLD: float = _SHARED["hold"]  # farthest start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _CURVATURES = np.array(_SHARED["curvatures"])
 _HESSIAN = np.diag(_CURVATURES)

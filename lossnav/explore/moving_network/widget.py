@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _LONGEST: int = _SHARED["n"][1]
 
 

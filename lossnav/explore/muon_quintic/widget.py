@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -11,7 +9,7 @@ from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _MOST, _LAST = _MARKS["before"][-1], _AXIS["range"][1]
 _LOST = 1000.0  # what is larger diverges under both iterations, and is held where it is

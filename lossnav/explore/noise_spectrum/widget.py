@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +12,7 @@ from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, whole_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MOST: int = _SHARED["n"][1]
 _TOP = 0.3  # of the axis of shares
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -12,7 +10,7 @@ from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _HOLD: float = _SHARED["hold"]
 _EDGE: float = _SHARED["edge"]
 _LINES: dict[str, dict[str, str]] = _SHARED["lines"]

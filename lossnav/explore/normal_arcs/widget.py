@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.metrics.geodesics import distance, geodesic
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _HUES = {"arc": "optimal", "spread": "neutral", "precision": "neutral"}
 
 

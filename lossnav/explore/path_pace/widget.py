@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -14,7 +12,7 @@ from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import riccati
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _BOWL = Quadratic(np.diag([1.0, _SHARED["kappa"]]), minimum=np.zeros(2))
 _NODES = 400

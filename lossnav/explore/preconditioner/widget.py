@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 from lossnav.rules import ballistic, gradient_descent, newton, update
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _RULES = {"optimal": update, "descent": gradient_descent, "ballistic": ballistic, "newton": newton}
 _LINES = {"optimal": _SHARED["optimal"], **_SHARED["limits"]}
 

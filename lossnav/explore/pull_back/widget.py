@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -14,7 +12,7 @@ from lossnav.explore.base import number_trait
 from lossnav.problem import losses
 from lossnav.trajectory import weights
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 

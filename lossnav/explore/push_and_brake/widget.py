@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import scipy.linalg
 
@@ -16,7 +14,7 @@ from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import solve
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import scipy.optimize
@@ -16,7 +15,7 @@ from lossnav.problem.losses import Function, Loss, Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _WIDE: float = _SHARED["dug"]["wide"]
 Dug = tuple[float, float]
 

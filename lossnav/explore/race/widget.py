@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import traitlets
@@ -19,7 +18,7 @@ from lossnav.problem.losses import Loss, Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _RACE, _DUG = _SHARED["marks"], _SHARED["race"], _SHARED["dug"]
 _EDGE = _SHARED["starts"]
 _UNTIL: float = _RACE["step"] * _RACE["steps"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import scipy.linalg
 
@@ -14,7 +12,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _H, _G = np.array(_SHARED["hessian"]), np.array(_SHARED["metric"])
 _RULES = {

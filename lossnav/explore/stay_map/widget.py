@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav.explore._picture import Panel, Picture, colour, signed
@@ -11,7 +9,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 from lossnav.explore.double_well.widget import course, laws
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 
 
 class StayMap(Explorable):

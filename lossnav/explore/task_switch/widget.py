@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, number_within
 from lossnav.problem.losses import Quadratic
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _MOST_SWITCHES: int = _SHARED["switches"]
 _LONGEST: float = _SHARED["longest"]  # units of 1/r from a switch to the last time
