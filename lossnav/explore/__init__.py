@@ -42,6 +42,7 @@ _NAMES = {
     "NoisyOscillator": "lossnav.explore.noisy_oscillator",
     "NoisyValley": "lossnav.explore.noisy_valley",
     "NormalArcs": "lossnav.explore.normal_arcs",
+    "OtherSelves": "lossnav.explore.other_selves",
     "PathPace": "lossnav.explore.path_pace",
     "PlannedSteps": "lossnav.explore.planned_steps",
     "Postponed": "lossnav.explore.postponed",
@@ -55,6 +56,7 @@ _NAMES = {
     "Race": "lossnav.explore.race",
     "StayMap": "lossnav.explore.stay_map",
     "TaskSwitch": "lossnav.explore.task_switch",
+    "ValueBounds": "lossnav.explore.value_bounds",
     "WhichDiscount": "lossnav.explore.which_discount",
 }
 

@@ -94,9 +94,9 @@ const running = new WeakMap();
  * wanted and the view can be seen. Only one view of a widget runs.
  * @param {HTMLElement} root
  * @param {State<any>} state
- * @param {{ advance: (seconds: number) => void, button: () => HTMLElement, play: string, readout: HTMLElement }} parts
+ * @param {{ advance: (seconds: number) => void, button: () => HTMLElement, play: string }} parts
  */
-export function player(root, state, { advance, button, play, readout }) {
+export function player(root, state, { advance, button, play }) {
   let [wanted, visible, frame, last] = [false, false, 0, 0];
   const tick = (/** @type {number} */ time) => {
     frame = requestAnimationFrame(tick);
@@ -122,7 +122,7 @@ export function player(root, state, { advance, button, play, readout }) {
     }
     wanted = on;
     button().textContent = on ? "Pause" : play;
-    readout.setAttribute("aria-live", on ? "off" : "polite"); // nobody wants every step read out
+    root.querySelector(".lossnav-readout")?.setAttribute("aria-live", on ? "off" : "polite"); // nobody wants every step read out
     settle();
   };
   const stop = () => want(false);

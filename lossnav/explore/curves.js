@@ -5,9 +5,10 @@
 /** @import { State, View } from "./life.js" */
 /** @import { Mover } from "./simple.js" */
 
-import { chartFrame, chartGround, player, valueAxis } from "./chart.js";
-import { buttonRow, handle } from "./controls.js";
+import { chartFrame, chartGround, valueAxis } from "./chart.js";
+import { handle } from "./controls.js";
 import { clamp, curve, drawLine, entries, ink, lastOf, mapped, nameAcross, panelWindow, scale, ticksAcross, upright } from "./kit.js";
+import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
 import { lineTable } from "./tables.js";
 
@@ -63,7 +64,7 @@ function buildCurves(root, state, sheet, parts) {
     time?.pause();
     state.set(trait, value(u));
   };
-  const row = axis.seconds ? buttonRow([["Play", "let the mark run", () => (time?.wanted() ? time.pause() : start())]]) : null;
+  const time = axis.seconds ? traitPlayer(root, state, trait, { ends, along: (v) => along(axis, v), value, seconds: axis.seconds }) : null;
   /** @type {CurveScene} */
   let drawn;
   root.classList.add("ln-curves");
@@ -72,7 +73,7 @@ function buildCurves(root, state, sheet, parts) {
     title: sheet.title,
     hint: sheet.hint,
     dials,
-    beside: [...(row ? [row.node] : []), table.node],
+    beside: [...(time ? [time.node] : []), table.node],
     grips(stage) {
       const knob = handle(stage, {
         label: `${axis.mark}; arrow keys move it`,
@@ -113,20 +114,5 @@ function buildCurves(root, state, sheet, parts) {
     },
     python: parts.python,
   });
-  const readout = /** @type {HTMLElement} */ (root.querySelector(".lossnav-readout"));
-  const time = row && player(root, state, {
-    advance(seconds) {
-      const next = Math.min(high, at() + (seconds * (high - low)) / (axis.seconds ?? 1));
-      state.show(trait, /** @type {any} */ (next));
-      if (next === high) time?.pause();
-    },
-    button: () => row.buttons[0],
-    play: "Play",
-    readout,
-  });
-  const start = () => {
-    if (at() >= high) state.show(trait, /** @type {any} */ (low));
-    time?.want(true);
-  };
   return { ...view, leave: () => time?.leave() };
 }

@@ -5,6 +5,7 @@
 
 import { handle, slider, traitDial } from "./controls.js";
 import { clamp, fixed, ink, lastOf } from "./kit.js";
+import { traitPlayer } from "./runner.js";
 
 /**
  * The slider of β: equal parts of the track are equal factors of the memory 1/(1 − β).
@@ -46,4 +47,13 @@ export function countHandle(stage, state, [low, high]) {
     knob.place(x(Math.log10(n)), py, { now: n, low, high, text: `n = ${n}${text}` });
   };
   return { place };
+}
+
+/**
+ * A button that lets the trait n run from `low` to `high`, each factor in the same time.
+ * @type {(root: HTMLElement, state: State<any>, ends: [number, number]) => ReturnType<typeof traitPlayer>}
+ */
+export function countPlayer(root, state, [low, high]) {
+  const value = (/** @type {number} */ u) => clamp(Math.round(10 ** u), low, high);
+  return traitPlayer(root, state, "n", { ends: [low, high].map(Math.log10), along: Math.log10, value, seconds: 8 });
 }

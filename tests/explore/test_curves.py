@@ -312,3 +312,34 @@ def test_the_quintic_stays_below_its_largest_fixed_point_and_the_cubic_is_bounde
         values = explore.MuonQuintic(sigma, before=1).lines()["cubic"][:, 1]
         assert (abs(values[-1]) > 1000) == (values[1] > math.sqrt(5))
         assert (abs(values[-1] - 1) < 1e-9) >= (values[1] < math.sqrt(3))
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.7, 2.0])
+def test_the_value_between_its_bounds_is_the_librarys(gamma):
+    lines = explore.ValueBounds(gamma).lines()
+    soft = ln.losses.Function(lambda x: np.sum(np.logaddexp(x, -x) - np.log(2) + 0.05 * x**2, axis=-1), dim=1)
+    plan = ln.Objective(gamma=gamma)
+    assert np.all(np.diff(lines["bend"][:, 1]) < 0)  # so that M is needed at the minimum, and μ at the start
+    for start in (0.15, 1.0, 8.0):
+        drawn = {name: 10 ** np.interp(math.log10(start), *lines[name].T) for name in ("value", "lower", "upper")}
+        told = [ln.value(plan, soft, [start]), *ln.value_bounds(plan, soft, [start], smoothness=1.1, pl=0.1)]
+        assert [float(x / soft.value([start])) for x in told] == pytest.approx([*drawn.values()], rel=1e-4)
+        assert explore.ValueBounds(gamma, start=start).bounds()[1] == pytest.approx(told[0], rel=1e-7)
+
+
+@pytest.mark.parametrize(("beta", "delta", "h"), [(0.1, 0.99, 0.05), (0.6, 0.8, 0.7)])
+def test_each_planner_replies_best_to_what_its_later_selves_leave(beta, delta, h):
+    shares = explore.OtherSelves(beta, delta, h).shares()
+
+    def paid(first, later, weight):  # all later steps leave the same share; 4000 of them are all of them
+        left, total = first, (1 - first) ** 2 + h * first**2
+        for n in range(1, 4000):
+            total += weight * delta**n * left**2 * ((1 - later) ** 2 + h * later**2)
+            left *= later
+        return total
+
+    for who, expected, weight in (("committed", "committed", 1), ("naive", "committed", beta),
+                                  ("sophisticated", "sophisticated", beta)):  # fmt: skip
+        m, around = shares[who], np.array([-1e-4, 0.0, 1e-4])
+        costs = [paid(m + d, shares[expected], weight) for d in around]
+        assert costs[1] < min(costs[0], costs[2]) and costs[0] - costs[2] == pytest.approx(0, abs=1e-9)

@@ -30,6 +30,8 @@ KNOB = {
     "Postponed": ("now", 2.5, "2.50"),
     "PathPace": ("pace", 1.25, "1.25"),
     "WhichDiscount": ("gamma", 2.5, "2.50"),
+    "OtherSelves": ("n", 7, "n\u00a0=\u00a07"),
+    "ValueBounds": ("start", 2.5, "2.50"),
     "MuonQuintic": ("n", 12, "n\u00a0=\u00a012"),
     "PullBack": ("place", 0.75, "0.75"),
     "RateDrop": ("n", 321, "321"),

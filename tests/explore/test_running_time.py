@@ -127,9 +127,11 @@ def test_bending_the_bowl_sets_the_curvature(browser, tmp_path):
         assert page.evaluate("model.get('minimum')") == 0
 
 
-@pytest.mark.parametrize(("make", "trait"), [(explore.Certainty, "now"), (explore.RateDrop, "n")])
+@pytest.mark.parametrize(
+    ("make", "trait"), [(explore.Certainty, "now"), (explore.RateDrop, "n"), (explore.FilterGains, "n")]
+)
 def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(browser, tmp_path, make, trait):
-    end = float(make().traits()[trait].max)
+    end = make().traits()[trait].max
     with browser.page((700, 900)) as page:
         show(page, tmp_path, make(**{trait: end}))
         assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == end
@@ -138,3 +140,17 @@ def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(browser, tm
         press(page, "Pause")
         stopped = page.evaluate(f"model.get('{trait}')")
         assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == stopped
+
+
+@pytest.mark.parametrize(("make", "dots"), [(explore.DoubleWell, 2), (explore.RegretRace, 7)])
+def test_dots_run_along_drawn_paths_while_they_are_asked_to(browser, tmp_path, make, dots):
+    places = "[...document.querySelectorAll('#one .ln-run .ln-dot')].map((dot) => dot.getAttribute('cx'))"
+    later = f"new Promise((done) => setTimeout(() => done({places}), 300))"
+    with browser.page((700, 900)) as page:
+        show(page, tmp_path, make())
+        assert page.evaluate(later) == []
+        press(page, "Play")
+        page.wait_until(f"{places}.length === {dots}")
+        page.wait_until(f"(window.first ??= {places}[0]) !== {places}[0]", 20.0)
+        press(page, "Pause")
+        assert page.evaluate(later) == page.evaluate(places)

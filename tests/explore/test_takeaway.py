@@ -44,6 +44,8 @@ MOVED = {
     "MuonQuintic": {"sigma": 0.25, "before": 3, "n": 7},
     "Postponed": {"moved": 0.75, "every": 0.5, "now": 2.5},
     "PathPace": {"power": 0.25, "bend": 2.5, "pace": 1.25},
+    "OtherSelves": {"beta": 0.75, "delta": 0.9, "curvature": 0.25, "n": 7},
+    "ValueBounds": {"gamma": 0.75, "smoothness": 1.25, "pl": 0.25, "start": 2.5},
     "WhichDiscount": {"power": 0.75, "kappa": 25.0, "gamma": 2.5},
     "PullBack": {"certainty": 2.5, "curvature": 0.75, "place": -0.5},
     "PushAndBrake": {"gamma": 2.5, "now": 4.5},

@@ -54,7 +54,6 @@ function buildBeliefFilter(root, state) {
     },
     button: () => row.buttons[0],
     play: "Play",
-    readout,
   });
   const goTo = (/** @type {number} */ step) => {
     time.pause();

@@ -13,6 +13,7 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { evenly, runner } from "../runner.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { chargeLaw, pairWalk } from "./model.js";
@@ -32,14 +33,15 @@ function buildBrokenCharge(root, state) {
   const decay = rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: (v) => fixed(v, 4) });
   const noise = linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100);
   const [plane, chart, readout] = [figure(), figure(), readoutNode()];
+  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
+  const run = runner(root, state, plane, 6);
   const table = lineTable(lines, [], ({ dash }, key) => ({ stroke: ink(HUE[key]), "stroke-dasharray": dash }));
   scaffold(root, {
     label: "what a loss cannot change of two weights, and what changes it",
     title: SHARED.title,
     hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
-    areas: { control: [eta.node, beta.node, decay.node, noise.node], stage: [plane], rows: [table.node, chart], words: [readout] },
+    areas: { control: [eta.node, beta.node, decay.node, noise.node, run.node], stage: [plane], rows: [table.node, chart], words: [readout] },
   });
-  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
   /** @type {SquareFrame} */
   let square;
   /** @type {ChargeFrame} */
@@ -71,13 +73,16 @@ function buildBrokenCharge(root, state) {
       over.replaceChildren();
       const inner = panelWindow(moving, square);
       const pixel = pixels(square);
-      drawLine(inner, walk.points.map(pixel), { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", square.x, square.y) });
+      const way = walk.points.map(pixel);
+      run.show(square, [evenly(way, ink("optimal"))]);
+      drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", square.x, square.y) });
       drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
       const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
       drawCharge(over, frame, scales, walk, alone);
       knob.show(square);
       readout.replaceChildren(...chargeWords(setting, walk, alone));
     },
+    leave: run.leave,
     python() {
       const { start, eta: step, beta: kept, decay: pull } = state.pick("start", "eta", "beta", "decay");
       const first = start[0] ** 2 - start[1] ** 2;

@@ -1,11 +1,13 @@
 // The view of the double well: landscape, verdict by start, cost by start, and θ₁ against time, on one θ₁ axis.
 
 /** @import { Attributes, Box, Figure, Scale } from "../kit.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
 
 import { handle, slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, nameAcross, plainTicks, readoutNode, resize, samples, scaffold, scale, setAll, stageWidth, ticksAcross, ticksUp, trace, unbroken, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { between, runner } from "../runner.js";
 import { lineTable } from "../tables.js";
 import { branch, course, pathFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -46,14 +48,15 @@ function buildDoubleWell(root, state) {
     onInput: (g) => state.set("gamma", g),
   });
   const [svg, readout, ledger] = [figure(), readoutNode(), wellLedger()];
+  const [ground, moving] = [layer(svg), layer(svg)];
+  const run = runner(root, state, svg, SHARED.until);
   scaffold(root, {
     label: "stay in the shallow well or cross into the deep one",
     title: SHARED.title,
     hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
-    areas: { control: [gamma.node], stage: [svg], words: [readout, ledger.node, make("p", { class: "ln-note" }, NOTE)] },
+    areas: { control: [gamma.node, run.node], stage: [svg], words: [readout, ledger.node, make("p", { class: "ln-note" }, NOTE)] },
   });
 
-  const [ground, moving] = [layer(svg), layer(svg)];
   const move = (/** @type {number} */ start) => state.set("start", clamp(start, STARTS[0], STARTS[1]));
   const ball = handle(svg, {
     label: "start θ₁(0)",
@@ -81,11 +84,13 @@ function buildDoubleWell(root, state) {
       gamma.show(rate);
       moving.replaceChildren();
       wellMoving(moving, frame, families, plans, start);
+      run.show(frame.panels[0], wellRollers(frame, plans));
       const value = { now: start.toFixed(3), low: STARTS[0], high: STARTS[1], text: `θ₁ = ${fixed(start, 2)}` };
       ball.place(frame.x(start), frame.hill(loss(start)), value);
       readout.replaceChildren(...wellVerdict(families, plans, start, threshold));
       ledger.show(plans);
     },
+    leave: run.leave,
     python() {
       const { start, gamma: rate } = state.pick("start", "gamma");
       return ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(rate)}), well, [${inPython(start)}])`, "path.action, path.asymptote"];
@@ -106,6 +111,26 @@ function wellPlans(families, start) {
   const [stay, cross] = [candidate(branch(families.stay, start)), candidate(branch(families.cross, start))];
   const best = !cross || (stay && stay.action < cross.action) ? "stay" : "cross";
   return { stay, cross, best, descent: gradientFlow(families.gamma, start, SHARED.until) };
+}
+
+/**
+ * Where the better plan and gradient flow are on the landscape as time passes.
+ * @type {(f: WellFrame, plans: Plans) => Track[]}
+ */
+function wellRollers(f, plans) {
+  /** @type {(points: number[][], color: string) => Track} */
+  const roller = (points, color) => ({
+    at(share) {
+      const [t, next] = [share * SHARED.until, points.findIndex(([time]) => time > share * SHARED.until)];
+      const i = next < 0 ? points.length - 1 : next - 1;
+      const [from, to] = [points[i][0], points[Math.min(i + 1, points.length - 1)][0]];
+      const x = between(points, to > from ? i + (t - from) / (to - from) : i)[1];
+      return [f.x(x), f.hill(loss(x))];
+    },
+    color,
+  });
+  const best = plans[plans.best];
+  return [roller(plans.descent.points, ink("descent")), ...(best ? [roller(best.points, ink("optimal"))] : [])];
 }
 
 /**

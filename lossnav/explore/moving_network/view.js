@@ -8,7 +8,7 @@
 import { chartFrame, chartGround, valueAxis } from "../chart.js";
 import { logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
-import { countHandle, momentumDial } from "../knobs.js";
+import { countHandle, countPlayer, momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { logAxis, logUp } from "../logs.js";
 import { exponentAt } from "../modes.js";
@@ -32,7 +32,8 @@ const TRAITS = ["eta", "batch", "beta", "n"];
  */
 function buildMovingNetwork(root, state) {
   const table = lineTable(SHARED.lines, [], ({ dash }, key) => ({ stroke: ink(TINT[key]), "stroke-dasharray": dash, "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
-  return simpleView(root, state, TRAITS, {
+  const steps = countPlayer(root, state, [2, longest]);
+  const view = simpleView(root, state, TRAITS, {
     label: "how far a trained network gets in n steps, predicted and recorded",
     title: SHARED.title,
     hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
@@ -41,7 +42,7 @@ function buildMovingNetwork(root, state) {
       batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.batch, text: (v) => fixed(v, 0), whole: true }),
       beta: momentumDial(state, SHARED.beta),
     },
-    beside: [table.node],
+    beside: [steps.node, table.node],
     grips(stage) {
       const knob = countHandle(stage, state, [2, longest]);
       return (/** @type {Scene} */ { f, x, up }, { n, ...setting }) => {
@@ -69,6 +70,7 @@ function buildMovingNetwork(root, state) {
       return [`nodes, weights = explore.MovingNetwork.spectrum()`, `ln.sgd.displacement(nodes, ${n}, ${known}, gradient_variance=weights, form="discrete")`];
     },
   });
+  return { ...view, leave: steps.leave };
 }
 
 /**

@@ -8,7 +8,7 @@
 import { chartFrame, chartGround, valueAxis } from "../chart.js";
 import { buttonRow, linearDial, logDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawLine, figure, fixed, ink, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, upright, verdictLines } from "../kit.js";
-import { countHandle, momentumDial } from "../knobs.js";
+import { countHandle, countPlayer, momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { logAxis } from "../logs.js";
 import { exponentAt } from "../modes.js";
@@ -35,11 +35,12 @@ function buildNoiseSpectrum(root, state) {
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
   ]);
   const [stage, below, readout] = [figure(), figure(), readoutNode()];
+  const steps = countPlayer(root, state, [2, mostSteps]);
   scaffold(root, {
     label: "where noise pushes, and the exponent that comes of it",
     title: SHARED.title,
     hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
-    areas: { control: [choice.node, slope.node, eta.node, beta.node], stage: [stage, below], words: [readout] },
+    areas: { control: [choice.node, slope.node, eta.node, beta.node, steps.node], stage: [stage, below], words: [readout] },
   });
   const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
   /** @type {ChartFrame<"share">} */
@@ -82,6 +83,7 @@ function buildNoiseSpectrum(root, state) {
       knob.place(scales.x, clamp(scales.c(c), lower.rows.c.top, lower.rows.c.bottom), `, c = ${fixed(c, 2)}`);
       readout.replaceChildren(...spectrumWords(setting, far, n));
     },
+    leave: steps.leave,
     python() {
       const { eta: step, beta: kept } = state.pick("eta", "beta");
       const here = `explore.NoiseSpectrum(slope=${inPython(state.get("slope"))}, own=${state.get("own")})`;

@@ -18,6 +18,7 @@ import SHARED from "./constants.json" with { type: "json" };
 
 const { a: HEIGHT, b: SQUARE, c: ACROSS } = SHARED.well;
 const { step: STEP_TIME, steps: STEPS, rate: RATE, momentum: MOMENTUM, adam: ADAM } = SHARED.race;
+const SEEN = Array.from({ length: STEPS }, (_, n) => ADAM.slice(0, 2).map((b) => 1 - b ** (n + 1))); // by Adam's averages
 const EQUAL = 1e-9; // depths and costs that differ by less are the same
 
 /** @type {(land: Land) => Well} */
@@ -114,7 +115,7 @@ const RULES = {
   },
   adam(runner, g, h) {
     const [b1, b2, tiny] = ADAM;
-    const [first, second] = [1 - b1 ** ++runner.n, 1 - b2 ** runner.n];
+    const [first, second] = SEEN[runner.n++];
     runner.u = b1 * runner.u + (1 - b1) * g;
     runner.v = b1 * runner.v + (1 - b1) * h;
     runner.s = b2 * runner.s + (1 - b2) * g * g;

@@ -48,7 +48,6 @@ function buildRace(root, state) {
     },
     button: () => row.buttons[0],
     play: "Play",
-    readout,
   });
   const goTo = (/** @type {number} */ now) => {
     time.pause();

@@ -190,12 +190,18 @@ function lowestBetween(cost) {
 }
 
 /**
+ * Where the optimal path is at a time.
+ * @type {(setting: Setting, t: number) => number[]}
+ */
+export const placeOfBest = ({ start, gamma, kappa }, t) => start.map((x, axis) => x * Math.exp(-restRate(gamma, axis ? kappa : 1) * t));
+
+/**
  * The optimal path as points.
  * @type {(setting: Setting) => number[][]}
  */
-export function bestPath({ start, gamma, kappa }) {
-  const rates = [restRate(gamma, 1), restRate(gamma, kappa)];
-  return Array.from({ length: 121 }, (_, i) => start.map((x, axis) => x * Math.exp(-rates[axis] * (9 / rates[0]) * (i / 120) ** 3)));
+export function bestPath(setting) {
+  const end = 9 / restRate(setting.gamma, 1);
+  return Array.from({ length: 121 }, (_, i) => placeOfBest(setting, end * (i / 120) ** 3));
 }
 
 /**

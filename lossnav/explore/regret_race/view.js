@@ -2,6 +2,7 @@
 
 /** @import { State } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Regret, Rule, Setting } from "./model.js" */
 
 import { discountDial, logDial } from "../controls.js";
@@ -9,8 +10,10 @@ import { compact, couple, curve, draw, drawLine, figure, fixed, ink, layer, pane
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { between, runner } from "../runner.js";
+import { restRate } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { bestPath, billed } from "./model.js";
+import { bestPath, billed, placeOfBest } from "./model.js";
 
 const TINT = { descent: "descent", heavy: "heavy", nesterov: "belief", adam: "adam", newton: "newton", ballistic: "ballistic" };
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
@@ -23,13 +26,14 @@ function buildRegretRace(root, state) {
   const gamma = discountDial(state, SHARED.marks.gamma);
   const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
   const [stage, bars, readout] = [figure(), figure(), readoutNode()];
+  const [ground, moving] = [layer(stage), layer(stage)];
+  const run = runner(root, state, stage, 6);
   scaffold(root, {
     label: "the regret of six rules, by speed and direction",
     title: SHARED.title,
     hint: "Drag γ from 0 to 10: no path changes but the pink one, and the bars change places. Then drag the start.",
-    areas: { control: [gamma.node, kappa.node], stage: [stage], words: [bars, readout] },
+    areas: { control: [gamma.node, kappa.node, run.node], stage: [stage], words: [bars, readout] },
   });
-  const [ground, moving] = [layer(stage), layer(stage)];
   const rows = layer(bars);
   const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
   /** @type {SquareFrame} */
@@ -57,6 +61,7 @@ function buildRegretRace(root, state) {
         drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
       }
       drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
+      run.show(frame, racers(frame, given, found));
       start.show(frame);
       rows.replaceChildren();
       drawBars(rows, wide, found.order, found.regrets);
@@ -71,6 +76,7 @@ function buildRegretRace(root, state) {
         ]),
       );
     },
+    leave: run.leave,
     python() {
       const { gamma: rate, kappa: ratio, start: from } = state.pick("start", "gamma", "kappa");
       return [
@@ -79,6 +85,16 @@ function buildRegretRace(root, state) {
       ];
     },
   };
+}
+
+/**
+ * Where the rules and the optimum are as time passes, each rule at the pace for which it is billed.
+ * @type {(f: SquareFrame, given: Setting, found: ReturnType<typeof billed>) => Track[]}
+ */
+function racers(f, given, { order, paths, regrets }) {
+  const [pixel, end] = [pixels(f), 4 / restRate(given.gamma, 1)];
+  const rules = order.map((rule) => ({ at: (/** @type {number} */ share) => pixel(between(paths[rule], (share * end) / regrets[rule].dt)), color: ink(TINT[rule]) }));
+  return [...rules, { at: (share) => pixel(placeOfBest(given, share * end)), color: ink("optimal") }];
 }
 
 /**

@@ -11,6 +11,7 @@ import { compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, l
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
+import { evenly, runner } from "../runner.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { coneWalk } from "./model.js";
 
@@ -34,13 +35,14 @@ function buildScaleCone(root, state) {
     start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: marks.start }),
   };
   const [plane, charts, readout] = [figure(), figure(), readoutNode()];
+  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(charts), layer(charts)];
+  const run = runner(root, state, plane, 8);
   scaffold(root, {
     label: "gradient descent on a loss of the direction alone",
     title: SHARED.title,
     hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
-    areas: { control: Object.values(dials).map((dial) => dial.node), stage: [plane], rows: [charts], words: [readout] },
+    areas: { control: [...Object.values(dials).map((dial) => dial.node), run.node], stage: [plane], rows: [charts], words: [readout] },
   });
-  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(charts), layer(charts)];
   /** @type {SquareFrame} */
   let square;
   /** @type {ConeFrame} */
@@ -62,9 +64,11 @@ function buildScaleCone(root, state) {
       moving.replaceChildren();
       over.replaceChildren();
       conePlane(moving, square, walk);
+      run.show(square, [evenly(walk.points.map(pixels(square)), ink("optimal"))]);
       coneCharts(over, frame, walk);
       readout.replaceChildren(...coneWords(given, walk));
     },
+    leave: run.leave,
     python() {
       const { eta, beta, decay } = state.pick("eta", "beta", "decay");
       const given = entries({ eta, beta, decay }).map(([name, value]) => `${name}=${inPython(value)}`).join(", ");

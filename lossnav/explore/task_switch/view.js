@@ -60,7 +60,6 @@ function buildTaskSwitch(root, state) {
     },
     button: () => row.buttons[1],
     play: "Run",
-    readout,
   });
   const goTo = (/** @type {number} */ moment) => {
     time.pause();

@@ -1,0 +1,39 @@
+// The view of a value between two bounds.
+
+/** @import { Setting } from "./model.js" */
+
+import { linearDial, logDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { fixed } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { bendAt, boundsOf, curves } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @type {(given: Setting) => [string, string[]]} */
+function boundsWords(given) {
+  const { value, lower, upper } = boundsOf(given);
+  const [most, least] = [1 + SHARED.ridge, bendAt(given.start)];
+  const told = (/** @type {boolean} */ holds) => (holds ? "holds" : "does not hold");
+  const verdict = lower > value * (1 + 1e-9) ? "The lower bound is false." : upper < value * (1 - 1e-9) ? "The upper bound is false." : "The value lies between.";
+  return [verdict, [
+    `At θ = ${fixed(given.start, 2)}: ${fixed(lower, 3)}, V = ${fixed(value, 3)}, ${fixed(upper, 3)}.`,
+    `From there to the minimum |∇L|²/2L rises from ${fixed(least, 3)} to ${fixed(most, 3)}.`,
+    `M ${told(given.smoothness >= most - 1e-9)} all the way; μ ${told(given.pl <= least + 1e-9)}.`,
+  ]];
+}
+
+export default explorable("ValueBounds", curvesView(SHARED, {
+  dials: (state) => ({
+    gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }, 100),
+    smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.marks.smoothness }),
+    pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.marks.pl }),
+  }),
+  curves,
+  words: boundsWords,
+  python: ({ gamma, smoothness, pl, start }) => [
+    `soft = ln.losses.Function(lambda x: np.sum(np.logaddexp(x, -x) - np.log(2) + ${SHARED.ridge / 2} * x**2, axis=-1), dim=1)`,
+    `plan = ln.Objective(gamma=${inPython(gamma)})`,
+    `low, high = ln.value_bounds(plan, soft, [${inPython(start)}], smoothness=${inPython(smoothness)}, pl=${inPython(pl)})`,
+    `low, ln.value(plan, soft, [${inPython(start)}]), high`,
+  ],
+}), ["gamma", "smoothness", "pl", "start"]);
