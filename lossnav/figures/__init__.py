@@ -3,8 +3,9 @@
 ``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
 ``beliefs``, ``cifar``, ``continual``, ``drift``, ``exponents``, ``geometry``, ``landscape``, ``momentum``, ``moving``,
 ``phase``, ``quadratic``, ``regret``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` draw the
-chapters, ``example`` draws the landscape and the path that the theory chapters share, ``tables`` reads stored benchmark
-tables; they are loaded on first use. Nothing else in the package imports matplotlib.
+chapters, ``rows`` draws what a table of numbers would hold, ``example`` draws the landscape and the path that the
+theory chapters share, ``tables`` reads stored benchmark tables; they are loaded on first use. Nothing else in the
+package imports matplotlib.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _CHAPTERS = (
     "phase",
     "quadratic",
     "regret",
+    "rows",
     "schedules",
     "sgd",
     "speed",

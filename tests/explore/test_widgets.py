@@ -39,6 +39,7 @@ MOVED = {
     "ModeMemory": {"beta": 0.25},
     "MomentumWindow": {"beta": 0.25},
     "MuonQuintic": {"before": 2},
+    "OtherSelves": {"beta": 0.5},
     "Postponed": {"moved": 0.5},
     "PathPace": {"power": 0.25},
     "PullBack": {"certainty": 3.0},

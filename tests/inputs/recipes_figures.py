@@ -124,8 +124,8 @@ def recipes() -> dict[str, Recipe]:
         "continual": _continual, "drift": _drift, "example": _example, "exponents": _exponents,
         "geometry": _geometry, "landscape": _landscape, "momentum": _momentum, "moving": _moving, "noether": _noether,
         "orbits": _orbits,
-        "phase": _phase, "quadratic": _quadratic, "regret": _regret, "schedules": _schedules, "sgd": _sgd,
-        "speed": _speed, "tables": _tables, "training": _training,
+        "phase": _phase, "quadratic": _quadratic, "regret": _regret, "rows": _rows, "schedules": _schedules,
+        "sgd": _sgd, "speed": _speed, "tables": _tables, "training": _training,
         "uncertainty": _uncertainty,
     }  # fmt: skip
     found = {
@@ -265,6 +265,13 @@ def _exponents() -> dict[str, dict[str, Argument]]:
     costs = array(np.outer(RISING, [1.0, 2.0]), below=0.0, at=True)
     panels = nest({"x": nest((TEXT, nest({"y": costs})))})
     return {"compared": {"exponents": VALUES, "panels": panels}}
+
+
+def _rows() -> dict[str, dict[str, Argument]]:
+    seeds = array(np.array([0.1, 0.2]), any_shape=True, bad=[[[1.0]], 1.0])
+    panels = nest({"x": nest({"y": nest((RULE, seeds))})})
+    said, lines = nest({"x": nest({"y": number(1.0)})}, empty=True), nest({"x": number(1.0)}, empty=True)
+    return {"compared": {"panels": panels, "said": said, "lines": lines}}
 
 
 def _schedules() -> dict[str, dict[str, Argument]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from lossnav._checks import Array
@@ -12,7 +10,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 from lossnav.rules.inconsistent import quasi_hyperbolic
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 _PLANNERS = ("committed", "sophisticated", "naive")
 

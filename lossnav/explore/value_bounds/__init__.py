@@ -1,7 +1,1 @@
 """A value between two bounds."""
-
-from __future__ import annotations
-
-from lossnav.explore.value_bounds.widget import ValueBounds
-
-__all__ = ["ValueBounds"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
@@ -12,7 +10,7 @@ from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 
-_SHARED = constants(Path(__file__).parent)
+_SHARED = constants(__file__)
 _MARKS, _AXIS, _RIDGE = _SHARED["marks"], _SHARED["axis"], float(_SHARED["ridge"])
 
 

@@ -1,0 +1,42 @@
+"""Rows in the place of a table show what they were given, and their labels can be read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lossnav.figures import rows as pictures
+
+NEAR = {"one": ("newton", [1.0, 2.0, 3.0]), "two": ("adam", [2.0]), "three": ("sgd", [4.0, 2.0])}
+FAR = {"two": ("adam", [0.1, 0.2]), "one": ("newton", [30.0]), "three": ("sgd", [4.0])}
+
+
+def drawn(ax, mark):
+    """Where each row of a panel has marks of one kind."""
+    points = [(x, y) for line in ax.lines if line.get_marker() == mark for x, y in np.column_stack(line.get_data())]
+    return {row: [x for x, y in points if y == row] for row in range(3)}
+
+
+def test_dots_are_seeds_marks_are_means_and_a_wide_panel_is_logarithmic():
+    figure = pictures.compared({"near": NEAR, "far": FAR, "last": NEAR}, {"far": {"one": 20.0}}, {"near": 2.5})
+    near, far, last, empty = figure.axes
+    assert [ax.get_xlabel() for ax in (near, far, last)] == ["near", "far", "last"] and not empty.get_visible()
+    assert [ax.get_xscale() for ax in (near, far, last)] == ["linear", "log", "linear"]
+    assert [tick.get_text() for tick in last.get_yticklabels()] == ["one", "two", "three"]
+    assert drawn(near, ".") == {0: [1.0, 2.0, 3.0], 1: [], 2: [4.0, 2.0]}
+    means = [next(x for m in "osD^vP*Xhd<>" for x in drawn(near, m)[row]) for row in range(3)]
+    assert means == [2.0, 2.0, 3.0]
+    assert drawn(far, ".")[1] == [0.1, 0.2] and drawn(far, "|") == {0: [20.0], 1: [], 2: []}  # by name, not by place
+    assert any(list(line.get_xdata()) == [2.5, 2.5] for line in near.lines)
+    assert near.get_ylim()[0] > near.get_ylim()[1]  # the first row on top
+
+
+def test_rows_and_quantities_that_are_not_drawn_are_refused():
+    with pytest.raises(ValueError, match=r"panels\['b'\] has 1 rows, but the first panel has 3"):
+        pictures.compared({"a": NEAR, "b": {"one": ("adam", [1.0])}})
+    with pytest.raises(ValueError, match="a row of 'b' = 'four', but it must be one of 'one', 'two', 'three'"):
+        pictures.compared({"a": NEAR, "b": {**{k: NEAR[k] for k in ("one", "two")}, "four": ("adam", [1.0])}})
+    with pytest.raises(ValueError, match="a quantity of said = 'b', but it must be one of 'a'"):
+        pictures.compared({"a": NEAR}, {"b": {"one": 1.0}})
+    with pytest.raises(ValueError, match="a quantity of lines = 'b'"):
+        pictures.compared({"a": NEAR}, lines={"b": 1.0})
