@@ -24,9 +24,9 @@ function boundsWords(given) {
 
 export default explorable("ValueBounds", curvesView(SHARED, {
   dials: (state) => ({
-    gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }, 100),
     smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.marks.smoothness }),
     pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.marks.pl }),
+    gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }, 100),
   }),
   curves,
   words: boundsWords,
