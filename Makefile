@@ -90,11 +90,11 @@ quick: $(INSTALLED)
 		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
-# computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end. A test waits a third of
-# its time, for a browser, a kernel or a process that it has killed: one worker more than cores fills that.
+# computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end. (With a third worker
+# on two cores it took no less.)
 test: $(VENDORED)
 	@$(MAKE) --no-print-directory -j 2 lint committed
-	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder --durations 5 \
+	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
 		-p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
 		$(CHAPTERS) tests
 	@$(PY) book/_tools/chrome.py --if-missing
