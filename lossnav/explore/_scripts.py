@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,12 @@ _CONSTANTS = re.compile(r'^import SHARED from "\./constants\.json" with \{ type:
 
 def constants(place: str | Path) -> dict[str, Any]:
     """Return what ``constants.json`` in a widget's folder, or beside a file of it, holds; its script reads it, too."""
-    folder = Path(place) if Path(place).is_dir() else Path(place).parent
+    return _constants_in(Path(place) if Path(place).is_dir() else Path(place).parent)
+
+
+@cache
+def _constants_in(folder: Path) -> dict[str, Any]:
+    """Read a folder's constants once: a widget's module asks for them, and its class, when it is made."""
     return dict(json.loads((folder / "constants.json").read_text(encoding="utf-8")))
 
 

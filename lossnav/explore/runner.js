@@ -29,25 +29,21 @@ export function runner(root, state, stage, seconds) {
     const inner = panelWindow(at, drawn.box);
     for (const track of drawn.tracks) drawDot(inner, track.at(share), 6, track.color);
   };
-  const time = player(root, state, {
+  const time = playRow(root, state, "let time pass along the paths", {
     advance(passed) {
       share = Math.min(1, share + passed / seconds);
       place();
-      if (share === 1) time.pause();
+      return share < 1;
     },
-    button: () => row.buttons[0],
-    play: "Play",
+    begin() {
+      if (share === 1) share = 0;
+    },
   });
-  const row = buttonRow([["Play", "let time pass along the paths", () => {
-    if (time.wanted()) return time.pause();
-    if (share === 1) share = 0;
-    time.want(true);
-  }]]);
   const show = (/** @type {Box} */ box, /** @type {Track[]} */ tracks) => {
     drawn = { box, tracks };
     place();
   };
-  return { node: row.node, show, leave: time.leave };
+  return { node: time.node, show, leave: time.leave };
 }
 
 /**
@@ -60,19 +56,38 @@ export function runner(root, state, stage, seconds) {
  */
 export function traitPlayer(root, state, trait, { ends: [first, last], along, value, seconds }) {
   let u = first;
-  const time = player(root, state, {
+  return playRow(root, state, "let the mark run", {
     advance(passed) {
       if (state.get(trait) !== value(u)) u = along(state.get(trait));
       u = Math.min(last, u + (passed * (last - first)) / seconds);
       state.show(trait, value(u));
-      if (u === last) time.pause();
+      return u < last;
+    },
+    begin() {
+      if (along(state.get(trait)) >= last) state.show(trait, value(first));
+    },
+  });
+}
+
+/**
+ * A Play button and its clock. `advance` gets the seconds that have passed and says whether there is more to come;
+ * `begin` comes before the clock starts.
+ * @param {HTMLElement} root
+ * @param {State<any>} state
+ * @param {string} words what it does
+ * @param {{ advance: (passed: number) => boolean, begin: () => void }} parts
+ */
+function playRow(root, state, words, { advance, begin }) {
+  const time = player(root, state, {
+    advance(passed) {
+      if (!advance(passed)) time.pause();
     },
     button: () => row.buttons[0],
     play: "Play",
   });
-  const row = buttonRow([["Play", "let the mark run", () => {
+  const row = buttonRow([["Play", words, () => {
     if (time.wanted()) return time.pause();
-    if (along(state.get(trait)) >= last) state.show(trait, value(first));
+    begin();
     time.want(true);
   }]]);
   return { node: row.node, pause: time.pause, leave: time.leave };

@@ -32,12 +32,12 @@ def downhill(objective: Objective, loss: Loss, theta0: Array, lost: Array, lowes
     one if the loss there is ``lowest``, that of the rests, up to rounding; else there is no path, for J is infinite.
     """
     heights = np.asarray(loss.value(lost))
-    far = lost[int(np.argmin(heights))]
-    slack = float(np.min(heights)) - lowest
+    far, least = lost[int(np.argmin(heights))], float(np.min(heights))
+    slack = least - lowest
     if objective.gamma == 0 and slack > 1e-9 * max(abs(lowest), float(loss.value(theta0)) - lowest):
         return None
     line = theta0 + np.linspace(0, 1, 401)[:, None] * (far - theta0)
-    excess = np.maximum(np.asarray(loss.value(line)) - min(lowest, float(np.min(heights))), 0.0)
+    excess = np.maximum(np.asarray(loss.value(line)) - min(lowest, least), 0.0)
     price = math.sqrt(float((far - theta0) @ objective.metric_matrix(loss.dim) @ (far - theta0)))
     length = math.sqrt(2 * objective.k / objective.eta) * price * float(np.trapezoid(np.sqrt(excess), dx=1 / 400))
     pace = np.sqrt(2 * objective.eta * objective.k * np.maximum(excess, 1e-6 * float(np.max(excess)))) / price
@@ -81,9 +81,8 @@ def carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     if not np.all(np.isfinite(rate)):
         return math.inf
     late = rate[-1000:]
-    if np.ptp(late) > 1e-3 * (
-        abs(float(late[-1])) + float(np.ptp(rate))
-    ):  # still changing: nothing is known of the rest
+    still_changing = np.ptp(late) > 1e-3 * (abs(float(late[-1])) + float(np.ptp(rate)))
+    if still_changing:  # nothing is known of the rest
         return math.inf
     if gamma == 0:
         return float(late[-1])
