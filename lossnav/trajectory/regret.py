@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -220,12 +221,21 @@ def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -
 # ----------------------------------------------------------------------------------------------------- sums along steps
 
 
+@lru_cache(maxsize=8)
+def _gauss(count: int) -> tuple[Array, Array]:
+    """Return Gauss's nodes and weights on [−1, 1]: an eigenvalue problem, which a search for a step asks for often."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    x.setflags(write=False)
+    w.setflags(write=False)
+    return x, w
+
+
 def _discounted_gauss(faded: float, count: int) -> tuple[Array, Array]:
     """Return nodes and weights on [0, 1] for the weight e^{−``faded``·s}, shape (count,) each, exact to 2·count − 1.
 
     By Lanczos' method on a fine sum of the weight: positive weights, however fast it falls.
     """
-    x, w = np.polynomial.legendre.leggauss(max(64, 3 * count))
+    x, w = _gauss(max(64, 3 * count))
     reach = min(1.0, 40 / faded) if faded > 0 else 1.0
     x, w = reach * (1 + x) / 2, reach * w / 2
     w = w * np.exp(-faded * x)
