@@ -38,8 +38,9 @@ class Stream(Protocol):
 class Permuted:
     """Images whose pixels, and by default labels too, are permuted anew for each task.
 
-    A network that cannot see where pixels lie finds every task exactly as hard as the first, from the start. What it
-    loses over tasks is its own loss. With new labels not even the last layer is of use again.
+    To a fresh network whose initial weights are drawn alike for all pixels (and for all outputs, where labels are
+    permuted) every task is as hard as the first, averaged over its draws. What a network loses over tasks is therefore
+    its own loss. With new labels not even the last layer is of use again.
 
     Args:
         dataset: where the images come from; both splits are used, since online accuracy needs no test set.

@@ -80,13 +80,11 @@ def _split(seeds: Job, most: int) -> list[Job]:
 def _pays(experiment: Experiment) -> bool:
     """Whether seeds of an experiment are trained much faster together than one after the other.
 
-    So it is where the surroundings of the arithmetic take the time. On a GPU that is so for any perceptron of the sizes
-    used here; on a processor the arithmetic must be little.
+    So it is where the surroundings of the arithmetic take the time, and the arithmetic is little. The threshold is
+    that of a processor; on other devices it was not measured, and ``together=n`` says what is wanted there.
     """
     if why_alone(experiment) or experiment.model != "mlp":
         return False
-    if _on_gpu(experiment.device):
-        return True
     hidden = _widths(experiment.model_options)
     if hidden is None:
         return False
@@ -99,9 +97,3 @@ def _widths(options: Mapping[str, Any]) -> list[int] | None:
     found = options.get("hidden", (512, 256))
     good = isinstance(found, (list, tuple)) and all(isinstance(width, int) for width in found)
     return list(found) if good else None
-
-
-def _on_gpu(device: str) -> bool:
-    import torch
-
-    return device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
