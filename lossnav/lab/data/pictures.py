@@ -7,8 +7,9 @@ import io
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ _EXACT, _LOSSY = (".png", ".bmp", ".ppm"), (".jpg", ".jpeg", ".webp")
 _ARCHIVES = ("images.tar.xz", "images.tar.gz", "images.tar")
 _LARGEST = 2**20  # bytes of one picture file
 _UNPACKED, _MEMBERS = 2**30, 200_000  # of an archive: bytes, and entries with folders and what systems add of their own
+_SPLITS = ("train", "test")
 _MEMORY = "pictures"  # the decoded arrays are kept under this name and the digest of the files
 
 
@@ -42,34 +44,91 @@ def load_pictures(
 
     Classes are numbered in alphabetical order. Each split is put into one fixed random order: files come sorted by
     class, and ``Dataset.head`` should give a sample of all. Decoding 60,000 pictures takes many seconds, so the arrays
-    are kept in ``cache`` under the SHA-256 of the files.
+    are kept in ``cache`` under the SHA-256 of the files; and the classes under that of their archive, which is not
+    unpacked again as long as both are there.
 
     Raises:
         DataCorrupted: a file is no picture or has another size, or the number of classes is another one.
         DataUnavailable: pillow, which decodes, is missing.
     """
-    files = dict(_read(source))
-    splits = {split: sorted(path for path in files if path.parts[0] == split) for split in ("train", "test")}
+    known = _known(cache, source)
+    found = _remembered(known, Listing._fields) if known else None
+    listing = Listing(**found) if found else None
+    arrays = _remembered(_kept(cache, listing), _SPLITS) if listing else None
+    if listing is None or arrays is None or any(len(arrays[split]) != len(listing.labels(split)) for split in _SPLITS):
+        files = dict(_read(source))
+        listing = _listed(source, title, files, count)
+        kept = _kept(cache, listing)
+        arrays = _remembered(kept, _SPLITS)
+        if arrays is None:
+            arrays = _decode(source, files, size)
+            _remember(kept, arrays)
+        if known and known == _known(cache, source):  # the file that was read
+            _remember(known, listing._asdict())
+    (x_train, y_train), (x_test, y_test) = (_shuffled(arrays[split], listing.labels(split)) for split in _SPLITS)
+    where = str(source.parent if source.is_file() else source)
+    provenance = Provenance(
+        f"{title} ({listing.copy})", "local folder", licence, {"all pictures": str(listing.digest)}, where,
+        verified=False,
+    )  # fmt: skip
+    pixels = (x_train, y_train, x_test, y_test)
+    return from_pixels(name, pixels, scale=255.0, classes=count, provenance=provenance)
+
+
+def _shuffled(pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+    order = np.random.default_rng(0).permutation(len(labels))
+    return torch.from_numpy(pixels[order]).permute(0, 3, 1, 2), torch.from_numpy(labels[order])
+
+
+class Listing(NamedTuple):
+    """What is known of pictures without their pixels: arrays, as they are kept for an archive.
+
+    Attributes:
+        digest: SHA-256 of all names and contents.
+        copy: what their compression makes of them.
+        train, test: classes of the pictures of a split, (N,) int64, in the order of their names.
+    """
+
+    digest: NDArray[np.str_]
+    copy: NDArray[np.str_]
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    def labels(self, split: str) -> NDArray[np.int64]:
+        """Return the classes of a split."""
+        return self.train if split == "train" else self.test
+
+
+def _listed(source: Path, title: str, files: dict[Path, bytes], count: int) -> Listing:
+    splits = _split(files)
     classes = sorted({path.parts[1] for path in splits["train"]})
     if not splits["train"] or not splits["test"] or classes != sorted({path.parts[1] for path in splits["test"]}):
         raise DataCorrupted(f"{source} must have the same classes, each with pictures, in train/ and in test/")
     if len(classes) != count:
         raise DataCorrupted(f"{source} has {len(classes)} classes, but {title} has {count}: it is something else")
-    digest = _digest(files)
     kinds = {path.suffix.lower() for path in files}
     copy = "JPEG copy" if kinds <= {".jpg", ".jpeg"} else "lossy copy" if kinds & set(_LOSSY) else "picture files"
-    kept = cache / f"{_MEMORY}-{digest[:16]}.npz"
-    arrays = _remembered(kept) or _decode(source, files, splits, size, kept)
-    pixels = [torch.from_numpy(arrays[split]).permute(0, 3, 1, 2) for split in ("train", "test")]
-    labels, orders = [], []
-    for split in ("train", "test"):
-        orders.append(torch.from_numpy(np.random.default_rng(0).permutation(len(splits[split]))))
-        labels.append(torch.tensor([classes.index(path.parts[1]) for path in splits[split]])[orders[-1]])
-    shuffled = (pixels[0][orders[0]], labels[0], pixels[1][orders[1]], labels[1])
-    where = str(source.parent if source.is_file() else source)
-    label = f"{title} ({copy})"
-    provenance = Provenance(label, "local folder", licence, {"all pictures": digest}, where, verified=False)
-    return from_pixels(name, shuffled, scale=255.0, classes=len(classes), provenance=provenance)
+    labels = [np.array([classes.index(path.parts[1]) for path in splits[split]], dtype=np.int64) for split in _SPLITS]
+    return Listing(np.array(_digest(files)), np.array(copy), *labels)
+
+
+def _split(files: dict[Path, bytes]) -> dict[str, list[Path]]:
+    return {split: sorted(path for path in files if path.parts[0] == split) for split in _SPLITS}
+
+
+def _kept(cache: Path, listing: Listing) -> Path:
+    return cache / f"{_MEMORY}-{str(listing.digest)[:16]}.npz"
+
+
+def _known(cache: Path, source: Path) -> Path | None:
+    """Return where the listing of an archive is kept; None for a folder, and for what cannot be read or is too much."""
+    try:
+        if source.stat().st_size > _UNPACKED:
+            return None
+        with source.open("rb") as stream:
+            return cache / f"archive-{hashlib.file_digest(stream, 'sha256').hexdigest()[:16]}.npz"
+    except OSError:
+        return None
 
 
 def _read(source: Path) -> Iterator[tuple[Path, bytes]]:
@@ -123,9 +182,7 @@ def _digest(files: dict[Path, bytes]) -> str:
     return total.hexdigest()
 
 
-def _decode(
-    source: Path, files: dict[Path, bytes], splits: dict[str, list[Path]], size: tuple[int, int], kept: Path
-) -> dict[str, NDArray[np.uint8]]:
+def _decode(source: Path, files: dict[Path, bytes], size: tuple[int, int]) -> dict[str, NDArray[np.uint8]]:
     try:
         from PIL import Image
     except ImportError:
@@ -133,7 +190,7 @@ def _decode(
     arrays: dict[str, NDArray[np.uint8]] = {}
     bar = tqdm(total=len(files), desc="decoding", unit="picture", disable=not watched())
     with bar:
-        for split, paths in splits.items():
+        for split, paths in _split(files).items():
             images = []
             for path in paths:
                 try:
@@ -147,12 +204,11 @@ def _decode(
                     raise DataCorrupted(f"{source}: {path} {what}")
                 bar.update()
             arrays[split] = np.stack(images)
-    _remember(kept, arrays)
     return arrays
 
 
-def _remember(kept: Path, arrays: dict[str, NDArray[np.uint8]]) -> None:
-    """Keep the decoded arrays, if the cache can be written; whole or not at all."""
+def _remember(kept: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Keep arrays, if the cache can be written; whole or not at all."""
     try:
         with replacing(kept) as stream:
             np.savez(stream, **arrays)  # type: ignore[arg-type]
@@ -160,10 +216,10 @@ def _remember(kept: Path, arrays: dict[str, NDArray[np.uint8]]) -> None:
         return  # a read-only or full disk costs the time of decoding, nothing else
 
 
-def _remembered(kept: Path) -> dict[str, NDArray[np.uint8]] | None:
-    """Return what was decoded before; a damaged file (the format has checksums) is decoded again."""
+def _remembered(kept: Path, names: Sequence[str]) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays that were kept; a damaged file (the format has checksums) does not count."""
     try:
         with np.load(kept, allow_pickle=False) as file:
-            return {split: file[split] for split in ("train", "test")}
+            return {name: file[name] for name in names}
     except Exception:
         return None

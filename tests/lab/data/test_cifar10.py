@@ -9,20 +9,19 @@ import http.server
 import io
 import os
 import signal
-import subprocess
-import sys
 import tarfile
 import threading
 import time
 from pathlib import Path
 
+import fresh
 import numpy as np
 import pytest
 import torch
 from resources import SHARED
 
 from lossnav import data
-from lossnav.lab.data import _fetch, cifar
+from lossnav.lab.data import _fetch, cifar, pictures
 
 needs_copy = pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="the JPEG copy is not on this machine")
 CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -212,14 +211,13 @@ def test_a_download_that_is_killed_is_continued_at_once(mirror, batches, archive
     """The server stalls after half of the file; the next call does not begin again, however soon it comes."""
     mirror.limit, mirror.stall = len(archive) // 2, 60
     target = tmp_path / "cifar10" / "cifar-10-binary.tar.gz"
-    words = [str(target), hashlib.sha256(archive).hexdigest(), mirror.address + target.name]
-    process = subprocess.Popen([sys.executable, "-c", DOWNLOAD, *words], stderr=subprocess.DEVNULL)
+    process = fresh.Running(DOWNLOAD, target, hashlib.sha256(archive).hexdigest(), mirror.address + target.name)
     for _ in range(6000):
         if sum(part.stat().st_size for part in target.parent.glob("*.part")) > mirror.limit - 1000:
             break
         time.sleep(0.1)
-    process.send_signal(how)
-    process.wait()
+    os.kill(process.pid, how)
+    assert process.wait().returncode != 0
     mirror.limit, mirror.stall = None, 0
     same_as(data.load("cifar10", mirrors=[mirror.address], cache=tmp_path), batches)
     assert mirror.seen[0] is None and int(mirror.seen[1].removeprefix("bytes=")[:-1]) > len(archive) // 2 - 1000
@@ -354,15 +352,43 @@ def test_pictures_in_a_folder_or_its_archive_decoded_once(tmp_path, monkeypatch)
             assert found == drawn[split, k]
     assert folder.train.y.tolist() != sorted(folder.train.y.tolist())
     (tmp_path / "packed").mkdir()
-    with tarfile.open(tmp_path / "packed" / "images.tar.xz", "w:xz") as archive:
-        for split in ("train", "test"):
-            archive.add(tmp_path / "pictures" / split, split)
+    archive_of(tmp_path / "pictures", tmp_path / "packed" / "images.tar.xz")
     from PIL import Image
 
     monkeypatch.setattr(Image, "open", lambda *_: pytest.fail("decoded twice"))
     packed = data.load("cifar10", root=tmp_path / "packed", cache=tmp_path / "cache")
     assert torch.equal(packed.train.x, folder.train.x) and torch.equal(packed.test.y, folder.test.y)
     assert packed.provenance.sha256 == folder.provenance.sha256
+
+
+def archive_of(folder: Path, path: Path) -> None:
+    with tarfile.open(path, "w:xz") as archive:
+        for split in ("train", "test"):
+            archive.add(folder / split, split)
+
+
+def same(one: data.Dataset, other: data.Dataset) -> bool:
+    pairs = [(getattr(one, split), getattr(other, split)) for split in ("train", "test")]
+    return one.provenance == other.provenance and all(torch.equal(a.x, b.x) and torch.equal(a.y, b.y) for a, b in pairs)
+
+
+def test_an_archive_is_unpacked_once_unless_it_or_what_is_kept_of_it_changes(tmp_path, monkeypatch):
+    draw_pictures(tmp_path / "pictures", "png")
+    path, unpacked, read = tmp_path / "images.tar.xz", [], pictures._read
+    monkeypatch.setattr(pictures, "_read", lambda source: unpacked.append(source) or read(source))
+    archive_of(tmp_path / "pictures", path)
+    load = functools.partial(data.load, "cifar10", root=tmp_path, cache=tmp_path / "cache")
+    first = load()
+    assert same(first, load()) and len(unpacked) == 1
+    for kept in list((tmp_path / "cache" / "cifar10").iterdir()):  # the pixels, and the classes
+        content, count = kept.read_bytes(), len(unpacked)
+        for damaged in (content[:100], content[:-300] + bytes(300)):
+            kept.write_bytes(damaged)
+            assert same(first, load()) and same(first, load())
+        assert len(unpacked) == count + 2
+    (tmp_path / "pictures" / "train" / "cat" / "1.png").unlink()
+    archive_of(tmp_path / "pictures", path)
+    assert len(load().train) == len(first.train) - 1
 
 
 def test_damaged_pictures_and_a_damaged_memory_of_them(tmp_path):
@@ -386,8 +412,8 @@ def test_damaged_pictures_and_a_damaged_memory_of_them(tmp_path):
 
 @needs_copy
 @pytest.mark.slow
-def test_the_real_copy_says_that_it_is_lossy(tmp_path):
-    loaded = data.load("cifar10", root=SHARED, cache=tmp_path)
+def test_the_real_copy_says_that_it_is_lossy():
+    loaded = data.load("cifar10", root=SHARED)
     assert loaded.provenance.label == "CIFAR-10 (JPEG copy)" and not loaded.provenance.verified
     assert loaded.train.x.shape == (50000, 3, 32, 32) and loaded.test.x.shape == (10000, 3, 32, 32)
     assert loaded.train.y.bincount().tolist() == [5000] * 10 and loaded.test.y.bincount().tolist() == [1000] * 10

@@ -6,15 +6,13 @@ import functools
 import gzip
 import hashlib
 import http.server
-import os
-import signal
 import struct
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import fresh
 import numpy as np
 import pytest
 import torch
@@ -305,15 +303,14 @@ def test_a_download_killed_half_way_leaves_nothing_to_reuse(source, files, tmp_p
     web = write(tmp_path / "web", files)
     stalled, seen = serve(web, Stalling)
     code = f"from lossnav import data; data.load('mnist', mirrors=[{stalled!r}], cache={str(tmp_path / 'cache')!r})"
-    environment = {k: v for k, v in os.environ.items() if k != "LOSSNAV_DATA"}
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    process = fresh.Running(code, environment={"LOSSNAV_DATA": ""})
     folder = tmp_path / "cache" / "mnist"
     for _ in range(6000):
         parts = list(folder.glob("*.part"))
         if seen and parts and parts[0].stat().st_size:
             break
         time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
     parts = list(folder.glob("*.part"))
     assert len(parts) == 1 and not (folder / f"{IMAGES}.gz").exists()
