@@ -136,8 +136,6 @@ def test_auto_puts_together_what_is_possible_and_pays():
     assert {len(job) for job in groups.jobs(small, "auto", None, 64)} == {1}
     assert {len(job) for job in groups.jobs(small, "auto", "states", 1)} == {1}
     assert [len(job) for job in groups.jobs(small, 8, None, 64)] == [6, 7, 7]
-    gpu = [replace(one, device="cuda") for one in big]
-    assert [len(job) for job in groups.jobs(gpu, "auto", None, 1)] == [3]
     assert groups.jobs(small, 1, None, 2) == [(one,) for one in small]
 
 
