@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh_tridiagonal
-from scipy.special import jn_zeros
 
 from lossnav import _checks
 from lossnav._checks import Array
@@ -179,7 +178,7 @@ def lowest_variation(
     inside = slice(0 if free else 1, -1)
     size = np.sqrt(mass[inside])
     coupling = -(w / step)[inside][: len(size) - 1] if free else -(w / step)[1:-1]
-    found = eigh_tridiagonal(
+    found = scipy.linalg.eigh_tridiagonal(
         stiffness[inside] / mass[inside], coupling / (size[1:] * size[:-1]), eigvals_only=True, select="i",
         select_range=(0, 0),
     )  # fmt: skip
@@ -205,6 +204,6 @@ def conjugate_time(curvature: float, friction: float | None = None) -> float:
     """
     curvature = _checks.positive("curvature", curvature)
     if friction is None:
-        return float(jn_zeros(1, 1)[0]) / math.sqrt(curvature)
+        return float(scipy.special.jn_zeros(1, 1)[0]) / math.sqrt(curvature)
     swing = curvature - _checks.finite("friction", friction, low=0.0) ** 2 / 4
     return math.pi / math.sqrt(swing) if swing > 0 else math.inf

@@ -1,17 +1,29 @@
-"""Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``."""
+"""Learning rules as torch optimizers: drop-in replacements for the ones in ``torch.optim``.
+
+The rule for matrices is loaded on first use: it tells torch's compiler to leave it alone, and so loads the compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from lossnav import _torch  # noqa: F401  says how to get torch
 from lossnav.optim import derive  # noqa: F401  what a LearningRule runs in
 from lossnav.optim._uncertain_options import Reset
 from lossnav.optim.ballistic import Ballistic
 from lossnav.optim.belief import Belief
-from lossnav.optim.matrix import BallisticMatrix
 from lossnav.optim.navigator import Navigator
 from lossnav.optim.reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
-from lossnav.optim.reference_matrix import BallisticMatrixReference
 from lossnav.optim.schedule import deadline_schedule
 from lossnav.optim.uncertain import Uncertain
 from lossnav.optim.watch import Watch, watch
+
+if TYPE_CHECKING:
+    from lossnav.optim.matrix import BallisticMatrix
+    from lossnav.optim.reference_matrix import BallisticMatrixReference
+
+_MATRICES = {"BallisticMatrix": "matrix", "BallisticMatrixReference": "reference_matrix"}
 
 __all__ = [
     "Ballistic",
@@ -29,3 +41,14 @@ __all__ = [
     "deadline_schedule",
     "watch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MATRICES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(f"lossnav.optim.{_MATRICES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

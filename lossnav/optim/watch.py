@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from lossnav import _checks
@@ -138,7 +138,7 @@ class Watch:
             return torch.cat([s.reshape(-1) for s in each])
 
         diagonal, beside, basis = lanczos(product, first, min(self._lanczos, len(first)))
-        values, vectors = eigh_tridiagonal(diagonal, beside)
+        values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside)
         turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis
         return np.stack([values, vectors[0] ** 2]), size, turned
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import quad
-from scipy.optimize import brentq
-from scipy.special import kve
 
 from lossnav import _checks
 from lossnav._checks import Array
@@ -71,7 +69,7 @@ def hyperbolic_rate(
 
 def _committed(omega: float, alpha: float, power: float, t: Array) -> Array:
     order, z = (power + 1) / 2, (1 + alpha * t) * omega / alpha
-    found: Array = omega * kve(order - 1, z) / kve(order, z)
+    found: Array = omega * scipy.special.kve(order - 1, z) / scipy.special.kve(order, z)
     return found
 
 
@@ -79,10 +77,12 @@ def _sophisticated(omega: float, alpha: float, power: float, low: float) -> floa
     """Return the root between the naive gain and ω, where it lies."""
 
     def excess(gain: float) -> float:
-        memory, _ = quad(lambda u: math.exp(-u) * (1 + alpha * u / (2 * gain)) ** -power, 0, math.inf, epsrel=1e-12)
+        memory, _ = scipy.integrate.quad(
+            lambda u: math.exp(-u) * (1 + alpha * u / (2 * gain)) ** -power, 0, math.inf, epsrel=1e-12
+        )
         return (gain**2 + omega**2) * memory / (2 * gain) - gain
 
-    return float(brentq(excess, low * (1 - 1e-9), omega, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(excess, low * (1 - 1e-9), omega, xtol=1e-15, rtol=1e-14))
 
 
 def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float = 1.0, planner: str = "naive") -> float:
@@ -128,4 +128,6 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
         return root
     if planner == "naive":
         return reply(root)
-    return float(brentq(lambda m: reply(m) - m, root * (1 - 1e-12), stiff / (stiff + h), xtol=1e-16, rtol=1e-14))
+    return float(
+        scipy.optimize.brentq(lambda m: reply(m) - m, root * (1 - 1e-12), stiff / (stiff + h), xtol=1e-16, rtol=1e-14)
+    )

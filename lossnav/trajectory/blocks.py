@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg.lapack import dpbtrf, dpbtrs
+import scipy
 
 from lossnav._checks import Array
 
@@ -28,13 +27,13 @@ def banded(diagonal: Array, below: Array) -> Array:
 
 def factor(bands: Array) -> Array | None:
     """Return the banded Cholesky factor of one system, or None if its matrix is not positive definite (or finite)."""
-    factored, info = dpbtrf(bands, lower=1)
+    factored, info = scipy.linalg.lapack.dpbtrf(bands, lower=1)
     return factored if info == 0 and math.isfinite(factored[0, -1]) else None
 
 
 def solve(factored: Array, right: Array) -> Array:
     """Return the solution, shape (M, D), for a right-hand side of shape (M, D)."""
-    flat, _ = dpbtrs(factored, right.ravel(), lower=1)
+    flat, _ = scipy.linalg.lapack.dpbtrs(factored, right.ravel(), lower=1)
     return flat.reshape(right.shape)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget

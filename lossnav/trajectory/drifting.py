@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.drifts import Linear

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.integrate
-import scipy.optimize
+import scipy
 
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import PPoly
+import scipy
 
 from lossnav._checks import Array
 
 
-def quintic(times: Array, position: Array, velocity: Array, acceleration: Array) -> PPoly:
+def quintic(times: Array, position: Array, velocity: Array, acceleration: Array) -> scipy.interpolate.PPoly:
     """Return the C² piecewise quintic with these values at the nodes; error O(Δt⁶).
 
     Args:
@@ -24,4 +24,4 @@ def quintic(times: Array, position: Array, velocity: Array, acceleration: Array)
     a3 = (10 * miss - 4 * miss_v + miss_a / 2) / h**3
     a4 = (-15 * miss + 7 * miss_v - miss_a) / h**4
     a5 = (6 * miss - 3 * miss_v + miss_a / 2) / h**5
-    return PPoly(np.stack([a5, a4, a3, a2, a1, a0]), times)
+    return scipy.interpolate.PPoly(np.stack([a5, a4, a3, a2, a1, a0]), times)

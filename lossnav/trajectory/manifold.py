@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss

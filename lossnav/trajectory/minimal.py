@@ -22,7 +22,7 @@ References:
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 

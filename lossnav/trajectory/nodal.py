@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from scipy.interpolate import PPoly
+import scipy
 
 from lossnav._checks import Array
 from lossnav.trajectory import interpolate, newton
@@ -55,7 +55,7 @@ def nodes_of(problem: Problem, found: newton.Minimum) -> Nodes:
     return Nodes(problem.times, found.action, found.path, velocity, found.slope)
 
 
-def curve(problem: Problem, nodes: Nodes) -> PPoly:
+def curve(problem: Problem, nodes: Nodes) -> scipy.interpolate.PPoly:
     """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
     bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
     return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
@@ -73,7 +73,7 @@ def trajectory_of(
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
 
     @cache  # made when it is first asked for: many candidates never are
-    def curves() -> tuple[PPoly, PPoly]:
+    def curves() -> tuple[scipy.interpolate.PPoly, scipy.interpolate.PPoly]:
         place = curve(problem, nodes)
         return place, place.derivative()
 

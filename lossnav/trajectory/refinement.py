@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
@@ -104,7 +104,8 @@ def _romberg(problem: Problem, found: newton.Minimum, rtol: float) -> Trajectory
 def _resample(problem: Problem, found: newton.Minimum, other: Problem) -> tuple[Array, Array | None]:
     """Return path and curvature on another grid of the same span: a start for Newton."""
     if found.converged and problem.steps >= 8:
-        curvature = CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))(other.times)
+        smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))
+        curvature = smooth(other.times)
         return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
     old, new = np.linspace(0.0, 1.0, len(found.path)), np.linspace(0.0, 1.0, other.steps + 1)
     return np.stack([np.interp(new, old, column) for column in found.path.T], axis=1), None

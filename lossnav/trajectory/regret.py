@@ -18,8 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
+import scipy
 from numpy.typing import ArrayLike
 
 from lossnav import _checks

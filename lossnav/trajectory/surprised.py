@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from lossnav._checks import instance, whole
@@ -80,7 +80,7 @@ def quadrature(operator: Operator, vectors: Tensor, *, steps: int = 30) -> Quadr
 def _gauss(operator: Operator, vector: Tensor, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights of one vector, by Lanczos."""
     diagonal, beside, _ = lanczos(operator.matvec, vector, steps)
-    nodes, vectors = eigh_tridiagonal(diagonal, beside)
+    nodes, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside)
     return nodes, vector.double().norm().item() ** 2 * vectors[0] ** 2
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from lossnav._checks import Array
 

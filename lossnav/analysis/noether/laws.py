@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import quad
 
 from lossnav import _checks
 from lossnav._checks import Array
@@ -189,7 +189,7 @@ def _piece(source: Callable[[float], float], start: float, end: float, rate: flo
         value = _checks.finite("gradient_norm_squared(t)", source(tau), low=0.0)
         return math.exp(-rate * (end - tau)) * value
 
-    return float(quad(integrand, start, end, limit=200)[0]) if end > start else 0.0
+    return float(scipy.integrate.quad(integrand, start, end, limit=200)[0]) if end > start else 0.0
 
 
 def _weight(x: Array) -> Array:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from lossnav import _checks
 from lossnav._checks import Array
@@ -132,7 +132,7 @@ def continuous_radius(
     eta, beta, decay, start, u = _start(initial, charge, eta, beta, decay)
     _fits("speed_squared", source, start)
     m, mu = eta * (1 + beta) / 2, 1 - beta
-    step = expm(eta * np.array([[0.0, 2.0, 0.0], [-decay / m, -mu / m, 1.0], [0.0, 0.0, 0.0]]))[:2]
+    step = scipy.linalg.expm(eta * np.array([[0.0, 2.0, 0.0], [-decay / m, -mu / m, 1.0], [0.0, 0.0, 0.0]]))[:2]
     found = np.empty((2, len(source) + 1, *start.shape))
     found[:, 0] = start, u
     for n, drive in enumerate(source):

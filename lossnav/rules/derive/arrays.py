@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem import drifts

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.integrate
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from lossnav import _checks

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import scipy
 import torch
-from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
 from lossnav import _checks
@@ -152,7 +152,7 @@ def _rescales(probe: Probe, gradients: Mapping[str, Array], rtol: float) -> Iter
     if not units:
         return
     length = np.linalg.norm(pulls, axis=1, keepdims=True)
-    tree = cKDTree(np.hstack([pulls / length, np.log(length)]))
+    tree = scipy.spatial.cKDTree(np.hstack([pulls / length, np.log(length)]))
     pairs: dict[Any, list[tuple[Group, Group]]] = defaultdict(list)
     taken: set[tuple[int, str]] = set()
     for i, j in sorted(tree.query_pairs(100 * rtol)):
