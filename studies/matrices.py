@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import data, models, optim, records
-from lossnav.lab.study import Measurement, Study, main
+from lossnav.lab.study import Measurement, Study, main, widened
 
 BETAS, TUNING_SEED, EVERY = (0.9, 0.99), 100, 10  # steps that a point of a curve is the mean of
 PLAIN = ("SGD", "Adam", "Ballistic")
@@ -177,16 +177,9 @@ def trained(
     }  # fmt: skip
 
 
-def tuned(losses: Callable[[float], float], rates: tuple[float, ...], extra: int) -> dict[float, float]:
-    """Return the loss of each rate, and of at most ``extra`` more while the best is at an edge."""
-    found = {lr: losses(lr) for lr in rates}
-    for _ in range(extra):
-        best = min(found, key=found.__getitem__)
-        if min(found) < best < max(found):
-            break
-        beyond = float(f"{best * FACTOR if best == max(found) else best / FACTOR:.0e}")
-        found[beyond] = losses(beyond)
-    return found
+def beyond(lr: float, way: int) -> float:
+    """Return the next rate of a grid, upwards or downwards."""
+    return float(f"{lr * FACTOR if way > 0 else lr / FACTOR:.0e}")
 
 
 def measured(dataset: data.Dataset, seed: int, *, name: str, how: str, steps: int, seeds: int) -> dict[str, Any]:
@@ -198,7 +191,7 @@ def measured(dataset: data.Dataset, seed: int, *, name: str, how: str, steps: in
         curve = trained(task, parts, how, lr, TUNING_SEED, steps)["loss"]
         return round(float(np.mean(curve[-task.tail :])), 4)
 
-    tried = tuned(loss, task.rates[how != "SGD"], task.extra)
+    tried = widened(lambda rates: [loss(lr) for lr in rates], task.rates[how != "SGD"], beyond, task.extra)
     best = min(tried, key=tried.__getitem__)
     runs = [trained(task, parts, how, best, seed + k, steps) for k in range(seeds)]
     return {"rule": how, "steps": steps, "lr": best, "tuning": [list(pair) for pair in tried.items()], "runs": runs}

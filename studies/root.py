@@ -19,6 +19,7 @@ network, which takes longest. MNIST and CIFAR-10 are found or downloaded as by `
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from lossnav import data, models, records
 from lossnav.lab.members import Ensemble
 from lossnav.lab.members.loop import learn
 from lossnav.lab.models.weights import seeded
-from lossnav.lab.study import Measurement, Study, main
+from lossnav.lab.study import Measurement, Study, main, widened
 
 EXPONENTS = (0.0, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)
 TUNING, JUDGING = (0, 1, 2), (100, 101, 102, 103, 104)  # seeds
@@ -195,16 +196,14 @@ def tuned(train: Callable[[Sequence[tuple[float, int]]], list[dict[str, Any]]], 
     """Try a grid of rates, extend it while the best is at its edge, and judge the best on fresh seeds."""
     tried: dict[int, list[dict[str, Any]]] = {}
 
-    def try_out(places: Sequence[int]) -> None:
+    def losses(places: Sequence[int]) -> list[float]:
         found = train([(rate(middle, place), seed) for place in places for seed in TUNING])
         for i, place in enumerate(places):
             tried[place] = found[i * len(TUNING) : (i + 1) * len(TUNING)]
+        return [score(tried[place]) for place in places]
 
-    try_out(grid)
-    best = min(tried, key=lambda place: score(tried[place]))
-    while len(tried) < len(grid) + MOST and best in (min(tried), max(tried)):
-        try_out([best - 1 if best == min(tried) else best + 1])
-        best = min(tried, key=lambda place: score(tried[place]))
+    found = widened(losses, grid, operator.add, MOST)
+    best = min(found, key=found.__getitem__)
     return {
         "tried": [one for place in sorted(tried) for one in tried[place]], "best": rate(middle, best),
         "inside": min(tried) < best < max(tried), "judged": train([(rate(middle, best), seed) for seed in judging]),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lossnav._checks import function, instance
 from lossnav.lab import records, sweep
@@ -21,6 +21,8 @@ from lossnav.lab.sweep import Comparison
 
 if TYPE_CHECKING:
     from lossnav.lab.data import Dataset
+
+Place = TypeVar("Place", int, float)
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,28 @@ class Study:
             first.data, self.results(found), round(math.fsum(one.duration for one in everyone), 1), first.device,
             judged[-1].revision, first.versions, name,
         )  # fmt: skip
+
+
+def widened(
+    losses: Callable[[Sequence[Place]], Sequence[float]], grid: Sequence[Place], beyond: Callable[[Place, int], Place],
+    most: int,
+) -> dict[Place, float]:  # fmt: skip
+    """Return what is lost at each place of a grid, and at ``most`` more at most, while the least stands at its edge.
+
+    Args:
+        losses: of places, rates or their numbers, that are tried together.
+        grid: where to begin, at least one place.
+        beyond: from the place at an edge, and 1 at the upper edge or −1 at the lower one, to the next.
+        most: further places, >= 0.
+    """
+    found = dict(zip(grid, losses(grid), strict=True))
+    for _ in range(most):
+        best = min(found, key=found.__getitem__)
+        if min(found) < best < max(found):
+            break
+        place = beyond(best, 1 if best == max(found) else -1)
+        found[place] = losses([place])[0]
+    return found
 
 
 def _measured(

@@ -5,6 +5,7 @@ In bases Q_L and Q_R a gradient is G = Q_Lᵀ g Q_R, and a curvature is a positi
 * ``eigenbasis``: V is an average of G²;
 * ``kronecker``: row means ⊗ column means of that average, over its mean: the averages L of ggᵀ and R of gᵀg make the
   curvature L ⊗ R / tr L;
+* ``bound``: √(nλ ⊗ mμ) of the same means λ, μ: L^½ ⊗ R^½, by which m × n gradients of rank r have C <= r L^½ ⊗ R^½;
 * ``likelihood``: λ ⊗ μ, with λ an average of the row means of G²/μ, and μ one of the column means of G²/λ.
 
 Averages have the weight β₂ of their past and are not yet corrected for their beginning, 1 − β₂ⁿ. A side that has no
@@ -61,8 +62,13 @@ def observe(state: State, turned: Tensor, n: float, group: Group) -> Tensor:
         rows.lerp_(by_column.mean(1, keepdim=True), 1 - beta)
     if columns is not None:
         columns.lerp_(by_row.mean(0, keepdim=True), 1 - beta)
+    bound = group["curvature"] == "bound"
     if rows is None or columns is None:
-        return (columns if rows is None else rows).expand_as(square)  # type: ignore[union-attr]
+        other = square.shape[0 if rows is None else 1] if bound else 1  # L has n times the means of its rows
+        one: Tensor = state["columns" if rows is None else "rows"]
+        return (other * one).expand_as(square)
+    if bound:
+        return (rows * square.shape[1]).sqrt() * (columns * square.shape[0]).sqrt()
     unit = 1 - beta**n if group["curvature"] == "likelihood" else rows.mean().clamp_min(_tiny(rows))
     return rows * (columns / unit)
 

@@ -15,8 +15,8 @@ from lossnav.optim._bases import eigenbasis, turn, turn_back
 from lossnav.optim._options import count
 from lossnav.optim._plan import TINY
 
-CURVATURES = ("eigenbasis", "likelihood", "kronecker", "polar")
-_RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "polar": 1e-6}
+CURVATURES = ("eigenbasis", "likelihood", "kronecker", "bound", "polar")
+_RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
 
 
@@ -36,12 +36,14 @@ class BallisticMatrix(Rule):
     "eigenbasis"    C = (Q_L ⊗ Q_R) diag(V) (·)ᵀ, V an average of (Q_Lᵀ g Q_R)²  SOAP, eigenvalue-corrected Shampoo
     "kronecker"     C = L ⊗ R / tr L, averages of ggᵀ and gᵀg                   Shampoo with exponents (−½, −½)
     "likelihood"    C = L ⊗ R, each whitened by the other                       KL-Shampoo
+    "bound"         C = L^½ ⊗ R^½, times the rank of g an upper bound           Shampoo as published, (−¼, −¼)
     "polar"         C = L ⊗ I, with L = m mᵀ/n read off m alone                 Muon: √max(m, n) · U Vᵀ
     ==============  ==========================================================  ======================================
 
     A convolution, (out, in, height, width), is the matrix (out, in·height·width). Vectors and scalars move as with
     ``Belief`` at the same rate: whatever the shape of C, where it fits the gradients, a step without memory moves a
-    weight by the root mean square ``lr``, so that one rate serves all. ``lr_overdamped`` and ``discount`` plan with a
+    weight by the root mean square ``lr``, so that one rate serves all; "bound" does not fit, on white noise its steps
+    are (mn)^¼ times shorter. ``lr_overdamped`` and ``discount`` plan with a
     discount γ, as in ``Belief``: the exponent −½ of C then falls to 0 where C is small.
 
     To turn a gradient and its step takes 4mn(m + n) operations, where forward and backward pass on B rows have 6Bmn:
@@ -65,7 +67,7 @@ class BallisticMatrix(Rule):
             parameter with no basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
-            only hides rounding, 1e-6 for "polar", and 1e-3 for the two products, whose smallest entries nobody saw.
+            only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
         weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         maximize: go uphill.
         foreach: True, False, or None, for what moves as with ``Belief``.

@@ -76,8 +76,12 @@ def _believed(kind: str, state: State, corrected: float) -> Tensor:
     if kind == "eigenbasis":
         return state["C"] / corrected
     a, b = state["A"] / corrected, state["B"] / corrected
+    if kind == "bound":  # A and B are L/n and R/m
+        a, b = a * len(b), b * len(a)
     if "ql" not in state or "qr" not in state:
         return _kron(a, _one(len(b), b)) if "ql" in state else _kron(_one(len(a), a), b)
+    if kind == "bound":
+        return _kron(_root(a), _root(b))
     return _kron(a, b) / (1.0 if kind == "likelihood" else a.trace() / len(a))
 
 
@@ -119,6 +123,11 @@ def _projected(matrix: Tensor, basis: Tensor) -> Tensor:
 def _inverse(matrix: Tensor) -> Tensor:
     values, vectors = torch.linalg.eigh(matrix)
     return vectors @ torch.diag(1 / values.clamp_min(1e-3 * values.mean())) @ vectors.T
+
+
+def _root(matrix: Tensor) -> Tensor:
+    values, vectors = torch.linalg.eigh(matrix)
+    return vectors @ torch.diag(values.clamp_min(0).sqrt()) @ vectors.T
 
 
 def _one(size: int, like: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from resources import RESULTS, recorded
 
 from lossnav import records
+from lossnav.lab.study import widened
 
 STUDY = recorded("matrices")
 LATER = ("paper", "transformer")
@@ -15,7 +16,7 @@ LATER = ("paper", "transformer")
 
 @pytest.mark.parametrize(("best", "tried"), [(0.1, 3), (0.03, 4), (0.3, 4), (1e-4, 5), (100.0, 5)])
 def test_a_rule_goes_on_beyond_an_edge_at_most_twice(best, tried):
-    found = STUDY.tuned(lambda lr: abs(np.log(lr / best)), (0.03, 0.1, 0.3), 2)
+    found = widened(lambda rates: [abs(np.log(lr / best)) for lr in rates], (0.03, 0.1, 0.3), STUDY.beyond, 2)
     assert len(found) == tried
     nearest = min(found, key=found.__getitem__)
     assert (min(found) < nearest < max(found)) == (tried < 5)

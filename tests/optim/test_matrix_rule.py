@@ -62,7 +62,7 @@ def test_turned_gradients_make_turned_steps_and_those_of_belief_are_not(curvatur
     assert (theirs - ours).norm() > 0.1 * ours.norm()
 
 
-@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("curvature", [kind for kind in CURVATURES if kind != "bound"])
 def test_the_rate_is_the_root_mean_square_of_a_step_whatever_the_curvature(curvature):
     """M14: without a memory in m, on stationary noise of any covariance of rows and columns."""
     a, b = orthogonal(12, 1) * torch.logspace(-0.3, 0.3, 12), orthogonal(16, 2) * torch.logspace(0.3, -0.3, 16)
@@ -72,6 +72,13 @@ def test_the_rate_is_the_root_mean_square_of_a_step_whatever_the_curvature(curva
     )  # fmt: skip
     root_mean_square = path.diff(dim=0)[200:].square().mean().sqrt() / 0.01
     assert 0.9 < root_mean_square < 1.1
+
+
+def test_the_bound_makes_shorter_steps_by_a_root_of_the_number_of_weights():
+    """On white noise L = n I and R = m I are believed to make C = √(mn) I, where it is I."""
+    path = driven(BallisticMatrix, noise(400, 12, 16), lr=0.01, betas=(0.0, 0.99), curvature="bound")
+    root_mean_square = path.diff(dim=0)[200:].square().mean().sqrt() / 0.01
+    assert 0.9 < root_mean_square * (12 * 16) ** 0.25 < 1.1
 
 
 def test_without_a_basis_it_is_belief():

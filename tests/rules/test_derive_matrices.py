@@ -122,7 +122,7 @@ OBJECTIVES = {
 
 
 @pytest.mark.parametrize("wanted", OBJECTIVES)
-@pytest.mark.parametrize("kind", [kind for kind in BELIEFS if kind != "bound"])
+@each
 def test_its_optimizer_takes_the_same_steps(kind, wanted):
     objective, belief, metric = OBJECTIVES[wanted]
     rule = ln.derive(objective, belief=belief, **{"metric" if metric else "curvature": BELIEFS[kind]}, dt=0.02)
@@ -194,8 +194,8 @@ def test_formulas_limits_regime_and_page_are_those_of_an_entry():
     with pytest.warns(ln.rules.derive.RegimeWarning):  # one datum has no memory: never slow
         polar = ln.derive(ln.Objective(gamma=1.0), curvature=assume.Polar(), dt=1e-9).regime(1e9)
     assert polar.beliefs == math.inf and not polar.holds
-    bound = ln.derive(ln.Objective(), curvature=BELIEFS["bound"], dt=0.1)
-    assert "No torch optimizer" in bound._repr_markdown_()
+    exact = ln.derive(ln.Objective(), curvature=BELIEFS["moments"], dt=0.1, exact=True)
+    assert "No torch optimizer" in exact._repr_markdown_()
     with pytest.raises(ValueError, match="source"):
         _ = rule.source
 
@@ -249,7 +249,6 @@ def test_what_is_the_same_in_every_basis_is_not_refused():
         ({"objective": ln.Objective(gamma=1.0), "belief": assume.Filter(0.9, fading=0.1)}, "fading = 0.1 and gamma"),
         ({"belief": assume.Filter(0.9, trend=0.9)}, "trend"), ({"belief": assume.Filter(0.9, share=0.1)}, "share"),
         ({"belief": assume.Filter(0.9, corrected=False)}, "corrected"), ({"exact": True}, "exact"),
-        ({"curvature": assume.Kronecker(0.9, "bound")}, "bound"),
         ({"objective": ln.Objective(gamma=1.0, drift=ln.drifts.Linear(-0.5, np.ones(4))), "curvature": None,
           "metric": assume.Polar()}, "offset"),
     ],

@@ -194,7 +194,6 @@ class MatrixRule(LearningRule):
             (belief.trend is not None, f"belief.trend = {belief.trend}", "None"),
             (belief.share != 0, f"belief.share = {belief.share:g}", "0"),
             (not (belief.corrected or belief.beta == 0 or unitless), "belief.corrected = False", "True"),
-            (getattr(self._shape_belief, "fit", "") == "bound", "curvature.fit = 'bound'", "one of the other fits"),
             (objective.drift is not None and self.metric is None, f"objective.drift = {objective.drift}",
              f"None beside a curvature, by which entries decay at rates of their own (see metric={kind}(...))"),
             (self._offset, "objective.drift with an offset", "one without"),
@@ -273,7 +272,13 @@ class MatrixRule(LearningRule):
         return given
 
 
-_KIND = {"Eigenbasis": "eigenbasis", "Polar": "polar", "moments": "kronecker", "likelihood": "likelihood"}
+_KIND = {
+    "Eigenbasis": "eigenbasis",
+    "Polar": "polar",
+    "moments": "kronecker",
+    "likelihood": "likelihood",
+    "bound": "bound",
+}
 
 
 def isotropic(matrix: Array) -> float | None:
