@@ -4,6 +4,8 @@
     python studies/matrices.py mnist          the paper's perceptron on MNIST             (about 5 minutes)
     python studies/matrices.py paper          the paper's CNN on CIFAR-10 at 32×32 pixels (about 35 minutes)
     python studies/matrices.py transformer    a small one on CIFAR-10 at 32×32 pixels     (about 15 minutes)
+    python studies/matrices.py bases          which bases the paper's CNN needs, 16×16    (about 4 minutes)
+    python studies/matrices.py learned        400 images by heart, a small CNN            (about 6 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
@@ -13,14 +15,22 @@ one weight at a time run a second time, tuned again, six times as long: in 60 to
 one beyond it, at most two. The seconds of the update are kept apart from those of the passes, which are the same for
 all rules: on a machine with other work their ratio says more than seconds do. The lengths, 80 and 200 steps with 32
 images each, are what an hour of one core allows. No rule has converged in them, Adam needs tens of times as many.
+
+"bases" changes one thing at a time between our eigenbasis and Muon, at the rates that "paper" found; the polar's is a
+fifth of Muon's, the length that its steps have there.
+
+"learned" goes on until Adam has learned its images: its training loss ends below ``LEARNED``. What was cut for that is
+the size: 400 images of 16×16 pixels, one network of 22 thousand weights, 600 steps of 32. It has the collection's
+Shampoo as well, exponents −¼ and −¼, each of its steps as long as RMSprop's.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,13 +39,19 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import data, models, optim, records
+from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, widened
 
 BETAS, TUNING_SEED, EVERY = (0.9, 0.99), 100, 10  # steps that a point of a curve is the mean of
 PLAIN = ("SGD", "Adam", "Ballistic")
 MATRIX = ("Muon", "eigenbasis", "likelihood", "kronecker")
 TURNS, LONGEST_SIDE = 20, 1024  # of SOAP's bases, as BallisticMatrix has them
+ABLATED = {  # rates of rules that have one thing changed
+    "Muon": 3e-3, "polar": 6e-4, "eigenbasis": 1e-3, "max_dim=1152": 1e-3, "polar on long sides": 1e-3,
+}  # fmt: skip
+RMSPROP = 3  # the collection's number for steps of Shampoo as long as RMSprop's
 LONGER, FACTOR = 6, 10**0.5
+LEARNED = 0.05 * math.log(10)  # a twentieth of the loss of who has not learned anything about ten classes
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,7 @@ class Task:
         train, test: images.
         seeds: judged.
         pooled: average the images over 2×2 pixels.
+        fixed: rates of rules that are not tuned.
     """
 
     dataset: str
@@ -67,6 +84,17 @@ class Task:
     test: int = 4000
     seeds: int = 3
     pooled: bool = False
+    fixed: Mapping[str, float] = field(default_factory=dict)
+
+
+def strided(seed: int) -> nn.Module:
+    """Return two convolutions of stride 2 and two full layers, for (3, 16, 16)."""
+    return seeded(
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
+            nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, 10),
+        ), seed,
+    )  # fmt: skip
 
 
 def small(seed: int) -> nn.Module:
@@ -83,6 +111,7 @@ LATER: dict[str, Any] = {
     "batch": 32, "rules": (*PLAIN, "Muon", "SOAP", *MATRIX[1:]), "extra": 2, "tail": 2, "train": 10000, "test": 1000,
     "seeds": 5,
 }  # fmt: skip
+WHOLE = {**LATER, "rules": (*PLAIN, "Muon", "Shampoo", "SOAP", *MATRIX[1:]), "tail": 6, "train": 400, "pooled": True}
 TASKS = {
     "cifar10": Task("cifar10", small, 200, pooled=True),
     "mnist": Task("mnist", lambda seed: models.mlp(seed=seed), 100),
@@ -90,6 +119,15 @@ TASKS = {
         "cifar10", lambda seed: models.cnn(seed=seed), 80, rates=((0.01, 0.03, 0.1), (3e-4, 1e-3, 3e-3)), **LATER
     ),
     "transformer": Task("cifar10", lambda seed: models.vit(width=64, depth=3, seed=seed), 200, **LATER),
+    "bases": Task(
+        "cifar10",
+        lambda seed: models.cnn(size=16, seed=seed),
+        80,
+        **{**LATER, "rules": tuple(ABLATED), "seeds": 3},
+        fixed=ABLATED,
+        pooled=True,
+    ),
+    "learned": Task("cifar10", strided, 600, **WHOLE),
 }
 
 
@@ -129,13 +167,24 @@ def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
             lambda matrices: torch.optim.Muon(matrices, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
             lambda rest: torch.optim.Adam(rest, lr, BETAS),
         )
-    if name == "SOAP":
+    if name in ("SOAP", "Shampoo"):
         collection = importlib.import_module("pytorch_optimizer")
-        kind: dict[str, Any] = {
-            "lr": lr, "betas": BETAS, "weight_decay": 0.0, "precondition_frequency": TURNS,
-            "max_precondition_dim": LONGEST_SIDE,
+        same = {"lr": lr, "betas": BETAS, "weight_decay": 0.0}
+        kinds: dict[str, dict[str, Any]] = {
+            "SOAP": {"precondition_frequency": TURNS, "max_precondition_dim": LONGEST_SIDE},
+            "Shampoo": {
+                "preconditioning_compute_steps": TURNS, "start_preconditioning_step": 1, "use_svd": True,
+                "graft_type": RMSPROP,
+            },
         }  # fmt: skip
-        return AsMatrices(params, *[lambda part: collection.SOAP(part, **kind)] * 2)
+        made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
+        return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
+    if name == "polar on long sides":
+        long = [p for p in params if p.ndim > 1 and max(len(p), p[0].numel()) > LONGEST_SIDE]
+        rest = [p for p in params if all(p is not one for one in long)]
+        return optim.BallisticMatrix([{"params": rest}, {"params": long, "curvature": "polar"}], lr, betas=BETAS)
+    if name == "max_dim=1152":
+        return optim.BallisticMatrix(params, lr, betas=BETAS, max_dim=1152)
     return optim.BallisticMatrix(params, lr, betas=BETAS, curvature=name)
 
 
@@ -191,8 +240,10 @@ def measured(dataset: data.Dataset, seed: int, *, name: str, how: str, steps: in
         curve = trained(task, parts, how, lr, TUNING_SEED, steps)["loss"]
         return round(float(np.mean(curve[-task.tail :])), 4)
 
-    tried = widened(lambda rates: [loss(lr) for lr in rates], task.rates[how != "SGD"], beyond, task.extra)
-    best = min(tried, key=tried.__getitem__)
+    tried = {}
+    if how not in task.fixed:
+        tried = widened(lambda rates: [loss(lr) for lr in rates], task.rates[how != "SGD"], beyond, task.extra)
+    best = min(tried, key=tried.__getitem__) if tried else task.fixed[how]
     runs = [trained(task, parts, how, best, seed + k, steps) for k in range(seeds)]
     return {"rule": how, "steps": steps, "lr": best, "tuning": [list(pair) for pair in tried.items()], "runs": runs}
 
