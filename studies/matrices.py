@@ -179,13 +179,12 @@ def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
         }  # fmt: skip
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
         return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
+    ours: dict[str, Any] = {"curvature": name, "long": "identity"}
     if name == "polar on long sides":
-        long = [p for p in params if p.ndim > 1 and max(len(p), p[0].numel()) > LONGEST_SIDE]
-        rest = [p for p in params if all(p is not one for one in long)]
-        return optim.BallisticMatrix([{"params": rest}, {"params": long, "curvature": "polar"}], lr, betas=BETAS)
+        ours = {"long": "polar"}
     if name == "max_dim=1152":
-        return optim.BallisticMatrix(params, lr, betas=BETAS, max_dim=1152)
-    return optim.BallisticMatrix(params, lr, betas=BETAS, curvature=name)
+        ours = {"max_dim": 1152, "long": "identity"}
+    return optim.BallisticMatrix(params, lr, betas=BETAS, **ours)
 
 
 def images(dataset: data.Dataset, task: Task, train: bool) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,8 @@ In bases Q_L and Q_R a gradient is G = Q_Lᵀ g Q_R, and a curvature is a positi
 * ``likelihood``: λ ⊗ μ, with λ an average of the row means of G²/μ, and μ one of the column means of G²/λ.
 
 Averages have the weight β₂ of their past and are not yet corrected for their beginning, 1 − β₂ⁿ. A side that has no
-basis (it is longer than ``max_dim``, or 1) is the identity.
+basis (it is longer than ``max_dim``, or 1) is the identity. A matrix that is read off its mean alone keeps none of
+this.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def start(parameter: Tensor, group: Group, state: State) -> None:
     blank = zeros(parameter).reshape(len(parameter), -1)
     state["step"] = torch.zeros((), dtype=torch.float32)
     state["m"] = torch.zeros_like(blank)
-    if group["curvature"] == "polar":
+    if group["curvature"] == "polar" or (group["long"] == "polar" and max(blank.shape) > group["max_dim"]):
         return
     for size, factor, basis, means in zip(
         blank.shape, ("left", "right"), ("ql", "qr"), ("rows", "columns"), strict=True

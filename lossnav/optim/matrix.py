@@ -16,6 +16,7 @@ from lossnav.optim._options import count
 from lossnav.optim._plan import TINY
 
 CURVATURES = ("eigenbasis", "likelihood", "kronecker", "bound", "polar")
+LONG = ("identity", "polar")
 _RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
 
@@ -63,8 +64,11 @@ class BallisticMatrix(Rule):
         curvature: what is believed, of the table; it is read when a parameter first has a gradient.
         every: steps between turns of the bases, >= 1. "polar" keeps no bases.
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
-        max_dim: the longest side that gets a basis, >= 1; a longer one, or one of length 1, has the identity, and a
-            parameter with no basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
+        max_dim: the longest side that gets a basis, >= 1; one of length 1 has the identity, and a parameter with no
+            basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
+        long: what a matrix does that has one side longer than ``max_dim``: "polar", it moves as with
+            ``curvature="polar"``; "identity", its belief is an average of the other side alone. In the first steps of
+            the networks on which both were tried the first learned faster (the chapter on matrices).
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
             only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
@@ -107,6 +111,7 @@ class BallisticMatrix(Rule):
         watch: int = 4,
         max_dim: int = 1024,
         *,
+        long: str = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
         weight_decay: float = 0.0,
@@ -115,14 +120,15 @@ class BallisticMatrix(Rule):
     ) -> None:
         options = {
             "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
-            "every": every, "watch": watch, "max_dim": max_dim, "discount": discount, "eps_relative": eps_relative,
-            "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+            "every": every, "watch": watch, "max_dim": max_dim, "long": long, "discount": discount,
+            "eps_relative": eps_relative, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
         }  # fmt: skip
         super().__init__(params, options)
 
     def _check(self, group: Group) -> None:
         belief.check_options({**group, **_FIXED})
         one_of("curvature", group["curvature"], CURVATURES)
+        one_of("long", group["long"], LONG)
         for name in ("every", "watch", "max_dim"):
             whole(name, group[name], low=1)
         if group["eps_relative"] is not None:
@@ -175,7 +181,7 @@ def _step(group: Group, g: Tensor, state: State) -> Tensor | None:
     n = count(state["step"])
     if "ql" not in state and "qr" not in state:
         state["m"].lerp_(g, 1 - group["betas"][0])
-        return _polar(group, state["m"] / (1 - group["betas"][0] ** n))
+        return _polar({**group, "curvature": "polar"}, state["m"] / (1 - group["betas"][0] ** n))
     if n == 1:
         _shapes.watch(state, g, 0, 1, group)
         _shapes.first_bases(state)

@@ -37,7 +37,8 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
     """Take one gradient; return the step of the matrix, or None."""
     (beta1, beta2), kind = group["betas"], group["curvature"]
     rows, columns = g.shape
-    if kind == "polar":
+    if kind == "polar" or (group["long"] == "polar" and max(g.shape) > group["max_dim"]):
+        group = {**group, "curvature": "polar"}
         state["m"].copy_(beta1 * state["m"] + (1 - beta1) * g)
         m = state["m"] / (1 - beta1**n)
         one_sided = _kron(m @ m.T / columns, _one(columns, m))

@@ -447,6 +447,7 @@ def _optimizers() -> dict[str, Recipe]:
         "every": whole(20),
         "watch": whole(4),
         "max_dim": whole(1024),
+        "long": word("polar"),
         "eps_relative": number(None, none=True, low=0.0),
     }
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)

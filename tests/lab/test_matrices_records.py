@@ -11,7 +11,7 @@ from lossnav import records
 from lossnav.lab.study import widened
 
 STUDY = recorded("matrices")
-LATER = ("paper", "transformer")
+LATER = ("paper", "transformer", "learned")
 
 
 @pytest.mark.parametrize(("best", "tried"), [(0.1, 3), (0.03, 4), (0.3, 4), (1e-4, 5), (100.0, 5)])
@@ -35,6 +35,32 @@ def test_every_rule_had_the_same_budget_and_was_judged_on_other_seeds(name):
         assert [run["seed"] for run in one["runs"]] == list(range(5)) and STUDY.TUNING_SEED not in range(5)
         for run in one["runs"]:
             assert len(run["loss"]) == one["steps"] // STUDY.EVERY and 0 < run["updates"] < run["seconds"][-1]
+
+
+def test_one_thing_at_a_time_is_changed_between_our_eigenbasis_and_muon():
+    record = records.load(RESULTS / "matrices-bases.json")
+    assert len(record.revision) == 40
+    assert {one["rule"]: one["lr"] for one in record.results} == STUDY.ABLATED
+    assert all([run["seed"] for run in one["runs"]] == [0, 1, 2] and not one["tuning"] for one in record.results)
+    paper = {one["rule"]: one["lr"] for one in records.load(RESULTS / "matrices-paper.json").results}
+    assert all(STUDY.ABLATED[name] == paper[name] for name in ("Muon", "eigenbasis"))
+    model = STUDY.TASKS["bases"].network(0)
+    sides = [(len(p), p[0].numel()) for p in model.parameters() if p.ndim > 1]
+    assert sorted(max(pair) for pair in sides if max(pair) > STUDY.LONGEST_SIDE) == [1152, 2048]
+    for name, count in (("eigenbasis", 2), ("max_dim=1152", 1), ("polar on long sides", 2), ("polar", 6)):
+        rule = STUDY.rule(name, list(model.parameters()), STUDY.ABLATED[name])
+        for p in model.parameters():
+            p.grad = torch.ones_like(p)
+        rule.step()
+        matrices = [rule.state[p] for p in model.parameters() if p.ndim > 1]
+        assert sum(("left" in state) + ("right" in state) < 2 for state in matrices) == count
+
+
+def test_the_long_runs_go_on_until_adam_has_learned_its_images():
+    record = records.load(RESULTS / "matrices-learned.json")
+    (adam,) = (one for one in record.results if one["rule"] == "Adam")
+    assert "Shampoo" in [one["rule"] for one in record.results]
+    assert all(np.mean(run["loss"][-record.config["tail"] :]) < STUDY.LEARNED < 0.12 for run in adam["runs"])
 
 
 @pytest.mark.parametrize("how", ["Muon", "SOAP"])

@@ -10,8 +10,8 @@ from lossnav.optim.matrix import CURVATURES
 
 SHAPES = ((4, 5), (5, 3), (1, 4), (4, 1), (3, 2, 2, 1))
 OPTIONS = (
-    {}, {"discount": 0.3}, {"max_dim": 4}, {"weight_decay": 0.1, "every": 3, "watch": 2}, {"lr_overdamped": 0.02},
-    {"eps": 0.1, "maximize": True},
+    {}, {"discount": 0.3}, {"max_dim": 4, "long": "identity"}, {"max_dim": 4, "long": "polar"},
+    {"eps": 0.1, "maximize": True}, {"weight_decay": 0.1, "every": 3, "watch": 2}, {"lr_overdamped": 0.02},
 )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def test_steps_are_those_of_the_curvature_of_all_weights_with_all(curvature, opt
             driven(make, gradients, lr=0.01, curvature=curvature, **{"every": 5, **options})
             for make in (BallisticMatrix, BallisticMatrixReference)
         ]
-        torch.testing.assert_close(*both, rtol=0, atol=1e-7 if curvature == "polar" else 1e-10)
+        torch.testing.assert_close(*both, rtol=0, atol=1e-7 if "polar" in (curvature, options.get("long")) else 1e-10)
 
 
 @pytest.mark.parametrize("curvature", CURVATURES)
@@ -85,6 +85,17 @@ def test_without_a_basis_it_is_belief():
     gradients = noise(10, 5, 6)
     found = driven(BallisticMatrix, gradients, lr=0.1, max_dim=4)
     torch.testing.assert_close(found, driven(Belief, gradients, lr=0.1, betas=(0.9, 0.99), eps=0.0), rtol=0, atol=1e-12)
+
+
+def test_a_long_side_may_make_a_matrix_polar_and_leaves_the_others_as_they_are():
+    gradients, short = noise(8, 3, 9), noise(8, 4, 5)
+    found, polar = (
+        driven(BallisticMatrix, gradients, lr=0.1, max_dim=5, **{name: "polar"}) for name in ("long", "curvature")
+    )
+    assert torch.equal(found, polar)
+    both = [driven(BallisticMatrix, short, lr=0.1, max_dim=5, long=long) for long in ("polar", "identity")]
+    assert torch.equal(*both)
+    assert not torch.allclose(found, driven(BallisticMatrix, gradients, lr=0.1, max_dim=5, long="identity"))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

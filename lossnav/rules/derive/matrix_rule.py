@@ -174,7 +174,8 @@ class MatrixRule(LearningRule):
             "curvature": _KIND[getattr(belief, "fit", type(belief).__name__)], "eps_relative": belief.floor,
         }  # fmt: skip
         if not isinstance(belief, assume.Polar):
-            options |= {"every": belief.every, "watch": belief.watch, "max_dim": belief.max_dim}
+            options |= {"every": belief.every, "watch": belief.watch, "max_dim": belief.max_dim,
+                        "long": "identity"}  # fmt: skip
         if self.metric is not None:
             pace = stiffness / (gamma + self._decay + fading) / unit
             return {"lr": dt * pace, "weight_decay": self._decay / pace, **options}
