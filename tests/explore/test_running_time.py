@@ -185,7 +185,7 @@ SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">
     const model = { get: (trait) => state[trait], set(trait, value) { state[trait] = value; } };
     for (const unused of ["save_changes", "on", "off"]) model[unused] = () => {};
     const el = document.body.appendChild(document.createElement("div"));
-    [el.id, el.className] = [name, "box"];
+    [el.id, el.className, el.state] = [name, "box", state];
     const { default: widget } = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
     widget.render({ model, el });
     return [...el.querySelectorAll(".ln-button")].map((button) => button.textContent);
@@ -198,9 +198,18 @@ SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">
     const found = Array.from({ length: count + 1 }, (_, i) => path.getPointAtLength((length * i) / count));
     return Math.min(...found.map((at) => Math.hypot(at.x - x, at.y - y)));
   };
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  window.reset = async (name, trait) => {
+    const el = document.getElementById(name), values = [el.state[trait]];
+    press(el, "Play");
+    for (let i = 0; i < 400 && el.state[trait] === values[0]; i++) await wait(50);
+    values.push(el.state[trait]);
+    press(el, "Reset");
+    for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame);
+    return [...values, el.state[trait]];
+  };
   window.play = async (names) => {
     const els = names.map((name) => document.getElementById(name));
-    const wait = (ms) => new Promise((done) => setTimeout(done, ms));
     els.forEach((el) => press(el, "Play"));
     const until = async (right) => { for (let i = 0; i < 400 && !els.every(right); i++) await wait(50); };
     await until((el) => dots(el).length);
@@ -236,6 +245,8 @@ def test_time_can_be_let_pass_or_there_is_none(browser, tmp_path):
     names = sorted(set(explore.__all__) - {"Explorable"})
     with browser.page((700, 900)) as page:
         found = mounted(page, tmp_path, names)
+        first, later, last = page.evaluate("window.reset('NormalArcs', 'share')")
+        assert first != later and last == first, "Reset does not stop the time"
     assert set(found) >= STILL.keys()
     assert [name for name in names if {"Play", "Pause", "Run"}.isdisjoint(found[name])] == sorted(STILL)
 
