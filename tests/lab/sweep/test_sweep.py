@@ -49,7 +49,7 @@ def test_grids_of_a_file_and_what_is_wrong_with_others(tmp_path):
 
 @pytest.mark.slow
 def test_a_sweep_is_its_runs_one_by_one_and_is_not_repeated(tmp_path):
-    wanted = sweep.grid({"lr": [1e-3, 1e-2]}, seeds=[0, 1], base=SMALL)
+    wanted = sweep.grid({"lr": [1e-3, 1e-2]}, seeds=[0, 1], base={**SMALL, "optimizer": "sgd"})
     finished = list(sweep.run([*wanted, wanted[0]], tmp_path, workers=2))
     assert len(finished) == 4 and not any(entry.before or entry.error for entry in finished)
     for entry in finished:

@@ -211,7 +211,7 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["start", "middle"])
 def test_interrupted_by_the_keyboard(tmp_path, moment):
-    process = start_script(tmp_path)
+    process = start_script(tmp_path, "--optimizer", "sgd")
     workers = wait_for(lambda: workers_of(process.pid), process)  # they are still importing what they need
     wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
     for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
