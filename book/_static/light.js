@@ -7,11 +7,13 @@
 (function () {
   "use strict";
   const TERMS = ".ln-term[data-light]";
-  const REACH = [0, 3, -3, 6, -6].flatMap((x) => [0, 3, -3, 6, -6].map((y) => [x, y])); // pixels: lines are thin, and have gaps
+  const REACH = [0, 3, -3, 6, -6].flatMap((x) => [0, 3, -3, 6, -6].map((y) => [x, y])).slice(1); // pixels: lines have gaps
   const sheet = document.head.appendChild(document.createElement("style"));
   /** What asks for light, the first first: "NAME:PART" or null. */
   const wishes = { over: null, pinned: null, focus: null };
   const known = new Set();
+  /** The names of the explorables among them. */
+  const spokenOf = new Set();
 
   function rules(wish) {
     const [name, part] = wish.split(":").map((text) => CSS.escape(text));
@@ -49,10 +51,16 @@
     return words.map((word) => `${root.dataset.explorable}:${word}`).find((wish) => known.has(wish)) || null;
   }
 
+  /** The wish of what lies under the pointer; only of lines, which are thin, it looks around, since that takes time. */
   function under(event) {
-    if (!event.target.closest || !event.target.closest(".lossnav-explorable")) return null;
+    const at = (dx, dy) => document.elementFromPoint(event.clientX + dx, event.clientY + dy);
+    const there = at(0, 0);
+    const root = there && there.closest(".lossnav-explorable");
+    if (!root || !spokenOf.has(root.dataset.explorable)) return null;
+    const own = partAt(there);
+    if (own || !there.closest("svg")) return own;
     for (const [dx, dy] of REACH) {
-      const found = partAt(document.elementFromPoint(event.clientX + dx, event.clientY + dy));
+      const found = partAt(at(dx, dy));
       if (found) return found;
     }
     return null;
@@ -73,6 +81,7 @@
   function start() {
     for (const term of document.querySelectorAll(TERMS)) {
       known.add(term.dataset.light);
+      spokenOf.add(term.dataset.light.split(":")[0]);
       term.tabIndex = 0;
       term.setAttribute("role", "button");
       term.setAttribute("aria-pressed", "false");

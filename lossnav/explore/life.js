@@ -163,7 +163,8 @@ export function explorable(name, build, traits) {
         set(trait, value) {
           model.set(trait, value);
           clearTimeout(timer);
-          timer = window.setTimeout(save, 60); // Python needs the place where the hand rests, not every pixel on the way
+          // Python needs the place where the hand rests, not every pixel on the way.
+          timer = window.setTimeout(save, 60);
         },
         show: (trait, value) => model.set(trait, value),
         shared: model,
@@ -172,10 +173,15 @@ export function explorable(name, build, traits) {
       const read = () => /** @type {Values} */ (state.pick(...traits));
       const first = structuredClone(read());
       const put = (/** @type {Values} */ values) => Object.entries(values).forEach(([trait, value]) => state.set(/** @type {any} */ (trait), /** @type {any} */ (value)));
+      const back = () => {
+        put(structuredClone(first));
+        // For what is no trait.
+        root.dispatchEvent(new Event("reset"));
+      };
       const asked = fromAddress(name, first);
       put(asked);
       const view = build(root, state);
-      root.append(takeaway(name, read, () => put(structuredClone(first)), () => view.python?.() ?? []));
+      root.append(takeaway(name, read, back, () => view.python?.() ?? []));
       if (Object.keys(asked).length) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
       const update = () => view.update();
       model.on("change", update);

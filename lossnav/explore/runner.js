@@ -38,6 +38,10 @@ export function runner(root, state, stage, seconds) {
     begin() {
       if (share === 1) share = 0;
     },
+    reset() {
+      share = 0;
+      place();
+    },
   });
   const show = (/** @type {Box} */ box, /** @type {Track[]} */ tracks) => {
     drawn = { box, tracks };
@@ -52,7 +56,7 @@ export function runner(root, state, stage, seconds) {
  * @param {HTMLElement} root
  * @param {State<any>} state
  * @param {string} trait
- * @param {{ ends: number[], along: (value: number) => number, value: (u: number) => number, seconds: number }} axis
+ * @param {{ ends: number[], along: (value: any) => number, value: (u: number) => unknown, seconds: number }} axis
  */
 export function traitPlayer(root, state, trait, { ends: [first, last], along, value, seconds }) {
   let u = first;
@@ -71,13 +75,13 @@ export function traitPlayer(root, state, trait, { ends: [first, last], along, va
 
 /**
  * A Play button and its clock. `advance` gets the seconds that have passed and says whether there is more to come;
- * `begin` comes before the clock starts.
+ * `begin` comes before the clock starts, and `reset` when the reader goes back to the first state.
  * @param {HTMLElement} root
  * @param {State<any>} state
  * @param {string} words what it does
- * @param {{ advance: (passed: number) => boolean, begin: () => void }} parts
+ * @param {{ advance: (passed: number) => boolean, begin: () => void, reset?: () => void }} parts
  */
-function playRow(root, state, words, { advance, begin }) {
+function playRow(root, state, words, { advance, begin, reset }) {
   const time = player(root, state, {
     advance(passed) {
       if (!advance(passed)) time.pause();
@@ -90,6 +94,10 @@ function playRow(root, state, words, { advance, begin }) {
     begin();
     time.want(true);
   }]]);
+  root.addEventListener("reset", () => {
+    time.pause();
+    reset?.();
+  });
   return { node: row.node, pause: time.pause, leave: time.leave };
 }
 
@@ -103,6 +111,29 @@ export function between(points, index) {
   const part = clamp(index - i, 0, 1);
   return points[i].map((v, axis) => v + part * (points[Math.min(i + 1, last)][axis] - v));
 }
+
+/**
+ * What the rest of points [time, …] is at a time between two of them.
+ * @type {(points: number[][], time: number) => number[]}
+ */
+export function atTime(points, time) {
+  const next = points.findIndex(([t]) => t > time);
+  const i = next < 0 ? points.length - 1 : Math.max(0, next - 1);
+  const [from, to] = [points[i][0], points[Math.min(i + 1, points.length - 1)][0]];
+  return between(points, to > from ? i + (time - from) / (to - from) : i).slice(1);
+}
+
+/**
+ * A track along a line over time, whose points are pixels from left to right.
+ * @type {(points: number[][], ends: { left: number, right: number }, color: string) => Track}
+ */
+export const overTime = (points, { left, right }, color) => ({
+  at(share) {
+    const x = left + share * (right - left);
+    return [x, ...atTime(points, x)];
+  },
+  color,
+});
 
 /**
  * A track through points that are equally far apart in time.

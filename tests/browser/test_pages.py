@@ -32,8 +32,8 @@ TOO_WIDE = """(() => {
   const boxed = e => { for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
     if (getComputedStyle(p).overflowX !== 'visible') return true; return false; };
   const culprits = [...document.querySelectorAll('.bd-article *')]
-    .filter(e => !e.ownerSVGElement && !boxed(e))
-    .filter(e => e.getBoundingClientRect().right > limit + 1 && e.getBoundingClientRect().width > 0);
+    .filter(e => e.getBoundingClientRect().right > limit + 1 && e.getBoundingClientRect().width > 0)
+    .filter(e => !e.ownerSVGElement && !boxed(e));
   return {width: document.documentElement.scrollWidth, limit,
     culprits: culprits.slice(0, 5).map(e => e.outerHTML.slice(0, 160))};
 })()"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import torch
 
 from lossnav.cli import main
 
-COMMAND = Path(sys.executable).with_name("lossnav")
 MINE = '''
 import torch
 from torch import nn
@@ -65,7 +63,7 @@ def loss(outputs, targets):
 SETTING = ["--eta", "0.02", "--beta", "0.9", "--batch-size", "32", "--decay", "0.005"]
 DATA = "--data mine_analysed:examples"
 MODEL = "network.pt --model mine_analysed:network"
-QUICK = ["--steps", "1500", "--burn", "600", "--modes", "5", "--examples", "600"]
+QUICK = ["--steps", "1000", "--burn", "500", "--modes", "5", "--examples", "500"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +77,7 @@ def folder(tmp_path_factory):
     for name in ("network", "normalised"):
         model, draw = getattr(mine, name)(), torch.Generator().manual_seed(1)
         torch.save(model.state_dict(), place / f"{name}-fresh.pt")
-        for eta, steps in ((0.1, 1500), (0.02, 2500)):  # by torch's own SGD
+        for eta, steps in ((0.1, 1000), (0.02, 1500)):  # by torch's own SGD
             rule = torch.optim.SGD(model.parameters(), lr=eta, momentum=0.9, weight_decay=0.005)
             for _ in range(steps):
                 index = torch.randint(800, (32,), generator=draw)
@@ -94,10 +92,7 @@ def folder(tmp_path_factory):
 
 
 def analyse(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [str(COMMAND), "analyse", *words], capture_output=True, text=True, cwd=folder, timeout=fresh.PATIENCE,
-        env={**os.environ, "LOSSNAV_DATA": ""},
-    )  # fmt: skip
+    return fresh.lossnav("analyse", *words, cwd=folder)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from lossnav import records
 from lossnav.cli import main, values
 
 COMMAND = Path(sys.executable).with_name("lossnav")
-SMALL = "--data digits --model-option hidden=[4] --train-size 50 --test-size 20"
+SMALL = "--data digits --optimizer sgd --lr 0.1 --model-option hidden=[4] --train-size 50 --test-size 20"
 
 
 def shell(line: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:

@@ -10,6 +10,8 @@ from node import node_command
 from lossnav import explore
 from lossnav.explore.base import Explorable
 
+pytest.register_assert_rewrite("twins")  # its comparisons say then what was compared
+
 
 def script(tmp_path_factory: pytest.TempPathFactory, widget: type[Explorable]) -> Script:
     """The very module that the widget carries into a page."""

@@ -176,3 +176,10 @@ def test_gradient_flow_and_what_it_costs(double_well, gamma, start):
     # No path is cheaper than the optimum.
     best = min(path["action"] for path in scripted(double_well, [(gamma, start)])[0].values() if path)
     assert found["action"] >= best - 1e-9
+
+
+def test_a_place_on_the_way_is_read_off_at_its_time(double_well):
+    path = [[0.0, 3.0], [0.1, 2.5], [1.0, -1.0], [4.0, 0.5]]
+    times = [0.0, 0.05, 0.1, 0.7, 1.0, 3.9, 4.0, 9.0]
+    found = double_well("given[1].map((t) => M.atTime(given[0], t))", [path, times])
+    np.testing.assert_allclose(np.ravel(found), np.interp(times, *np.transpose(path)), atol=1e-12)

@@ -70,7 +70,7 @@ def test_all_directions_agree_where_the_ellipse_has_the_shape_of_a_contour(metri
     setting = {"start": [1.9, 1.4], "angle": 0, "ratio": 8**0.5, "gamma": 1}
     ways = metric_ellipse(LAW, [setting])[0]["ways"]
     pairs = [[ways[name], ways["newton"]] for name in ("natural", "ballistic", "optimal", "descent")]
-    angles = metric_ellipse("given.map((p) => M.between(...p))", pairs)
+    angles = metric_ellipse("given.map((p) => M.angleBetween(...p))", pairs)
     np.testing.assert_allclose(angles[:3], 0, atol=1e-9)
     assert angles[3] > 40
 

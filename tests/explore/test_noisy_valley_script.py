@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from lossnav import explore
 
@@ -22,6 +23,18 @@ def test_split_and_parts_are_the_librarys(noisy_valley):
         for name, way in widget.arrows().items():
             np.testing.assert_allclose(parts[name], way, atol=1e-9)
         np.testing.assert_allclose(np.add(parts["down"], parts["round"]), parts["drift"], atol=1e-9)
+
+
+def test_drift_and_its_parts_carry_a_place_along_their_flows(noisy_valley):
+    place, times = [0.7, -1.1], [0.0, 0.3, 1.0, 6.0]
+    code = """given[0].map(([angle, ratio]) => Object.fromEntries(["drift", "down", "round"].map((key) =>
+        [key, given[2].map((t) => M.carriedBy((x) => M.parts({angle, ratio}, x)[key], given[1], t))])))"""
+    for (angle, ratio), found in zip(CASES, noisy_valley(code, [CASES, place, times]), strict=True):
+        process = explore.NoisyValley(place, angle, ratio).process()
+        down, around = -process.diffusion @ process.curvature, -process.skew @ process.curvature
+        for name, matrix in {"drift": down + around, "down": down, "round": around}.items():
+            wanted = [expm(t * matrix) @ place for t in times]
+            np.testing.assert_allclose(found[name], wanted, atol=1e-9, err_msg=f"{name} {angle} {ratio}")
 
 
 def test_level_sets_and_axes(noisy_valley):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_layout import address
 
@@ -142,15 +144,120 @@ def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(browser, tm
         assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == stopped
 
 
-@pytest.mark.parametrize(("make", "dots"), [(explore.DoubleWell, 2), (explore.RegretRace, 7)])
-def test_dots_run_along_drawn_paths_while_they_are_asked_to(browser, tmp_path, make, dots):
-    places = "[...document.querySelectorAll('#one .ln-run .ln-dot')].map((dot) => dot.getAttribute('cx'))"
-    later = f"new Promise((done) => setTimeout(() => done({places}), 300))"
+# Where no time passes, and what the picture is of instead. Every other explorable has a button that lets time pass.
+STILL = {
+    "BelievedEllipse": "one step from one gradient, by five beliefs",
+    "CloudEdge": "a law that holds at all times, over the step",
+    "DecayShrinks": "where a path ends, over curvature",
+    "DiscountExponent": "a rate, over curvature",
+    "DiscountedRoot": "a step's length, over the size of gradients",
+    "FollowedBack": "the energy of two plans over places: time has been eliminated",
+    "KappaSteps": "how many steps it takes, over the condition number",
+    "MomentumWindow": "what one step keeps, over curvature",
+    "PathPace": "what a whole path costs, over its pace",
+    "Preconditioner": "a rate, over curvature",
+    "PullBack": "what a weight costs, over its place",
+    "Renamed": "where five rules go, whatever their pace: names change the path",
+    "ValueBounds": "a least cost, over the start",
+    "WhichDiscount": "what a whole path costs, over the discount rate",
+}
+# Explorables whose paths are drawn: dots run along them. The three of the noisy valley leave its lines.
+DOTS = {
+    "Acceleration": 5,
+    "Board": 1,
+    "BrokenCharge": 1,
+    "Deadline": 3,
+    "DoubleWell": 2,
+    "DriftField": 2,
+    "Extremals": 3,
+    "MetricEllipse": 1,
+    "NoisyOscillator": 2,
+    "NoisyValley": 3,
+    "PlannedSteps": 3,
+    "RegretRace": 7,
+    "ScaleCone": 1,
+    "StayMap": 2,
+}
+SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">
+<style>%s .box { position: absolute; width: 700px; }</style>
+<script>
+  window.mount = async (name, module, state) => {
+    const model = { get: (trait) => state[trait], set(trait, value) { state[trait] = value; } };
+    for (const unused of ["save_changes", "on", "off"]) model[unused] = () => {};
+    const el = document.body.appendChild(document.createElement("div"));
+    [el.id, el.className, el.state] = [name, "box", state];
+    const { default: widget } = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
+    widget.render({ model, el });
+    return [...el.querySelectorAll(".ln-button")].map((button) => button.textContent);
+  };
+  const places = ({ cx, cy }) => [cx.baseVal.value, cy.baseVal.value];
+  const dots = (el) => [...el.querySelectorAll(".ln-run .ln-dot")].map(places);
+  const press = (el, text) => [...el.querySelectorAll(".ln-button")].find((b) => b.textContent === text).click();
+  const away = ([x, y], path) => {  // how far a point of the drawing is from a line of it
+    const length = path.getTotalLength(), count = Math.ceil(length / 2) || 1;
+    const found = Array.from({ length: count + 1 }, (_, i) => path.getPointAtLength((length * i) / count));
+    return Math.min(...found.map((at) => Math.hypot(at.x - x, at.y - y)));
+  };
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  window.reset = async (name, trait) => {
+    const el = document.getElementById(name), values = [el.state[trait]];
+    press(el, "Play");
+    for (let i = 0; i < 400 && el.state[trait] === values[0]; i++) await wait(50);
+    values.push(el.state[trait]);
+    press(el, "Reset");
+    for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame);
+    return [...values, el.state[trait]];
+  };
+  window.play = async (names) => {
+    const els = names.map((name) => document.getElementById(name));
+    els.forEach((el) => press(el, "Play"));
+    const until = async (right) => { for (let i = 0; i < 400 && !els.every(right); i++) await wait(50); };
+    await until((el) => dots(el).length);
+    const before = els.map(dots);
+    await until((el, i) => `${dots(el).at(-1)}` !== `${before[i].at(-1)}`);
+    els.forEach((el) => press(el, "Pause"));
+    const after = els.map(dots);
+    await wait(100);
+    const rested = els.map(dots);
+    els.forEach((el) => press(el, "Reset"));
+    return els.map((el, i) => {
+      const lines = [...el.querySelectorAll("svg path.ln-line")];
+      const off = after[i].map((dot) => Math.min(...lines.map((path) => away(dot, path))));
+      return { before: before[i], after: after[i], rested: rested[i], off, left: dots(el).length };
+    });
+  };
+</script></html>"""
+
+
+def mounted(page, folder, names):
+    """Mount explorables above each other in one page, where all of them can be seen, and return their buttons."""
+    (folder / "page.html").write_text(SEVERAL % explore.MetricEllipse()._css, encoding="utf-8")
+    page.open((folder / "page.html").as_uri())
+    found = {}
+    for name in names:
+        widget = getattr(explore, name)()
+        given = ", ".join(map(json.dumps, (name, widget._esm, widget.get_state(widget._state_names()))))
+        found[name] = page.evaluate(f"window.mount({given})")
+    return found
+
+
+def test_time_can_be_let_pass_or_there_is_none(browser, tmp_path):
+    names = sorted(set(explore.__all__) - {"Explorable"})
     with browser.page((700, 900)) as page:
-        show(page, tmp_path, make())
-        assert page.evaluate(later) == []
-        press(page, "Play")
-        page.wait_until(f"{places}.length === {dots}")
-        page.wait_until(f"(window.first ??= {places}[0]) !== {places}[0]", 20.0)
-        press(page, "Pause")
-        assert page.evaluate(later) == page.evaluate(places)
+        found = mounted(page, tmp_path, names)
+        first, later, last = page.evaluate("window.reset('NormalArcs', 'share')")
+        assert first != later and last == first, "Reset does not stop the time"
+    assert set(found) >= STILL.keys()
+    assert [name for name in names if {"Play", "Pause", "Run"}.isdisjoint(found[name])] == sorted(STILL)
+
+
+def test_dots_run_along_drawn_paths_while_they_are_asked_to(browser, tmp_path):
+    with browser.page((700, 900)) as page:
+        mounted(page, tmp_path, DOTS)
+        for name, found in zip(DOTS, page.evaluate(f"window.play({json.dumps(list(DOTS))})"), strict=True):
+            assert len(found["before"]) == len(found["after"]) == DOTS[name], name
+            assert found["before"][-1] != found["after"][-1], name
+            assert found["rested"] == found["after"], name
+            assert found["left"] == 0, f"{name}: Reset leaves dots"
+            if name != "NoisyValley":
+                assert max(found["off"]) < 2, (name, found["off"])

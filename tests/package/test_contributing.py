@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import fresh
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,12 +55,33 @@ def follow(folder: Path, what: str, text: str) -> None:
         target.write_text("".join(lines), encoding="utf-8")
 
 
+# What ``python`` would do with these words in this folder, in a process that has torch already and nothing of here.
+PYTHON = f"""
+import os, runpy, sys
+from pathlib import Path
+for name in [name for name in sys.modules if name.partition(".")[0] == "lossnav"]:
+    del sys.modules[name]
+for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_"))]:
+    del os.environ[name]
+ours = Path({str(ROOT)!r})
+other = [place for place in sys.path if "site-packages" in place or ours not in (Path(place), *Path(place).parents)]
+os.environ["PYTHONPATH"], sys.path[:] = os.getcwd(), [os.getcwd(), *other]
+first, *sys.argv[1:] = sys.argv[1:]
+if first == "-c":
+    exec(sys.argv[1])
+elif first == "-m":
+    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+else:
+    sys.path[0] = str(Path(first).resolve().parent)
+    sys.path.insert(1, os.getcwd())
+    runpy.run_path(first, run_name="__main__")
+"""
+
+
 def run(folder: Path, line: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    environment |= {"PYTHONPATH": str(folder), "PATH": path}
-    words = line.replace("-m pytest ", "-m pytest -p no:cacheprovider -n 0 -m 'not slow' ")
-    done = subprocess.run(words, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=3000)
+    python, *words = shlex.split(line.replace("-m pytest ", "-m pytest -p no:cacheprovider -n 0 -m 'not slow' "))
+    assert python == "python", line
+    done = fresh.run(PYTHON, *words, cwd=folder)
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 

@@ -310,15 +310,24 @@ def _discrete(run: Setting, steps: Array) -> Array:
     step = np.stack([np.stack([1 - eta * h, eta * beta * one], -1), np.stack([-h, beta * one], -1)], -2)
     first = np.stack([eta**2 / 2 * one, eta * one], -1)[..., None]
     weight = 2 * _speeds(run, "discrete")
-    found = [weight @ _powers(step, first, int(n))[:, 0, 0] for n in np.ravel(steps)]
+    found = [weight @ total[:, 0, 0] for total in _power_sums(step, first, [int(n) for n in np.ravel(steps)])]
     return np.array(found, dtype=np.float64).reshape(steps.shape)
 
 
-def _powers(matrix: Array, vector: Array, count: int) -> Array:
-    """Return Σ_{k<count} Mᵏx for matrices, shape (L, 2, 2), and vectors, shape (L, 2, 1)."""
-    total, power = np.zeros_like(vector), np.broadcast_to(np.eye(2), matrix.shape)
-    for bit in bin(count)[2:]:
-        total, power = total + power @ total, power @ power
-        if bit == "1":
-            total, power = vector + matrix @ total, matrix @ power
-    return total
+def _power_sums(matrix: Array, vector: Array, counts: list[int]) -> list[Array]:
+    """Return Σ_{k<n} Mᵏx for each n, for matrices, shape (L, 2, 2), and vectors, shape (L, 2, 1).
+
+    Doubled once for all: S_{a+b} = S_b + MᵇS_a, where b runs through the powers of 2 in n.
+    """
+    doubled = [(vector, matrix)]
+    for _ in range(max(counts, default=0).bit_length() - 1):
+        total, power = doubled[-1]
+        doubled.append((total + power @ total, power @ power))
+    found = []
+    for n in counts:
+        total = np.zeros_like(vector)
+        for bit, (part, power) in enumerate(doubled):
+            if n >> bit & 1:
+                total = part + power @ total
+        found.append(total)
+    return found

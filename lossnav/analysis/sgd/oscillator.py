@@ -9,6 +9,7 @@ r"""One mode of SGD in continuous time: a damped oscillator, with every digit in
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -53,27 +54,33 @@ class Oscillators:
         """Return s(t): the position after a kick of unit velocity."""
         alpha, over = self._alpha()
         with np.errstate(over="ignore", invalid="ignore"):
-            damped = np.exp(-self._slow() * t) * t * exp_mean(2 * alpha * t)
-            turning = np.exp(-self.gamma * t) * t * _sinc(alpha * t)
-        return np.where(over, damped, turning)
+            return _either(
+                over,
+                lambda: np.exp(-self._slow() * t) * t * exp_mean(2 * alpha * t),
+                lambda: np.exp(-self.gamma * t) * t * _sinc(alpha * t),
+            )
 
     def velocity(self, t: Array) -> Array:
         """Return C(t) = c − γs: what is left of a velocity; the autocorrelation of v in the stationary state."""
         alpha, over = self._alpha()
         s = self.kick(t)
         with np.errstate(over="ignore", invalid="ignore"):
-            damped = np.exp(-(self.gamma + alpha) * t) - self._slow() * s
-            turning = np.exp(-self.gamma * t) * np.cos(alpha * t) - self.gamma * s
-        return np.where(over, damped, turning)
+            return _either(
+                over,
+                lambda: np.exp(-(self.gamma + alpha) * t) - self._slow() * s,
+                lambda: np.exp(-self.gamma * t) * np.cos(alpha * t) - self.gamma * s,
+            )
 
     def position(self, t: Array) -> Array:
         """Return R(t) = c + γs: what is left of a displacement; the autocorrelation of θ in the stationary state."""
         alpha, over = self._alpha()
         s = self.kick(t)
         with np.errstate(over="ignore", invalid="ignore"):
-            damped = np.exp(-self._slow() * t) + self._slow() * s
-            turning = np.exp(-self.gamma * t) * np.cos(alpha * t) + self.gamma * s
-        return np.where(over, damped, turning)
+            return _either(
+                over,
+                lambda: np.exp(-self._slow() * t) + self._slow() * s,
+                lambda: np.exp(-self.gamma * t) * np.cos(alpha * t) + self.gamma * s,
+            )
 
     def area(self, t: Array) -> Array:
         """Return ∫₀ᵗ s = (1 − R(t))/ω², also where that is 0/0: at ω = 0, and at short times.
@@ -101,6 +108,13 @@ class Oscillators:
         """γ − α without cancellation; γ where there is no such rate."""
         alpha, over = self._alpha()
         return np.where(over, self.omega2 / (self.gamma + alpha), self.gamma)
+
+
+def _either(over: Truths, damped: Callable[[], Array], turning: Callable[[], Array]) -> Array:
+    """Return ``damped()`` where ``over``, elsewhere ``turning()``; what is nowhere wanted is not computed."""
+    if np.all(over):
+        return damped()
+    return np.where(over, damped(), turning()) if np.any(over) else turning()
 
 
 @dataclass(frozen=True)

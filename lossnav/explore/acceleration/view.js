@@ -2,12 +2,14 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { State } from "../life.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, figure, fixed, ink, layer, mapped, nameAcross, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { overTime, runner } from "../runner.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { kept, race } from "./model.js";
@@ -28,13 +30,14 @@ function buildAcceleration(root, state) {
   const guess = logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: marks.guess });
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], (_, key) => style(key));
   const [stage, chart, readout] = [figure(), figure(), readoutNode()];
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
+  const run = runner(root, state, stage, 8);
   scaffold(root, {
     label: "accelerated methods and rules that know the curvature",
     title: SHARED.title,
     hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
-    areas: { control: [kappa.node, guess.node, table.node], stage: [stage], rows: [chart], words: [readout] },
+    areas: { control: [kappa.node, guess.node, run.node, table.node], stage: [stage], rows: [chart], words: [readout] },
   });
-  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
   /** @type {ChartFrame<"loss">} */
   let top;
   /** @type {ChartFrame<"kept">} */
@@ -69,7 +72,7 @@ function buildAcceleration(root, state) {
       guess.show(setting.guess);
       moving.replaceChildren();
       over.replaceChildren();
-      drawLosses(moving, top, mapped(found.runs, ({ losses }) => losses));
+      run.show(top.rows.loss, drawLosses(moving, top, mapped(found.runs, ({ losses }) => losses)));
       drawKept(over, bottom, found.rules, setting, across());
       for (const [rule, { cells }] of entries(table.rows)) {
         const { needed } = found.runs[rule];
@@ -81,6 +84,7 @@ function buildAcceleration(root, state) {
       knob.place(across()(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
       readout.replaceChildren(...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)));
     },
+    leave: run.leave,
     python() {
       const { kappa: ratio, guess: belief, curvature } = state.pick("kappa", "guess", "curvature");
       const range = `${inPython(belief / ratio)}, ${inPython(belief)}`;
@@ -89,15 +93,19 @@ function buildAcceleration(root, state) {
   };
 }
 
-/** @type {(at: Element, f: ChartFrame<"loss">, losses: Record<Rule, number[]>) => void} */
+/**
+ * The losses; returns where each rule is as steps are made.
+ * @type {(at: Element, f: ChartFrame<"loss">, losses: Record<Rule, number[]>) => Track[]}
+ */
 function drawLosses(at, f, losses) {
   const x = timeAxis(at, f, 0, SHARED.steps, 20, "steps");
   const y = valueAxis(at, f.rows.loss, [SHARED.least, 1], plainTicks([-8, -6, -4, -2, 0]));
   const inner = panelWindow(at, f.rows.loss);
-  for (const [rule, line] of entries(losses)) {
+  return entries(losses).map(([rule, line]) => {
     const points = line.map((loss, n) => [x(n), y(Math.log10(Math.max(loss, 10 ** SHARED.least)))]);
     drawLine(inner, points, { ...style(rule), ...curve(`loss ${rule}`, x, y) });
-  }
+    return overTime(points, f, ink(TINT[rule]));
+  });
 }
 
 /** @type {(at: Element, f: ChartFrame<"kept">, rules: Record<Rule, Recursion>, setting: Setting, x: import("../kit.js").Scale) => void} */

@@ -10,6 +10,7 @@ import { curve, draw, drawDot, drawLine, entries, figure, ink, lastOf, layer, pa
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { between, runner } from "../runner.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { SWITCHES, SWITCH_NAMES, calledAt, differing, shownAt } from "./corners.js";
 import { BOARD_BOWL, firstVelocity, runBoard, stepsUntilEnd } from "./model.js";
@@ -40,13 +41,14 @@ function buildBoard(root, state) {
     noise: linearDial(state, "noise", { symbol: "σ", name: "noise of a gradient", marks: SHARED.noise }, 40),
   };
   const [stage, readout, formulas, code] = [figure(), readoutNode(), formulaBox(), codeBox()];
+  const [ground, moving] = [layer(stage), layer(stage)];
+  const dots = runner(root, state, stage, SHARED.until);
   scaffold(root, {
     label: "assumptions, and the optimizer that follows from them",
     title: SHARED.title,
     hint: "Switch an assumption and see what it bends; or let a name take you to its corner.",
-    areas: { control: [switches.node, known.node], stage: [stage, dials.dt.node, dials.noise.node], words: [readout, formulas.node], rows: [code.node] },
+    areas: { control: [switches.node, known.node], stage: [stage, dials.dt.node, dials.noise.node, dots.node], words: [readout, formulas.node], rows: [code.node] },
   });
-  const [ground, moving] = [layer(stage), layer(stage)];
   const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
   /** @type {SquareFrame} */
   let frame;
@@ -63,6 +65,8 @@ function buildBoard(root, state) {
     code.show(shown);
     readout.replaceChildren(...boardWords(at, run, path, shown !== null));
     moving.replaceChildren();
+    const last = stepsUntilEnd(run.dt);
+    dots.show(frame, shown ? [{ at: (share) => pixels(frame)(between(path, share * last)), color: ink("optimal") }] : []);
     if (shown) {
       boardField(moving, frame, at, run.dt);
       boardPath(moving, frame, path);
@@ -78,6 +82,7 @@ function buildBoard(root, state) {
       bowlContours(ground, frame, BOARD_BOWL);
     },
     update: show,
+    leave: dots.leave,
     python() {
       const at = corner();
       const { start: from, dt, noise } = state.pick("start", "dt", "noise");

@@ -4,12 +4,14 @@
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
 /** @import { State } from "../life.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Line, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
 import { clamp, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { overTime, runner } from "../runner.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
@@ -31,13 +33,14 @@ function buildDeadline(root, state) {
   const table = lineTable(SHARED.lines, ["", "left at T/10"], (_, key) => lineOf(key));
   const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   const [stage, chart, readout] = [figure(), figure(), readoutNode()];
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
+  const run = runner(root, state, stage, 6);
   scaffold(root, {
     label: "schedules from a deadline, and the loss weight that a schedule asks for",
     title: SHARED.title,
     hint: "Drag T: the plateau and its cooldown move along. Below, draw a schedule: red is a weight that nobody has.",
-    areas: { control: [gamma.node, charge.node, table.node], stage: [stage], rows: [choice.node, chart], words: [readout] },
+    areas: { control: [gamma.node, charge.node, run.node, table.node], stage: [stage], rows: [choice.node, chart], words: [readout] },
   });
-  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
   /** @type {ChartFrame<"rate">} */
   let top;
   /** @type {ChartFrame<"drawn" | "weight">} */
@@ -83,13 +86,14 @@ function buildDeadline(root, state) {
       for (const [line, { cells }] of entries(table.rows)) cells[0].textContent = fixed(tenth[line], 2);
       moving.replaceChildren();
       over.replaceChildren();
-      drawRates(moving, top, setting, time());
+      run.show(top.rows.rate, drawRates(moving, top, setting, time()));
       drawDrawn(over, bottom, setting, across(), level());
       const { span, drawn } = setting;
       deadline.place(time()(span), top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
       knots.forEach((knot, i) => knot.place(across()(i / (drawn.length - 1)), level()(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
       readout.replaceChildren(...deadlineWords(setting));
     },
+    leave: run.leave,
     python() {
       const { span, gamma: rate, charge: end, drawn } = state.pick("span", "gamma", "charge", "drawn");
       return [
@@ -101,15 +105,19 @@ function buildDeadline(root, state) {
   };
 }
 
-/** @type {(at: Element, f: ChartFrame<"rate">, setting: Setting, x: Scale) => void} */
+/**
+ * The rates up to the deadline; returns where each of them is as time passes.
+ * @type {(at: Element, f: ChartFrame<"rate">, setting: Setting, x: Scale) => Track[]}
+ */
 function drawRates(at, f, setting, x) {
   const row = f.rows.rate;
   const y = scale([0, 1.05], [row.bottom, row.top]);
-  for (const [line, { h }] of entries(SHARED.lines)) {
+  upright(at, x(setting.span), row, "ln-axis");
+  return entries(SHARED.lines).map(([line, { h }]) => {
     const points = samples(0, 1, 160).map((u) => [x(setting.span * u), y(shareOfRate(h, setting.span * (1 - u), setting))]);
     drawLine(at, points, { ...lineOf(line), ...curve(line, x, y) });
-  }
-  upright(at, x(setting.span), row, "ln-axis");
+    return overTime(points, { left: x(0), right: x(setting.span) }, ink(RATE_INK[line]));
+  });
 }
 
 /** @type {(at: Element, f: ChartFrame<"drawn" | "weight">, setting: Setting, x: Scale, level: Scale) => void} */

@@ -7,7 +7,7 @@
 import { handle, slider } from "../controls.js";
 import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, nameAcross, plainTicks, readoutNode, resize, samples, scaffold, scale, setAll, stageWidth, ticksAcross, ticksUp, trace, unbroken, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { between, runner } from "../runner.js";
+import { atTime, runner } from "../runner.js";
 import { lineTable } from "../tables.js";
 import { branch, course, pathFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -121,10 +121,7 @@ function wellRollers(f, plans) {
   /** @type {(points: number[][], color: string) => Track} */
   const roller = (points, color) => ({
     at(share) {
-      const [t, next] = [share * SHARED.until, points.findIndex(([time]) => time > share * SHARED.until)];
-      const i = next < 0 ? points.length - 1 : next - 1;
-      const [from, to] = [points[i][0], points[Math.min(i + 1, points.length - 1)][0]];
-      const x = between(points, to > from ? i + (t - from) / (to - from) : i)[1];
+      const [x] = atTime(points, share * SHARED.until);
       return [f.x(x), f.hill(loss(x))];
     },
     color,

@@ -2,6 +2,7 @@
 
 /** @import { State } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { DriftLaw, Setting } from "./model.js" */
 
 import { discountDial, rootDial, traitDial } from "../controls.js";
@@ -58,8 +59,9 @@ function buildDriftField(root, state) {
       const law = driftLaw(given);
       fieldMoving(at, frame, given, law);
       table.show({ end: law.rest, effective: law.effective, minimum: given.minimum });
-      return fieldWords(given, law);
+      return [...fieldWords(given, law), sailors(frame, given, law)];
     },
+    run: { seconds: 8, inside: (frame) => frame },
     python: ({ start, minimum, rate, decay, gamma }) => [
       `q, j = ${inPython(rate)}, ${inPython(decay)}`,
       "drift = ln.drifts.Linear([[-j, -q], [q, -j]])",
@@ -87,6 +89,17 @@ function fieldMoving(at, f, { minimum, rate, decay }, law) {
   drawLine(inner, path, { stroke: ink("optimal"), "stroke-width": 3.2, ...curve("path", f.x, f.y) });
   draw(inner, "path", { d: diamond(pixel(law.effective), 8), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 2 });
   drawDot(inner, pixel(law.rest), 6, ink("optimal"));
+}
+
+/**
+ * Where the best learner and one that only drifts are as time passes.
+ * @type {(f: SquareFrame, given: Setting, law: DriftLaw) => Track[]}
+ */
+function sailors(f, { rate }, law) {
+  const end = lastOf(driftTimes(law.lambda, rate));
+  /** @type {(place: DriftLaw["place"], color: string) => Track} */
+  const sailor = (place, color) => ({ at: (share) => pixels(f)(place(share * end)), color });
+  return [sailor(law.alone, ink("neutral")), sailor(law.place, ink("optimal"))];
 }
 
 /** @type {(middle: number[], s: number) => string} */

@@ -7,6 +7,7 @@ import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { discountDial, handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -56,14 +57,19 @@ const buildExtremals = (root, state) => {
       const path = (/** @type {number} */ value) => samples(0, SHARED.span, 120).map((t) => [x(t), y(clamp(extremal(value, gamma, t), -9, 9))]);
       for (const other of SHARED.others) drawLine(upper, path(other), { class: "ln-contour" });
       upright(upper, x(horizon), f.rows.path, "ln-divide");
-      for (const [name, value] of /** @type {const} */ ([["free", 0], ["best", best], ["chosen", growing]])) drawLine(upper, path(value), { ...look(name), ...curve(name, x, y) });
+      const tracks = /** @type {const} */ ([["free", 0], ["best", best], ["chosen", growing]]).map(([name, value]) => {
+        const line = path(value);
+        drawLine(upper, line, { ...look(name), ...curve(name, x, y) });
+        return overTime(line, f, ink(HUE[name]));
+      });
       drawLine(lower, samples(-0.5, 0.65, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
       drawDot(lower, [c(best), J(cost(best))], 4.5, ink("optimal"));
       return [`Up to T = ${fixed(horizon, 2)} your path costs J\u00a0=\u00a0${compact(cost(growing))}.`, [
         `c₊ = ${fixed(growing, 3)} with γ = ${fixed(gamma, 2)}. Least: J = ${compact(cost(best))} at c₊ = ${fixed(best, 3)}.`,
         `Without the growing root J = ${compact(cost(0))} up to T. For T → ∞ it alone stays finite.`,
-      ]];
+      ], tracks];
     },
+    run: { seconds: 6, inside: ({ f }) => f.rows.path },
     python: ({ gamma, horizon }) => [`path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, horizon=${inPython(horizon)}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0])  # the best up to T`, "path.action"],
   });
 };

@@ -12,6 +12,7 @@ import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { traitPlayer } from "../runner.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./model.js";
@@ -51,7 +52,13 @@ function percent(e) {
  */
 function buildHorizon(root, state) {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
-  const setStep = (/** @type {number} */ dt) => state.set("dt", dt === Infinity ? null : dt);
+  const setStep = (/** @type {number} */ dt) => {
+    play.pause();
+    state.set("dt", dt === Infinity ? null : dt);
+  };
+  const along = (/** @type {number | null} */ dt) => fromTime(dt ?? Infinity);
+  const value = (/** @type {number} */ u) => (u >= FOREVER ? null : toTime(u));
+  const play = traitPlayer(root, state, "dt", { ends: [0, 1], along, value, seconds: 8 });
   const gamma = discountDial(state, SHARED.gamma);
   const time = slider({
     symbol: "Δt",
@@ -67,7 +74,7 @@ function buildHorizon(root, state) {
     label: "one optimal step and its three limits",
     title: SHARED.title,
     hint: "Send Δt to ∞; then shrink it and compare γ = 0 with γ = 10. Drag the start, or the step.",
-    areas: { control: [gamma.node, time.node], stage: [stage], words: [readout], map: [plane], rows: [table.node] },
+    areas: { control: [gamma.node, time.node, play.node], stage: [stage], words: [readout], map: [plane], rows: [table.node] },
   });
 
   const [ground, moving, map, spots] = [stage, stage, plane, plane].map(layer);
@@ -108,6 +115,7 @@ function buildHorizon(root, state) {
       readout.replaceChildren(...stepWords(result));
       table.show(result);
     },
+    leave: play.leave,
     python() {
       const hessian = `np.diag([${BOWL.map(inPython).join(", ")}])`;
       const place = `np.array([${state.get("start").map(inPython).join(", ")}])`;

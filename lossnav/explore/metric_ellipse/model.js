@@ -83,7 +83,7 @@ export function metricLaw({ start, angle, ratio, gamma }) {
  * The angle between two directions in degrees, 0 to 180; 0 where one has no length.
  * @type {(u: number[], v: number[]) => number}
  */
-export const between = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;
+export const angleBetween = ([a, b], [c, d]) => (Math.abs(Math.atan2(a * d - b * c, a * c + b * d)) * 180) / Math.PI;
 
 /**
  * Times that follow the path to where it cannot be told from its end.

@@ -14,7 +14,7 @@ import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { VALLEY, between, ellipseThrough, metricLaw, restTimes } from "./model.js";
+import { VALLEY, angleBetween, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
 const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
 const WIDEST = lastOf(SHARED.marks.ratio);
@@ -84,8 +84,10 @@ function buildMetricEllipse(root, state) {
       const law = metricLaw(given);
       valleyMoving(at, frame, given, law);
       table.show(law.ways);
-      return valleyWords(given, law);
+      const end = lastOf(restTimes(law.rates));
+      return [...valleyWords(given, law), [{ at: (share) => pixels(frame)(law.place(share * end)), color: ink("optimal") }]];
     },
+    run: { seconds: 6, inside: (f) => f },
     python: ({ start, angle, ratio, gamma }) => [
       `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
       "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
@@ -146,7 +148,7 @@ function valleyMoving(at, f, given, law) {
  * @type {(given: Setting, law: MetricLaw) => [string, string[]]}
  */
 function valleyWords({ start, gamma }, law) {
-  const spread = between(law.ways.natural, law.ways.newton);
+  const spread = angleBetween(law.ways.natural, law.ways.newton);
   const verdict =
     Math.hypot(...start) < 1e-9
       ? "At the minimum there is nowhere to go."
@@ -165,7 +167,7 @@ function turnTable() {
   const lines = { optimal: SHARED.optimal, ...STEPS };
   const { node, rows } = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const show = (/** @type {MetricLaw["ways"]} */ ways) => {
-    for (const [key, { cells }] of entries(rows)) cells[0].textContent = degrees(between(ways[key], ways.newton));
+    for (const [key, { cells }] of entries(rows)) cells[0].textContent = degrees(angleBetween(ways[key], ways.newton));
   };
   return { node, show };
 }

@@ -2,6 +2,7 @@
 
 /** @import { State } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
 import { logDial } from "../controls.js";
@@ -10,6 +11,7 @@ import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
+import { between } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -47,9 +49,9 @@ function buildNoisyOscillator(root, state) {
       return f;
     },
     show(at, f, { start, ...setting }) {
-      drawAll(at, f, setting, start);
-      return words(setting, start);
+      return [...words(setting, start), drawAll(at, f, setting, start)];
     },
+    run: { seconds: 12, inside: (f) => f },
     python({ start: _, ...setting }) {
       const known = `eta=${inPython(setting.eta)}, beta=${inPython(setting.beta)}`;
       const lines = [`mode = ln.sgd.Mode(${inPython(setting.rho)}, ${known})`];
@@ -59,7 +61,10 @@ function buildNoisyOscillator(root, state) {
   });
 }
 
-/** @type {(at: Element, f: SquareFrame, setting: Setting, start: number[]) => void} */
+/**
+ * All of it; returns where steps and oscillator are as time passes.
+ * @type {(at: Element, f: SquareFrame, setting: Setting, start: number[]) => Track[]}
+ */
 function drawAll(at, f, setting, [theta, w]) {
   const inner = panelWindow(at, f);
   const { omega } = rates(setting);
@@ -77,6 +82,11 @@ function drawAll(at, f, setting, [theta, w]) {
   drawLine(inner, ring(smooth), { stroke: ink("optimal"), "stroke-width": 2, "stroke-dasharray": SHARED.lines.circle.dash, ...curve("circle", f.x, f.y) });
   if (settles(setting)) drawLine(inner, ring(exact), { stroke: ink("optimal"), "stroke-width": 2.6, ...curve("exact", f.x, f.y) });
   drawDot(inner, pixel([0, 0]), 2.5, ink("soft"));
+  const count = SHARED.draws.length;
+  return [
+    { at: (share) => between(walk, share * count), color: ink("descent") },
+    { at: (share) => scaled(oscillator(setting, share * count * setting.eta, from)), color: ink("ink") },
+  ];
 }
 
 /**

@@ -52,6 +52,21 @@ export function parts(setting, x) {
 }
 
 /**
+ * Where a linear field takes a place x in a time t: e^{Mt}x, M having the columns field(e₁) and field(e₂).
+ * @type {(field: (x: number[]) => number[], x: number[], t: number) => number[]}
+ */
+export function carriedBy(field, x, t) {
+  const [[a, c], [b, d]] = [field([1, 0]), field([0, 1])];
+  const half = (a + d) / 2;
+  const square = half ** 2 - (a * d - b * c);
+  const root = Math.sqrt(Math.abs(square));
+  const even = square < 0 ? Math.cos(root * t) : Math.cosh(root * t);
+  const odd = root < 1e-9 ? t : (square < 0 ? Math.sin(root * t) : Math.sinh(root * t)) / root;
+  const aside = times([[a - half, b], [c, d - half]], x);
+  return x.map((v, i) => Math.exp(half * t) * (even * v + odd * aside[i]));
+}
+
+/**
  * The level set of ½xᵀMx through a place, `count` + 1 points.
  * @type {(m: Matrix, x: number[], count?: number) => number[][]}
  */

@@ -2,6 +2,7 @@
 
 /** @import { State } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
+/** @import { Track } from "../runner.js" */
 /** @import { Setting } from "./model.js" */
 
 import { linearDial, logDial } from "../controls.js";
@@ -12,7 +13,7 @@ import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { VALLEY, level, longAxis, parts, split } from "./model.js";
+import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
@@ -49,8 +50,9 @@ function buildNoisyValley(root, state) {
     },
     show(at, frame, given) {
       drawValley(at, frame, given);
-      return valleyWords(given);
+      return [...valleyWords(given), floats(frame, given)];
     },
+    run: { seconds: 8, inside: (frame) => frame },
     python: ({ start, angle, ratio }) => [
       `turn, ratio = np.deg2rad(${inPython(angle)}), ${inPython(ratio)}`,
       "axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])",
@@ -78,6 +80,17 @@ function drawValley(at, f, given) {
     const long = Math.hypot(f.x(end[0]) - f.x(place[0]), f.y(end[1]) - f.y(place[1]));
     if (long > 1) drawArrow(inner, pixel(place), pixel(end), { color: ink(SHARED.lines[key].tint), dash: SHARED.lines[key].dash, ...curve(key, f.x, f.y) });
   }
+}
+
+/**
+ * Where the drift alone, and each of its parts alone, would take the place as time passes.
+ * @type {(f: SquareFrame, given: Traits) => Track[]}
+ */
+function floats(f, given) {
+  return entries(parts(given, given.start)).map(([key]) => {
+    const field = (/** @type {number[]} */ x) => parts(given, x)[key];
+    return { at: (share) => pixels(f)(carriedBy(field, given.start, share * SHARED.until)), color: ink(SHARED.lines[key].tint) };
+  });
 }
 
 /**

@@ -7,6 +7,7 @@ import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { handle, linearDial } from "../controls.js";
 import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, mapped, panelWindow, plainTicks, samples } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { traitPlayer } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -23,12 +24,15 @@ const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ stroke:
 const buildNormalArcs = (root, state) => {
   const table = lineTable(SHARED.lines, ["way", "Fisher length"], (_, name) => style(name));
   const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
-  return simpleView(root, state, TRAITS, {
+  const [low, high] = [SHARED.share[0], lastOf(SHARED.share)];
+  const same = (/** @type {number} */ s) => s;
+  const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
+  const view = simpleView(root, state, TRAITS, {
     label: "the shortest way between two normal distributions, and two straight ones",
     title: SHARED.title,
     hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
     dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.share }, 200) },
-    beside: [table.node],
+    beside: [time.node, table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 348, 66);
       chartGround(ground, f);
@@ -81,6 +85,7 @@ const buildNormalArcs = (root, state) => {
     },
     python: ({ mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${inPython(share)}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${inPython(mu)}, ${inPython(sigma)}**2)`],
   });
+  return { ...view, leave: time.leave };
 };
 
 export default explorable("NormalArcs", buildNormalArcs, TRAITS);

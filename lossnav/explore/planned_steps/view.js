@@ -7,6 +7,7 @@ import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { discountDial, logDial } from "../controls.js";
 import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks, samples } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -38,12 +39,14 @@ const buildPlannedSteps = (root, state) => {
       const inner = panelWindow(at, f.rows.path);
       const [rate, dt] = [limitRate(setting.gamma), setting.dt];
       const smooth = samples(0, SHARED.span, 200).map((t) => [x(t), y(Math.exp(-rate * t))]);
+      const tracks = [overTime(smooth, f, ink(HUE.limit))];
       drawLine(inner, smooth, { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.7, ...curve("limit", x, y) });
       const costs = { planned: [0, 0], limit: [rate, rate / 2], myopic: [0, 0] };
       for (const [name, m] of entries({ myopic: myopicFactor(setting), planned: plannedFactor(setting) })) {
         const steps = Array.from({ length: Math.floor(SHARED.span / dt) + 2 }, (_, n) => [x(n * dt), y(m ** n)]);
         drawLine(inner, steps, { stroke: ink(HUE[name]), "stroke-width": 1.6, "stroke-dasharray": SHARED.lines[name].dash, ...curve(name, x, y) });
         if (dt > 0.1) for (const step of steps) drawDot(inner, step, 3.6, ink(HUE[name]));
+        tracks.push(overTime(steps, f, ink(HUE[name])));
         costs[name] = [-Math.log(m) / dt, sumCost(setting, m)];
       }
       for (const [name, row] of entries(table.rows)) row.cells.forEach((cell, i) => (cell.textContent = fixed(costs[name][i], 3)));
@@ -51,8 +54,9 @@ const buildPlannedSteps = (root, state) => {
       return [`The planner's rate is ${fixed(100 * off, 1)} % off the limit's.`, [
         `Steps of Δt = ${fixed(dt, 2)} with γ = ${fixed(setting.gamma, 2)}: m = ${fixed(plannedFactor(setting), 4)}; one at a time, m = ${fixed(myopicFactor(setting), 4)}.`,
         "J of steps: the discounted sum, the loss charged where a step ends.",
-      ]];
+      ], tracks];
     },
+    run: { seconds: SHARED.span, inside: ({ f }) => f.rows.path },
     python: ({ gamma }) => [`ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [[1.0]])  # the limit's`],
   });
 };

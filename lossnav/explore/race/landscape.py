@@ -4,47 +4,71 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.optimize
+from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.explore._scripts import constants
 from lossnav.explore.double_well.widget import landscape
-from lossnav.problem.losses import Function, Loss, Section
+from lossnav.problem.losses import Loss, Section
+from lossnav.problem.losses.base import scalar
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
 _SHARED = constants(__file__)
 _WIDE: float = _SHARED["dug"]["wide"]
-Dug = tuple[float, float]
+Dent = tuple[float, float]
 
 
-def dug_landscape(tilt: float, dug: Dug) -> Loss:
+class Dug(Loss):
+    """The tilted double well, less a dip in θ₁: an integrator asks for its slope 100,000 times, so it is quick.
+
+    Args:
+        tilt: d.
+        dug: where the dip is, and how deep (a hill where that is negative).
+    """
+
+    dim, calls = 2, 0
+
+    def __init__(self, tilt: float, dug: Dent):
+        self._plain, (self._place, self._depth) = landscape(tilt), dug
+
+    def _dip(self, theta: Array) -> tuple[Array, Array]:
+        z = (theta[..., 0] - self._place) / _WIDE
+        return z, self._depth * np.exp(-(z**2) / 2)
+
+    def value(self, theta: ArrayLike) -> Any:
+        """Return L(θ), a float for one θ."""
+        theta = self._points(theta)
+        return scalar(self._plain.value(theta) - self._dip(theta)[1])
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        """Return ∇L(θ), shape (..., 2)."""
+        theta = self._points(theta)
+        z, height = self._dip(theta)
+        gradient = self._plain.gradient(theta)
+        gradient[..., 0] += z * height / _WIDE
+        return gradient
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        """Return ∇²L(θ), shape (..., 2, 2)."""
+        theta = self._points(theta)
+        z, height = self._dip(theta)
+        hessian = self._plain.hessian(theta)
+        hessian[..., 0, 0] += (1 - z**2) * height / _WIDE**2
+        return hessian
+
+
+def dug_landscape(tilt: float, dug: Dent) -> Loss:
     """Return the tilted double well, less a dip in θ₁ of the depth dug[1] at dug[0]."""
-    plain, (place, depth) = landscape(tilt), dug
-    if not depth:
-        return plain
-
-    def dip(theta: Array) -> tuple[Array, Array]:
-        z = (theta[..., 0] - place) / _WIDE
-        return z, depth * np.exp(-(z**2) / 2)
-
-    def gradient(theta: Array) -> Array:
-        z, height = dip(theta)
-        return plain.gradient(theta) + np.stack([z * height / _WIDE, np.zeros_like(z)], axis=-1)
-
-    def hessian(theta: Array) -> Array:
-        z, height = dip(theta)
-        bend = np.zeros((*z.shape, 2, 2))
-        bend[..., 0, 0] = (1 - z**2) * height / _WIDE**2
-        return plain.hessian(theta) + bend
-
-    return Function(lambda theta: plain.value(theta) - dip(theta)[1], gradient, hessian, dim=2)
+    return Dug(tilt, dug) if dug[1] else landscape(tilt)
 
 
 @functools.lru_cache(maxsize=64)
-def rests(tilt: float, dug: Dug) -> tuple[Array, Array]:
+def rests(tilt: float, dug: Dent) -> tuple[Array, Array]:
     """Return θ₁ of the minima, and of the barriers between them, from left to right."""
     slope = Section(dug_landscape(tilt, dug), 0).gradient
     low, high = _SHARED["orbits"]
@@ -60,20 +84,20 @@ def rests(tilt: float, dug: Dug) -> tuple[Array, Array]:
 
 
 @functools.lru_cache(maxsize=64)
-def into_wells(gamma: float, tilt: float, dug: Dug) -> list[phase_plane.Feedback]:
+def into_wells(gamma: float, tilt: float, dug: Dent) -> list[phase_plane.Feedback]:
     """Return the optimal law into each minimum, from left to right."""
     loss, span = Section(dug_landscape(tilt, dug), 0), tuple(_SHARED["orbits"])
     return [phase_plane.feedback(Objective(gamma=gamma), loss, float(c), span) for c in rests(tilt, dug)[0]]
 
 
-def section(tilt: float, dug: Dug) -> tuple[Array, Array]:
+def section(tilt: float, dug: Dent) -> tuple[Array, Array]:
     """Return θ₁ across the window, and the loss there for θ₂ = 0, shapes (N,)."""
     low, high = _SHARED["window"]["x"]
     x = np.linspace(low, high, 141)
     return x, np.asarray(Section(dug_landscape(tilt, dug), 0).value(x[:, None]))
 
 
-def basins(tilt: float, dug: Dug) -> Iterator[Array]:
+def basins(tilt: float, dug: Dent) -> Iterator[Array]:
     """Yield the border of each part of {L ≤ level} in the window: θ₂ = ±√((level − L(θ₁, 0))/c)."""
     x, floor = section(tilt, dug)
     levels = _SHARED["levels"]

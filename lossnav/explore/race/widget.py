@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, number_within, point_trait
 from lossnav.explore.double_well.widget import course, landscape
-from lossnav.explore.race.landscape import basins, dug_landscape, edge_starts, into_wells, rests, section
+from lossnav.explore.race.landscape import Dent, basins, dug_landscape, edge_starts, into_wells, rests, section
 from lossnav.problem.losses import Loss, Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
@@ -110,7 +111,7 @@ class Race(Explorable):
         """
         minima, barriers = rests(self.tilt, self.dug)
         deepest = int(np.flatnonzero(minima == self.deepest())[0])
-        ends = {name: track[-1, 0] for name, track in _followed(self.loss(), edge_starts().T).items()}
+        ends = _ends(self.tilt, self.dug)
         found = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
         return found | {"planner": sum(bool(self._best(x)[0] == minima[deepest]) for x, _ in edge_starts())}
 
@@ -118,7 +119,7 @@ class Race(Explorable):
         """Return γ_het, below which the planner crosses from everywhere; 0 for equal wells, NaN where one is dug."""
         if self.dug[1]:
             return float("nan")
-        return phase_plane.heteroclinic_discount(Objective(), Section(landscape(self.tilt), 0))
+        return _threshold(self.tilt)
 
     def _section(self) -> Section:
         return Section(self.loss(), 0)
@@ -231,6 +232,17 @@ def _followed(loss: Loss, start: Array) -> dict[str, Array]:
         "adam": adam,
     }
     return {name: _stepped(loss, start, direction) for name, direction in rules.items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _ends(tilt: float, dug: Dent) -> dict[str, Array]:
+    """Return θ₁ where each step rule is in the end, from all starts around the edge: γ does not enter."""
+    return {name: track[-1, 0] for name, track in _followed(dug_landscape(tilt, dug), edge_starts().T).items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _threshold(tilt: float) -> float:
+    return phase_plane.heteroclinic_discount(Objective(), Section(landscape(tilt), 0))
 
 
 def _stepped(loss: Loss, start: Array, direction: Callable[[Array, int], Array]) -> Array:

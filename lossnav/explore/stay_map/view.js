@@ -6,6 +6,7 @@
 import { handle } from "../controls.js";
 import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
+import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -76,16 +77,20 @@ const buildStayMap = (root, state) => {
       const plans = bothPlans(known, start);
       const best = !plans.cross || (plans.stay && plans.stay.action < plans.cross.action) ? "stay" : "cross";
       const inner = panelWindow(at, time);
-      for (const [name, plan] of entries(plans)) {
-        if (plan) drawLine(inner, plan.points.map(([when, x]) => [t(when), y(x)]), { ...style(name === best ? "best" : "other"), ...curve(name, t, y) });
-      }
+      const tracks = entries(plans).flatMap(([name, plan]) => {
+        if (!plan) return [];
+        const [kind, line] = /** @type {const} */ ([name === best ? "best" : "other", plan.points.map(([when, x]) => [t(when), y(x)])]);
+        drawLine(inner, line, { ...style(kind), ...curve(name, t, y) });
+        return [overTime(line, time, ink(HUE[kind]))];
+      });
       draw(at, "line", { class: "ln-plumb", x1: g(Math.log10(gamma)), x2: time.left, y1: y(start), y2: y(start) });
       upright(at, g(Math.log10(gamma)), map, "ln-plumb");
       const J = entries(plans).map(([name, plan]) => (plan ? `${name === "stay" ? "Staying" : "Crossing"} costs J = ${fixed(plan.action, 4)}.` : `No optimal path ${name === "stay" ? "stays" : "crosses"} from here.`));
       const edge = known.indifference;
       const where = edge === null ? `γ is below γₕₑₜ = ${fixed(threshold(), 3)}: every start crosses.` : `Both cost the same at θₛ = ${fixed(edge, 3)}.`;
-      return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where]];
+      return [best === "stay" ? "It is right to stay." : start > rests.barrier ? "Downhill to the deep well." : "It is right to cross.", [`γ = ${fixed(gamma, 2)}, θ₁(0) = ${fixed(start, 2)}.`, ...J, where], tracks];
     },
+    run: { seconds: SHARED.until, inside: ({ time }) => time },
     python: ({ gamma, start }) => ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), well, [${inPython(start)}])`, "path.action, path.asymptote"],
   });
 };

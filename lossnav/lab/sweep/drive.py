@@ -227,9 +227,11 @@ def _start_trackers() -> None:
 
 
 def _workers(workers: int | None) -> int:
+    if workers is not None:
+        return workers  # and torch is left to them
     from lossnav.lab.training import cores, pick_device
 
-    return workers or (cores() if pick_device().type == "cpu" else 1)
+    return cores() if pick_device().type == "cpu" else 1
 
 
 @contextmanager

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine"),
 ]
-SETTINGS = [{"eta": 0.003}, {"eta": 0.03}, {"batch": 32}, {"batch": 256}, {"beta": 0.8}, {"beta": 0.95}]
+SETTINGS = [{"eta": 0.003}, {"eta": 0.03}, {"batch": 256}, {"beta": 0.8}]
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def arrived():
     torch.set_num_threads(1)
     images = script.pictures(data.load("mnist", root=SHARED))
     base, hot = script.BASE, replace(script.BASE, eta=0.05)
-    model = script.train(images, 0, ((hot, 4000), (base, 6000)))
-    pilot = moving.walk(model, images, base, steps=4000, burn=200, seed=1, starts=3, longest=1)
+    model = script.train(images, 0, ((hot, 3000), (base, 4000)))
+    pilot = moving.walk(model, images, base, steps=3000, burn=200, seed=1, starts=3, longest=1)
     basin = moving.measure(model, images, pilot.points, mean=pilot.mean, modes=20, draws=6, nodes=30)
     vector_to_parameters(pilot.final, model.parameters())
     yield model, images, base, basin, pilot.mean
@@ -40,7 +40,7 @@ def arrived():
 @pytest.fixture(scope="module")
 def run(arrived):
     model, images, base, basin, _ = arrived
-    return moving.walk(model, images, base, steps=6000, burn=200, seed=2, directions=basin.vectors)
+    return moving.walk(model, images, base, steps=5000, burn=200, seed=2, directions=basin.vectors)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def elsewhere(arrived):
     found = []
     for change in [*SETTINGS, {"eta": 0.001}]:
         setting = replace(base, **change)
-        way = moving.walk(model, images, setting, steps=1500, burn=500, seed=3)
+        way = moving.walk(model, images, setting, steps=1200, burn=400, seed=3)
         there = moving.measure(model, images, way.points[::10], modes=0, draws=1, nodes=2, examples=3000)
         found.append((setting, way, there.trace))
     return found
@@ -132,7 +132,7 @@ def test_the_cloud_is_not_gibbs_and_has_the_slopes_that_its_noise_says(arrived, 
 
 def test_shuffled_epochs_are_as_fast_and_stay_nearer(arrived, run):
     model, images, base, _, _ = arrived
-    way = moving.walk(model, images, replace(base, sampling="epochs"), steps=4000, burn=500, seed=4)
+    way = moving.walk(model, images, replace(base, sampling="epochs"), steps=3000, burn=300, seed=4)
     assert way.speed == pytest.approx(run.speed, rel=0.1)
     at = lambda found: np.interp(1000, found.lags, found.displacement.mean(axis=0))
     assert at(way) < 0.6 * at(run)

@@ -15,21 +15,23 @@ from fresh import COMMAND, PATIENCE, Running
 SCRIPT = Path(sys.executable).with_name("lossnav")
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
 GRID = [
-    "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "10",
+    "--data", "digits", "--model-option", "hidden=[8]", "--train-size", "300", "--batch-size", "3", "--epochs", "4",
     "--seeds", "0-3", "--grid", "lr=1e-3", "--workers", "2", "--quiet",
 ]  # fmt: skip
 
 
 STREAM = [
-    "--data", "digits", "--stream", "permuted", "--tasks", "30", "--batch-size", "16", "--optimizer",
-    "continual backprop", "--lr", "0.1", "--option", "rate=0.01", "--model-option", "hidden=[16,16]", "--workers", "1",
-    "--quiet",
+    "--data", "digits", "--stream", "permuted", "--stream-option", "examples=480", "--tasks", "30", "--batch-size",
+    "16", "--optimizer", "continual backprop", "--lr", "0.1", "--option", "rate=0.01", "--model-option",
+    "hidden=[16,16]", "--workers", "1", "--quiet",
 ]  # fmt: skip
 
 
 def start(folder: Path, *words: str, grid: list[str] = GRID) -> Running:
-    """Start the command, without the seconds that it takes to import torch; its workers are the real ones."""
-    return Running(COMMAND, "sweep", *grid, "--output", folder, *words, environment={"OMP_NUM_THREADS": "1"})
+    """Start the command without the seconds that it and its workers take to import torch."""
+    return Running(
+        f"import forked\n{COMMAND}", "sweep", *grid, "--output", folder, *words, environment={"OMP_NUM_THREADS": "1"}
+    )
 
 
 def start_script(folder: Path, *words: str, grid: list[str] = GRID) -> subprocess.Popen:
@@ -52,15 +54,19 @@ def wait_for(what, process: subprocess.Popen | Running | None = None, seconds: f
 
 def workers_of(driver: int) -> list[int]:
     """Return the worker processes of a sweep; the resource tracker is none."""
-    found = []
+    found, own = [], _command(driver)
     for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
-        try:
-            line = Path(f"/proc/{child}/cmdline").read_text()
-        except OSError:
-            continue
-        if "popen_loky" in line and "resource_tracker" not in line:
+        line = _command(int(child))
+        if ("popen_loky" in line and "resource_tracker" not in line) or ("forkserver" in line and line == own):
             found.append(int(child))
     return found
+
+
+def _command(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def alive(pid: int) -> bool:

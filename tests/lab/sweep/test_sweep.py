@@ -49,7 +49,7 @@ def test_grids_of_a_file_and_what_is_wrong_with_others(tmp_path):
 
 @pytest.mark.slow
 def test_a_sweep_is_its_runs_one_by_one_and_is_not_repeated(tmp_path):
-    wanted = sweep.grid({"lr": [1e-3, 1e-2]}, seeds=[0, 1], base=SMALL)
+    wanted = sweep.grid({"lr": [1e-3, 1e-2]}, seeds=[0, 1], base={**SMALL, "optimizer": "sgd"})
     finished = list(sweep.run([*wanted, wanted[0]], tmp_path, workers=2))
     assert len(finished) == 4 and not any(entry.before or entry.error for entry in finished)
     for entry in finished:
@@ -130,7 +130,7 @@ def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one(tmp_path):
         content["history"]["test_loss"][0] = 7.25
         torch.save(content, path)
     wanted = sweep.grid({"epochs": [3]}, seeds=(0, 1), base=SMALL)
-    for entry in sweep.run(wanted, runs, workers=2, checkpoints=states):
+    for entry in sweep.run(wanted, runs, workers=1, checkpoints=states):
         found, alone = entry.record.results[0], experiment.run(entry.experiment).results[0]
         assert found["train_loss"] == alone["train_loss"] and found["test_loss"] == [7.25, *alone["test_loss"][1:]]
     with pytest.raises(ValueError, match=r"epochs = 2 and 3 of the same experiment would share one checkpoint"):
@@ -143,14 +143,19 @@ def test_workers_that_always_die_end_the_sweep(tmp_path):
     """A run that takes its worker down each time: two attempts, then an error; what was finished is kept."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, signal\nfrom lossnav import experiment, sweep\n"
+        "import os, signal, sys\nfrom lossnav import experiment, sweep\n"
         "def die(*a, **k):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "if __name__ == '__main__':\n"
         "    sweep.drive.work = die\n"
-        f"    list(sweep.run(sweep.grid({{}}, [0], {SMALL!r}), {str(tmp_path / 'runs')!r}, workers=2, attempts=2))\n"
+        f"    wanted = sweep.grid({{}}, [0], {SMALL!r})\n"
+        "    try:\n"
+        f"        list(sweep.run(wanted, {str(tmp_path / 'runs')!r}, workers=2, attempts=2))\n"
+        "    finally:\n"
+        "        print('torch' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1 and "RuntimeError: workers died 2 times in a row" in done.stderr, done.stderr
+    assert done.stdout == "False\n"  # the driver leaves torch to its workers
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path, monkeypatch):

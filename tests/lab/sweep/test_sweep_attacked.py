@@ -151,7 +151,7 @@ def test_two_sweeps_do_not_share_checkpoints(tmp_path):
 # --- real processes, killed
 
 WHOLE = sweep.grid({}, range(4), {
-    "data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "batch_size": 3, "epochs": 10, "lr": 1e-3,
+    "data": "digits", "model_options": {"hidden": [8]}, "train_size": 300, "batch_size": 3, "epochs": 4, "lr": 1e-3,
 })  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["start", "middle"])
 def test_interrupted_by_the_keyboard(tmp_path, moment):
-    process = start_script(tmp_path)
+    process = start_script(tmp_path, "--optimizer", "sgd")
     workers = wait_for(lambda: workers_of(process.pid), process)  # they are still importing what they need
     wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
     for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
@@ -224,7 +224,7 @@ def test_interrupted_by_the_keyboard(tmp_path, moment):
 
 
 IDLE = """
-import sys, time
+import forked, sys, time
 from pathlib import Path
 from lossnav import sweep
 wanted = sweep.grid({"lr": [1e-3, 3e-3, 1e-2]}, base=%r)

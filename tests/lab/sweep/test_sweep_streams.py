@@ -27,7 +27,7 @@ def test_a_sweep_of_streams_is_its_runs_one_by_one_and_is_not_repeated(tmp_path)
     wanted = sweep.grid({"optimizer": ["sgd", "uncertain"]}, [0, (3, 4)], SMALL)
     wanted += sweep.grid({}, [1], {"data": "bits", "stream": "bits", "loss": "squared_error", "tasks": 2,
                                    "batch_size": 1, "stream_options": {"period": 20}})  # fmt: skip
-    finished = {one.experiment.key(): one for one in sweep.run(wanted, tmp_path, workers=2)}
+    finished = {one.experiment.key(): one for one in sweep.run(wanted, tmp_path, workers=1)}
     for one in wanted:
         found = finished[one.key()]
         assert not found.error and scores(found.record) == scores(experiment.run(one))

@@ -1,4 +1,4 @@
-"""The static twin, which Python computes and draws, against the script's first frame in a browser."""
+"""The static twin, which Python computes and draws, against a frame of the script: settings, lines, and words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 
 import numpy as np
-import pytest
-from test_layout import address
 
 from lossnav import explore
 from lossnav.explore._curves import Curves
 from lossnav.explore._picture import signed
-
-pytestmark = pytest.mark.browser
 
 WIDGETS = {
     "acceleration": lambda: explore.Acceleration(),
@@ -209,15 +205,9 @@ def said(widget: explore.Explorable) -> list[str]:
     raise TypeError(type(widget))
 
 
-@pytest.mark.parametrize("name", WIDGETS)
-def test_twin_and_first_frame_show_the_same(browser, tmp_path, name):
-    widget = WIDGETS[name]()
-    with browser.page((1000, 900)) as page:
-        page.open(address(tmp_path, widget))
-        page.wait_until("window.ready === true")
-        frame = by_name(page.evaluate(CURVES))
-        words = page.evaluate("document.querySelector('#one .lossnav-explorable').innerText").replace("\u00a0", " ")
-    twin = by_name(twin_curves(widget.picture()))
+def assert_shows_the_same(widget: explore.Explorable, drawn: list, words: str) -> None:
+    """Compare a picture by Python with the lines that CURVES found in a frame, and with the words about it."""
+    frame, twin = by_name(drawn), by_name(twin_curves(widget.picture()))
     assert twin
     assert set(twin) == set(frame)
     for curve, lines in twin.items():
