@@ -68,11 +68,15 @@ class Derivation:
     def _bare(self, expression: Any, power: int) -> Any:
         """Return the expression with e^{−γt} pulled out in front (power 1) or divided out (power 0)."""
         discount = sympy.exp(-self.gamma * self.t)
-        formulas = sympy.Matrix([*self.metric, *self.drift, self.loss])
-        if self.t in formulas.free_symbols:
+        if self._timed:
             return sympy.expand(expression / discount) * discount**power
         # e^{−γt} is all that depends on t, and is 1 at t = 0; ``expand`` would multiply it into denominators.
-        return sympy.expand(expression.subs(self.t, 0)) * discount**power
+        return sympy.expand(expression.xreplace({self.t: sympy.S.Zero})) * discount**power
+
+    @cached_property
+    def _timed(self) -> bool:
+        """Whether metric, drift or loss depend on the time."""
+        return self.t in sympy.Matrix([*self.metric, *self.drift, self.loss]).free_symbols
 
     @cached_property
     def balance(self) -> list[Any]:

@@ -74,14 +74,11 @@ class EulerLagrange:
     def _compiled(self) -> Any:
         """Numeric ηe^{γt}·(∂²ℒ/∂θ̇∂θ̇, balance at θ̈ = 0), with undefined functions as further arguments."""
         steps = self.derivation if self.loss.dim <= _READABLE else self._derive(formula=None)
-        still = dict.fromkeys(steps.acceleration, 0)
-        formulas = [_exact(f) for f in (*steps.metric, *(row.subs(still) for row in steps.balance))]
+        still = dict.fromkeys(steps.acceleration, sympy.S.Zero)
+        formulas = [_exact(f) for f in (*steps.metric, *(row.xreplace(still) for row in steps.balance))]
         unknown = sorted(set().union(*(f.atoms(AppliedUndef, sympy.Derivative) for f in formulas)), key=str)
         dummies = {atom: sympy.Dummy() for atom in unknown}
-        # Derivatives first: replacing L(θ) inside ∂L/∂θ would destroy it.
-        ordered = sorted(unknown, key=lambda atom: not isinstance(atom, sympy.Derivative))
-        for atom in ordered:
-            formulas = [f.xreplace({atom: dummies[atom]}) for f in formulas]
+        formulas = [f.xreplace(dummies) for f in formulas]  # from the top: ∂L/∂θ is met before the L(θ) inside it
         arguments = [*steps.theta, *steps.velocity, *(dummies[atom] for atom in unknown)]
         function = sympy.lambdify(arguments, formulas, modules="numpy", cse=True)
         return function, [self._terms.source(atom, steps.theta) for atom in unknown]

@@ -1,4 +1,4 @@
-"""Block-tridiagonal systems by banded Cholesky, or LU where the scaling forbids it: O(N·D³) time, O(N·D²) memory."""
+"""Symmetric block-tridiagonal systems by banded Cholesky: O(N·D³) time, O(N·D²) memory."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ def solve(factored: Array, right: Array) -> Array:
     return flat.reshape(right.shape)
 
 
-def solve_general(diagonal: Array, below: Array, above: Array, right: Array) -> Array:
-    """Return the solution, shape (M, D), of a system that is not symmetric, by banded LU with pivoting.
+def solve_discounted(factored: Array, half: Array | float, right: Array) -> Array:
+    """Return x, shape (M, D), with W⁻¹ A W x = right for a factored A = LLᵀ and W = √w, w one number a node.
+
+    The substitutions are those of W⁻¹LW and W⁻¹LᵀW, which hold ratios of neighbours only: √w itself may underflow.
 
     Args:
-        diagonal: shape (M, D, D).
-        below: blocks coupling row n+1 to column n, shape (M−1, D, D).
-        above: blocks coupling row n to column n+1, shape (M−1, D, D).
+        factored: from ``factor``.
+        half: √(w_n/w_{n+1}), a number, or shape (M−1, 1, 1).
         right: shape (M, D).
     """
-    count, dim, _ = diagonal.shape
-    width = 2 * dim - 1
-    bands = np.zeros((2 * width + 1, count * dim))
-    for j in range(dim):
-        for i in range(dim):
-            bands[width + i - j, j::dim] = diagonal[:, i, j]
-            bands[width + dim + i - j, j : (count - 1) * dim : dim] = below[:, i, j]
-            bands[width - dim + i - j, dim + j :: dim] = above[:, i, j]
-    flat = scipy.linalg.solve_banded((width, width), bands, right.ravel(), overwrite_ab=True, check_finite=False)
+    count, dim = right.shape
+    columns = factored.T.reshape(count, dim, 2 * dim)
+    into_next = np.add.outer(np.arange(dim), np.arange(2 * dim)) >= dim
+    ratios = np.concatenate([half, np.ones((1, 1, 1))]) if isinstance(half, np.ndarray) else half
+    shares = np.where(into_next, ratios, 1.0)
+    flat = right.ravel()
+    for scaled, transposed in ((columns * shares, 0), (columns / shares, 1)):
+        bands = scaled.reshape(count * dim, 2 * dim).T
+        flat = scipy.linalg.blas.dtbsv(2 * dim - 1, bands, flat, lower=1, trans=transposed)
     return flat.reshape(right.shape)

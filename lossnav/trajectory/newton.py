@@ -10,7 +10,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import blocks
-from lossnav.trajectory.discrete import Problem, matrices
+from lossnav.trajectory.discrete import Problem
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
@@ -284,8 +284,7 @@ class _System:
         self.problem = problem
         self.gradient = problem.gradient(path, slope)[:, free]
         diagonal, below = problem.hessian(path, curvature)
-        self.diagonal, self.below = diagonal[:, free], below[..., 1 : free.stop - 1, :, :]
-        self.bands = blocks.banded(self.diagonal, self.below)
+        self.bands = blocks.banded(diagonal[:, free], below[..., 1 : free.stop - 1, :, :])
         self.scaled = problem.objective.gamma * problem.horizon < 1200
         if self.scaled:
             self.right = -problem.discount_root * self.gradient
@@ -293,21 +292,16 @@ class _System:
     def step(self, b: int, extra: float) -> Array | None:
         """Return path b's step with ``extra`` on the diagonal, or None if the matrix is not positive definite.
 
-        Where √w itself would underflow, the factor still decides about definiteness, and LU solves the system with rows
-        scaled by 1/w.
+        Where √w itself would underflow, ratios of neighbours take its place.
         """
         system, sizes = self.bands[b], self.problem.node_sizes
-        dim = self.diagonal.shape[-1]
         if extra:
             system = np.array(system, order="F")
+            dim = self.gradient.shape[-1]
             system[0] += extra * (np.repeat(sizes, dim) if isinstance(sizes, np.ndarray) else sizes)
         factored = blocks.factor(system)
         if factored is None:
             return None
         if self.scaled:
             return blocks.solve(factored, self.right[b]) / self.problem.discount_root
-        half = self.problem.discount_steps
-        lower = self.below if self.below.ndim == 3 else self.below[b]
-        upper = np.swapaxes(lower, 1, 2) / half
-        whole = self.diagonal[b] + extra * matrices(sizes) * np.eye(dim)
-        return -blocks.solve_general(whole, half * lower, upper, self.gradient[b])
+        return blocks.solve_discounted(factored, self.problem.discount_steps, -self.gradient[b])

@@ -347,9 +347,9 @@ def test_adam_like_rule_holds_in_its_regime_and_not_outside() -> None:
     hasty = planned(100.0, 1.0, 10.0, q=1.5)  # beliefs as fast as the weight
     assert hasty[0] == pytest.approx(0.84, abs=5e-3) and hasty[1] == pytest.approx(0.88, abs=5e-3)
     # What is left goes away with γ/√(ηkcV), linearly, and with the rate of the beliefs, linearly.
-    gaps = [1 - planned(100.0, gamma, 1e-5, g=2.0)[0] for gamma in (0.4, 0.2, 0.1)]
+    gaps = [1 - planned(100.0, gamma, 1e-5, g=2.0)[0] for gamma in (0.2, 0.1)]
     assert measured_order(gaps) == pytest.approx(1.0, abs=0.05)
-    gaps = [abs(1 - planned(100.0, 1.0, rate, g=2.0)[1]) for rate in (0.04, 0.02, 0.01)]
+    gaps = [abs(1 - planned(100.0, 1.0, rate, g=2.0)[1]) for rate in (0.02, 0.01)]
     assert measured_order(gaps) == pytest.approx(1.0, abs=0.1)
 
 

@@ -249,4 +249,4 @@ def test_chain_rule_form_of_the_euler_lagrange_equations() -> None:
         [oracle] = euler_equations(steps.in_time(lagrangian), [steps.in_time(x)], [steps.t])
         gap = steps.in_time(factor * row) + steps.in_time(factor) * oracle.lhs.doit()
         assert sympy.simplify(sympy.expand(gap)) == 0
-        assert sympy.simplify(factor * row.subs(steps.gamma, -steps.gamma) - steps.balance[i]) != 0
+    assert sympy.simplify(factor * row.subs(steps.gamma, -steps.gamma) - steps.balance[i]) != 0

@@ -205,7 +205,7 @@ def test_drift_without_a_formula_uses_its_jacobian() -> None:
 
 @pytest.mark.slow
 def test_many_parameters() -> None:
-    dim = 14  # indices of two digits, and past the size up to which the formula is compiled
+    dim = 13  # indices of two digits, and past the size up to which the formula is compiled
     hessian = np.diag(np.arange(1.0, dim + 1)) + 0.1
     metric = np.diag(np.linspace(1.0, 2.0, dim))
     drift = ln.drifts.Function(lambda x: np.array([math.sin(s) for s in x]), lambda x: np.diag(np.cos(x)), dim=dim)

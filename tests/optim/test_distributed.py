@@ -12,7 +12,7 @@ import fresh
 import pytest
 import torch
 import torch.distributed.checkpoint as dcp
-from distributed_worker import MAKERS, SAVED, Net, checks, train, vector
+from distributed_worker import CHECKPOINTS, MAKERS, SAVED, Net, checks, train, vector
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -107,8 +107,7 @@ def test_a_pair_is_started_again_only_where_no_check_failed(reports, exits, agai
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("name", SAVED)
+@pytest.mark.parametrize(("name", "dtype"), CHECKPOINTS, ids=str)
 def test_a_checkpoint_of_two_processes_continues_in_one(name, dtype, done):
     """What was saved from halves continues unsharded: the same draws; in bfloat16 the gradients are rounded apart."""
     model = Net(dtype)

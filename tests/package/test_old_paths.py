@@ -38,10 +38,10 @@ def test_what_lies_deeper_is_not_a_second_copy():
     code = """
 from lossnav.losses.base import Loss
 from lossnav.objective import Objective
-import lossnav, lossnav.training.loop as loop, sys
+import lossnav, lossnav.sweep.drive as drive, sys
 from lossnav.problem.losses import base
 assert base.Loss is Loss and lossnav.Objective is Objective
-assert loop is sys.modules["lossnav.lab.training.loop"]
+assert drive is sys.modules["lossnav.lab.sweep.drive"]
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -19,7 +19,7 @@ def ends(gamma, loss, start, **objective):
     return float(found.asymptote[0]), [c.action for c in found.candidates]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_closed_forms_of_random_quartics(seed):
     """L′ = 4A(θ−m)(θ−b)(θ−p) with wells up to ten times as wide as each other, any η, k, G, and either order."""
     random = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def test_table_of_the_theory(d):
     assert 2 * np.sqrt(-loss.hessian([barrier])[0, 0]) == pytest.approx(pulled, abs=1e-6)
     exact = phase_plane.quartic_discounts(objective, loss)
     assert exact.barrier == pytest.approx(threshold, abs=1e-6) and exact.pushed == (threshold > pulled)
-    if d not in (-0.5, -1.0, -1.5):  # seconds each; random quartics are computed above
+    if d not in (-0.5, -1.5):  # seconds each; random quartics are computed above
         return
     assert phase_plane.barrier_discount(objective, loss) == pytest.approx(exact.barrier, rel=1e-9)
     # On strongly tilted wells even γ_het exceeds the pulled bound, in which it used to be bracketed.
@@ -89,7 +89,7 @@ def test_a_pushed_shallow_well_claims_ground_beyond_the_barrier():
     assert phase_plane.indifference_point(ln.Objective(gamma=3.41), loss) == 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_wells_by_direct_minimisation_on_both_sides_of_both_thresholds(seed):
     """L′ = (θ−m)(θ−b)(θ−p)e^{αθ+β sin 2θ}: no quartics. Starts: the shallow minimum, and both sides of θ_s."""
     random = np.random.default_rng(100 + seed)
@@ -138,7 +138,6 @@ def everything(objective, loss, size, span):
     [
         (1.0, 1e20, 1.0, "formula"),
         (1.0, 1e-20, 1.0, "formula"),
-        (1e6, 1.0, 1e9, "function"),
         (1e-6, 1e20, 1e-9, "function"),
     ],
 )

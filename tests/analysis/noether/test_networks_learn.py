@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from lossnav import data, noether
 
-STEPS, BATCH = 3000, 64
+STEPS, BATCH = 1500, 64
 
 
 @functools.cache
@@ -141,7 +141,7 @@ def test_radius_relaxes_at_the_rate_of_the_law():
     beta = 0.5
     eta, decay = SETTINGS[beta]
     law = 4 * decay * eta / noether.friction(beta)
-    for run in train("layer", eta, beta, decay, steps=3000, double_at=2000):
+    for run in train("layer", eta, beta, decay, steps=2000, double_at=1000):
         r4 = run.whole.size[:, 0] ** 2
         rest = r4[600:].mean()
         n = np.arange(len(r4))

@@ -84,7 +84,7 @@ def test_spiral_along_the_steepest_direction(images, beta, steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [(1, 0.9, 128), (1, 0.99, 128), (1, 0.9, 32), (3, 0.9, 128), (3, 0.5, 128)])
+@pytest.mark.parametrize("times", [(1, 0.99, 128), (1, 0.9, 32), (3, 0.5, 128)])
 def test_speed_is_predicted_absolutely(images, times):
     """K16 with tr Σ at the minimum: within 5 %, whatever η, β and S."""
     eta, beta, batch = times[0] * images.small, *times[1:]

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 from lossnav import data, models, optim
 from lossnav.lab.members import Ensemble, StackedLinear, member_losses
+from lossnav.lab.models.weights import seeded
 
 SIZE = 8
 
@@ -21,7 +22,14 @@ def mlps(size=SIZE):
 
 
 def cnns():
-    return [models.cnn(1, 8, seed=s) for s in range(3)]
+    return [seeded(convolutional, seed) for seed in range(3)]
+
+
+def convolutional():
+    return nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, padding=1), nn.ReLU(),
+        nn.Flatten(), nn.Linear(128, 10),
+    )  # fmt: skip
 
 
 class Residual(nn.Module):

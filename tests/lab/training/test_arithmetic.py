@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from lossnav import data, models, training
+from lossnav.lab.models.weights import seeded
 from lossnav.lab.training import arithmetic
 
 CPU = torch.device("cpu")
@@ -17,8 +18,15 @@ def digits():
     return data.load("digits").head(400, 200)
 
 
+def network(seed):
+    return seeded(lambda: nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(256, 64), nn.ReLU(), nn.Linear(64, 10),
+    ), seed)  # fmt: skip
+
+
 def train(digits, seed=0, rule=torch.optim.Adam, lr=3e-3, **options):
-    model = models.cnn(1, 8, 10, seed=seed)
+    model = network(seed)
     optimizer = rule(model.parameters(), lr=lr)
     return model, training.train(
         model, digits, optimizer, epochs=4, batch_size=50, seed=seed, progress=False, device="cpu", **options
@@ -97,7 +105,7 @@ def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):
             seen.update((p.dtype, p.grad.dtype) for group in self.param_groups for p in group["params"])
             return super().step(closure)
 
-    model = models.cnn(1, 8, 10, seed=0)
+    model = network(0)
     optimizer = Watching(model.parameters(), lr=3e-3)
     history = training.train(
         model, digits, optimizer, epochs=4, batch_size=50, seed=0, progress=False, device="cpu", precision="bfloat16"

@@ -1,4 +1,4 @@
-"""Freed memory is kept: counted in page faults by the system, in processes of their own."""
+"""Freed memory is kept: counted in page faults by the system, in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 
 import pytest
 
+from lossnav.lab.training import memory
+
 SCRIPT = """
-import resource, sys
+import resource
 import torch
 from lossnav.training.memory import keep_freed_memory
 
-kept = keep_freed_memory() if sys.argv[1] == "kept" else None
 def faults(size=12_000_000):   # 48 MB: 11,719 pages, or 23 huge ones
     found = []
     for _ in range(10):
@@ -21,18 +22,8 @@ def faults(size=12_000_000):   # 48 MB: 11,719 pages, or 23 huge ones
         torch.ones(size)
         found.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     return min(found)   # a system that reclaims idle pages makes more, now and then
-print(kept, faults())
+print(faults(), keep_freed_memory(), faults())
 """
-
-
-def run(which, **environment):
-    names = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(names)}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, which], capture_output=True, text=True, check=True, env={**clean, **environment}
-    )
-    kept, faults = done.stdout.split()
-    return kept, int(faults)
 
 
 @pytest.mark.slow
@@ -40,8 +31,13 @@ def run(which, **environment):
     not sys.platform.startswith("linux") or "glibc" not in os.confstr("CS_GNU_LIBC_VERSION"), reason="of glibc"
 )
 def test_buffers_are_mapped_once():
-    _, without = run("as usual")
-    kept, faults = run("kept")
-    assert kept == "True"
-    assert faults < 10 < without
-    assert run("kept", MALLOC_MMAP_MAX_="1000")[0] == "False"  # the user has chosen
+    names = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(names)}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=clean)
+    without, kept, faults = done.stdout.split()
+    assert kept == "True" and int(faults) < 10 < int(without)
+
+
+def test_what_the_user_has_chosen_is_left_as_it_is(monkeypatch):
+    monkeypatch.setenv("MALLOC_MMAP_MAX_", "1000")
+    assert memory.keep_freed_memory.__wrapped__() is False

@@ -304,8 +304,8 @@ def test_errors_name_the_argument(call, error, word: str) -> None:
 
 def test_a_failed_collocation_is_a_value_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FEW", "_MOST"):
-        monkeypatch.setattr(f"lossnav.trajectory.approach.{name}", 170)
-    monkeypatch.setattr("lossnav.trajectory.approach._SHORTEST", 0.2)
+        monkeypatch.setattr(f"lossnav.trajectory.approach.{name}", 100)
+    monkeypatch.setattr("lossnav.trajectory.approach._SHORTEST", 0.4)
     settings = {"mean": [3.0], "variance": [1e-3], "tol": 1e-12}
     found = un.plan(problem(), bowl(2.0), **settings, throw=False)
     assert not found.converged and found.reason and "converged=False" in repr(found)
