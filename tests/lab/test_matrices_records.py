@@ -56,6 +56,18 @@ def test_one_thing_at_a_time_is_changed_between_our_eigenbasis_and_muon():
         assert sum(("left" in state) + ("right" in state) < 2 for state in matrices) == count
 
 
+def test_what_changed_at_the_papers_size_is_one_option():
+    """The same seeds, images, batches, steps and rate as the eigenbasis had there."""
+    new, old = (records.load(RESULTS / f"matrices-{name}.json") for name in ("long", "paper"))
+    assert len(new.revision) == 40
+    told = ("batch", "betas", "train", "test", "steps", "tail", "every", "seeds")
+    assert [new.config[name] for name in told] == [old.config[name] for name in told]
+    (one,) = new.results
+    (eigenbasis,) = (one for one in old.results if one["rule"] == "eigenbasis")
+    assert one["lr"] == eigenbasis["lr"]
+    assert [run["seed"] for run in one["runs"]] == [run["seed"] for run in eigenbasis["runs"]] == list(range(5))
+
+
 def test_the_long_runs_go_on_until_adam_has_learned_its_images():
     record = records.load(RESULTS / "matrices-learned.json")
     (adam,) = (one for one in record.results if one["rule"] == "Adam")
