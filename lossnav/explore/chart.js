@@ -91,7 +91,7 @@ const running = new WeakMap();
 
 /**
  * Makes time run, for a button that reads `play` or "Pause": calls `advance(seconds)` before each frame while it is
- * wanted and the view can be seen. Only one view of a widget runs.
+ * wanted and the view can be seen. Only one view of a widget runs, and Reset stops it.
  * @param {HTMLElement} root
  * @param {State<any>} state
  * @param {{ advance: (seconds: number) => void, button: () => HTMLElement, play: string }} parts
@@ -100,7 +100,8 @@ export function player(root, state, { advance, button, play }) {
   let [wanted, visible, frame, last] = [false, false, 0, 0];
   const tick = (/** @type {number} */ time) => {
     frame = requestAnimationFrame(tick);
-    const seconds = Math.min((time - last) / 1000, 0.25); // a tab that slept does not catch up
+    // A tab that slept does not catch up.
+    const seconds = Math.min((time - last) / 1000, 0.25);
     last = time;
     if (seconds > 0) advance(seconds);
   };
@@ -122,7 +123,8 @@ export function player(root, state, { advance, button, play }) {
     }
     wanted = on;
     button().textContent = on ? "Pause" : play;
-    root.querySelector(".lossnav-readout")?.setAttribute("aria-live", on ? "off" : "polite"); // nobody wants every step read out
+    // Nobody wants every step read out.
+    root.querySelector(".lossnav-readout")?.setAttribute("aria-live", on ? "off" : "polite");
     settle();
   };
   const stop = () => want(false);
@@ -131,6 +133,7 @@ export function player(root, state, { advance, button, play }) {
     settle();
   });
   observer.observe(root);
+  root.addEventListener("reset", stop);
   const leave = () => {
     observer.disconnect();
     stop();

@@ -94,10 +94,7 @@ function playRow(root, state, words, { advance, begin, reset }) {
     begin();
     time.want(true);
   }]]);
-  root.addEventListener("reset", () => {
-    time.pause();
-    reset?.();
-  });
+  if (reset) root.addEventListener("reset", reset);
   return { node: row.node, pause: time.pause, leave: time.leave };
 }
 

@@ -20,7 +20,6 @@ ETA, K, GAMMA = sympy.symbols("eta k gamma", positive=True)
 @pytest.mark.parametrize(
     "first",
     [
-        "import lossnav.euler_lagrange",
         "import lossnav; lossnav.euler_lagrange",
         "import lossnav.trajectory.result",
         "from lossnav.euler_lagrange import derive",

@@ -1,4 +1,4 @@
-"""Rules derived from assumptions against torch's optimizers and ours, on the same noisy gradients for 1,000 steps."""
+"""Rules derived from assumptions against torch's optimizers and ours, on the same noisy gradients for 300 steps."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PAIRS = {
 }  # fmt: skip
 
 
-def gradients(count=1000):
+def gradients(count=300):
     rng = np.random.default_rng(3)
     return rng.normal(size=(count, *START.shape)) * [[1.0, 0.1, 3.0], [0.5, 1.0, 0.01]] + 0.2
 

@@ -40,7 +40,7 @@ def orthogonal(size, seed):
 def test_steps_are_those_of_the_curvature_of_all_weights_with_all(curvature, options):
     """The reference writes C out, D × D, and takes its root by eigenvalues."""
     for shape in SHAPES:
-        gradients = noise(25, *shape)
+        gradients = noise(16, *shape)
         both = [
             driven(make, gradients, lr=0.01, curvature=curvature, **{"every": 5, **options})
             for make in (BallisticMatrix, BallisticMatrixReference)

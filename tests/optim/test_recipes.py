@@ -18,7 +18,7 @@ from lossnav.optim._base import Rule
 from lossnav.rules.recipe import Draws, Given, Recipe, State
 
 INF = math.inf
-SHAPE, STEPS = (3, 5), 90
+SHAPE, STEPS = (3, 5), 45
 SCALES = np.logspace(-3, 1, 5)  # of the gradients' noise, one a column
 REFERENCE = {optim.Ballistic: optim.BallisticReference, optim.Belief: optim.BeliefReference,
              optim.Navigator: optim.NavigatorReference, optim.Uncertain: optim.UncertainReference}  # fmt: skip

@@ -153,7 +153,7 @@ def test_nobody_wants_a_warm_up_without_a_discount_and_curvature():
 @pytest.mark.parametrize(("share", "wanted"), [(0.8, True), (1.2, False)])
 def test_a_curved_loss_may_want_a_rate_that_rises(share, wanted):
     """Without discount, up to ȧ = ha²; the path of such a rate is then the cheapest of all, by linear algebra."""
-    h, count = 2.0, 2000
+    h, count = 2.0, 700
     t = np.linspace(0.0, 0.5, count + 1)
     rate = 0.5 / (1 - share * 0.5 * h * t)  # ȧ = share · ha²
     found = loss_weight(rate, times=t, curvature=h)

@@ -1,5 +1,6 @@
 """Which solver takes which problem, and a metric that depends on θ by the same door as all others."""
 
+import functools
 import itertools
 import math
 
@@ -29,6 +30,12 @@ METRICS = {
 ENDS = {"rest": {}, "deadline": {}, "endpoint": {"horizon": 1.0, "endpoint": [0.4, 0.9]}}
 
 
+@functools.cache
+def equations(metric, drift):
+    """Return what holds along a path, whatever its end is."""
+    return ln.euler_lagrange(ln.Objective(gamma=1.5, metric=METRICS[metric], drift=DRIFTS[drift]), BOWL)
+
+
 @pytest.mark.parametrize(("metric", "drift", "end"), list(itertools.product(METRICS, DRIFTS, ENDS)))
 def test_every_combination_is_solved_or_says_that_it_has_no_method(metric, drift, end):
     horizon = 1.0 if end == "deadline" else math.inf
@@ -52,7 +59,7 @@ def test_every_combination_is_solved_or_says_that_it_has_no_method(metric, drift
     if end == "endpoint":
         assert np.allclose(path(1.0), [0.4, 0.9], atol=1e-6)
     if varies:
-        assert ln.euler_lagrange(objective, BOWL).residual(path) < 1e-3
+        assert equations(metric, drift).residual(path) < 1e-3
     for name in taken[1:]:
         other = ln.solve(objective, BOWL, start, method=name, **ENDS[end])
         assert other.method == name and other.action == pytest.approx(path.action, rel=1e-6, abs=1e-9)
@@ -124,7 +131,7 @@ def test_drift_and_varying_metric_against_the_minimised_sum(endpoint):
         return dt * float(fade @ (price + 1.2 * ((middle - 1.0) ** 2).sum(1) / 2))
 
     sums = []
-    for count in (12, 24):
+    for count in (10, 20):
         inner = np.linspace(0, 1, count + 1)[1:, None] * ((endpoint or start) - start) + start
         inner = inner if endpoint is None else inner[:-1]
         found = scipy.optimize.minimize(

@@ -98,7 +98,7 @@ def test_standard_error_is_the_spread_over_records(turn):
     matrix = -0.1 * HESSIAN + turn * np.array([[0.0, -1.0], [1.0, 0.0]])
     skew = (matrix - matrix.T) / 2
     exact = np.sum(skew**2) / np.sum(matrix**2)
-    found = [non_gradient_fraction(u, points=z) for z, u in (record(matrix, 0.1, 1500, seed) for seed in range(200))]
+    found = [non_gradient_fraction(u, points=z) for z, u in (record(matrix, 0.1, 1500, seed) for seed in range(100))]
     values, errors = (np.array([getattr(f, name) for f in found]) for name in ("value", "error"))
     deviation = np.sqrt(np.mean((values - exact) ** 2))
     assert abs(values.mean() - exact) < 0.5 * deviation + 1e-12

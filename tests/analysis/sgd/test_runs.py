@@ -48,7 +48,7 @@ def test_full_gradients_need_independent_batches():
     burn = 2000
     ratio = {}
     for sampling in ("iid", "epochs"):
-        theta, v, _, full = record(sampling, 60_000)
+        theta, v, _, full = record(sampling, 30_000)
         found = sgd.fluctuation_dissipation(theta[burn:], v[burn:], full[burn:], **SETTING)
         ratio[sampling] = found.ratio
         assert abs(found.ends) < 0.02 * found.kinetic

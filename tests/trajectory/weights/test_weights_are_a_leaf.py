@@ -45,7 +45,7 @@ def by_hand(setting, hessian, minimum, mean, spread, horizon):
     guess = np.concatenate([(place + fall).T, -(fall @ law.T).T])
     if math.isfinite(horizon):
         guess = np.concatenate([np.repeat(start[:, None], len(t), axis=1), np.zeros((2 * dim, len(t)))])
-    found = scipy.integrate.solve_bvp(right, ends, t, guess, tol=1e-10, max_nodes=50_000)
+    found = scipy.integrate.solve_bvp(right, ends, t, guess, tol=1e-8, max_nodes=50_000)
     assert found.success
     return lambda s: found.sol(s)[: 2 * dim].T
 
