@@ -67,7 +67,7 @@ class BallisticMatrix(Rule):
         max_dim: the longest side that gets a basis, >= 1; one of length 1 has the identity, and a parameter with no
             basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
         long: what a matrix does that has one side longer than ``max_dim``: "polar", it moves as with
-            ``curvature="polar"``; "identity", its belief is an average of the other side alone. In the first steps of
+            ``curvature="polar"``; "identity", it has a basis on the other side alone. In the first steps of
             the networks on which both were tried the first learned faster (the chapter on matrices).
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
