@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 import pytest
+from handles import HANDLES, assert_answers_the_keyboard, moves_readout
 from test_layout import WIDGETS, address
 from test_takeaway import PRESS, move
 from twins import CURVES, assert_shows_the_same
@@ -147,6 +148,16 @@ def test_the_state_as_python_makes_the_same_explorable(shown):
         np.array_equal(np.array(held[name], dtype=object), np.array(value, dtype=object))
         for name, value in state.items()
     )
+
+
+def test_every_handle_answers_the_mouse_and_the_keyboard(shown):
+    _, page = shown
+    anew(page)
+    count = page.evaluate(f"document.querySelectorAll('#one :is({HANDLES})').length")
+    assert count
+    for index in range(count):
+        assert moves_readout(page, 0, index, "mouse"), f"handle {index} is dead to the mouse"
+        assert_answers_the_keyboard(page, 0, index)
 
 
 def test_views_of_one_widget_stay_in_step_and_leave_cleanly(shown):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import traitlets
+from handles import HANDLES, moves_readout
 
 from lossnav import explore
 from lossnav.explore.base import Explorable
@@ -150,21 +151,33 @@ def address(folder: Path, widget: Explorable) -> str:
     return path.as_uri()
 
 
-@pytest.mark.parametrize("make", WIDGETS)
-def test_no_state_breaks_the_layout(browser, tmp_path, make):
-    with browser.page((NARROWEST, 900)) as page:
-        page.open(address(tmp_path, make()))
+@pytest.fixture(scope="module", params=WIDGETS)
+def phone(request, browser, tmp_path_factory):
+    """A page of a phone with an explorable, which is opened once."""
+    with browser.page((PHONES[-1], 900), touch=True) as page:
+        page.open(address(tmp_path_factory.mktemp("page"), request.param()))
         page.wait_until("window.ready === true")
-        for width in (*PHONES, *DESKS):
-            page.resize(width, 900)
-            found = page.evaluate(FUZZ)
-            assert found["broken"] is None
-            assert found["spilled"] == []
-            if width > NARROWEST:  # there, nothing passes its box, and that is all
-                assert found["collided"] == []
-                assert found["wide"] <= 0
-                assert len(found["heights"]) == 1, f"the page below jumps at {width}: heights {found['heights']}"
-        assert (page.failures(), page.complaints()) == ([], [])
+        yield page
+
+
+def test_every_handle_answers_the_finger(phone):
+    count = phone.evaluate(f"document.querySelectorAll('#one :is({HANDLES})').length")
+    assert count
+    for index in range(count):
+        assert moves_readout(phone, 0, index, "finger"), f"handle {index} is dead to the finger"
+
+
+def test_no_state_breaks_the_layout(phone):
+    for width in (*PHONES, *DESKS):
+        phone.resize(width, 900)
+        found = phone.evaluate(FUZZ)
+        assert found["broken"] is None
+        assert found["spilled"] == []
+        if width > NARROWEST:  # there, nothing passes its box, and that is all
+            assert found["collided"] == []
+            assert found["wide"] <= 0
+            assert len(found["heights"]) == 1, f"the page below jumps at {width}: heights {found['heights']}"
+    assert (phone.failures(), phone.complaints()) == ([], [])
 
 
 @pytest.mark.parametrize("make", [explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyValley])

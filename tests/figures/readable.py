@@ -22,7 +22,7 @@ def assert_large_enough(figure: Figure) -> None:
 
 def assert_readable(figure: Figure) -> None:
     """Every label lies inside the picture, and no two labels of a panel cover each other."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()  # places all, and spends no time on pixels
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     for ax in figure.axes:
         boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in ax.texts if t.get_text()]
@@ -34,7 +34,7 @@ def assert_readable(figure: Figure) -> None:
 
 def assert_inside(figure: Figure) -> None:
     """Titles, names of axes and legends lie inside the picture, and no axis' name is longer than its axis."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()  # places all, and spends no time on pixels
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     page = figure.bbox
     artists = [*figure.legends, *figure.texts]

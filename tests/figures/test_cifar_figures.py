@@ -181,7 +181,7 @@ def test_choices_stand_in_pairs_beside_a_bar_of_what_can_be_told():
 def test_axis_names_and_legends_do_not_touch(networks):
     results = [run(model, rule, lr, s) for model in networks for rule, lr in RATES.items() for s in (0, 1)]
     figure = cifar.basins(record(results), RATES)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     legend = figure.legends[0].get_window_extent()
     labels = [ax.xaxis.label.get_window_extent() for ax in figure.axes if ax.get_xlabel()]
     assert len(labels) == 1 and not labels[0].overlaps(legend)

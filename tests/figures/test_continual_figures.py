@@ -76,7 +76,7 @@ def test_comparison_draws_tenths_and_paired_intervals(lower):
 
 def test_labels_stay_inside():
     for figure in (pictures.comparison(record()), pictures.tuning(record())):
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         for ax in figure.axes:
             for text in [*ax.texts, *ax.get_yticklabels(), ax.title, ax._left_title, ax.xaxis.label]:
                 box = text.get_window_extent()

@@ -53,7 +53,7 @@ def test_arrows_point_along_the_field():
     assert abs(v[order[-1]]) <= 4.6 / 8
     assert abs(v[order[-1]] / v[order[0]]) == pytest.approx(np.sqrt(abs(quiver.X[order[-1]] / quiver.X[order[0]])))
     pictures.arrows(ax, lambda x: [float(x[0] > 0), 0.0], SPAN, 4)  # zero in half of the plane
-    figure.canvas.draw()
+    figure.draw_without_rendering()
 
 
 def test_signs_draws_both_claims_and_the_checks():

@@ -29,7 +29,7 @@ def test_lines_are_means_strokes_are_seeds_and_a_wide_panel_is_logarithmic():
     np.testing.assert_allclose([one.get_ydata() for one in seeds[:3]], NEAR.T)
     looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in near.get_legend().get_lines()}
     assert len(looks) == 3 and all(len({*part}) == 3 for part in zip(*looks, strict=True))  # nothing rests on colour
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for ax in (near, far, last):  # nothing is drawn behind a legend
         lowest = ax.get_legend().get_window_extent().y0
         assert all(ax.transData.transform(line.get_xydata())[:, 1].max() < lowest for line in ax.lines[1:])

@@ -41,7 +41,7 @@ def test_turning_labels_stay_inside_and_curves_are_those_given():
     above, below = figure.axes
     np.testing.assert_array_equal(above.lines[0].get_ydata(), pace[:, 1])
     np.testing.assert_array_equal(below.lines[0].get_ydata(), turn)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for ax in figure.axes:
         for text in ax.texts:
             box = text.get_window_extent()

@@ -35,7 +35,7 @@ def test_curves_are_means_with_bands_from_worst_to_best():
 def test_legend_of_many_rules_fits():
     rules = ("sgd", "rmsprop", "adam", "belief", "belief, innovation")
     figure = figures.curves({rule: histories([1.0, 2.0], epochs=2) for rule in rules}, "digits")
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
     assert [tick for tick in figure.axes[0].get_xticks() if tick % 1] == []

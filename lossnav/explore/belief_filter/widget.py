@@ -86,9 +86,9 @@ class BeliefFilter(Explorable):
         beyond = min(ahead["steps"], math.ceil(ahead["memories"] / fast))
         data = self.stream(count + beyond)[1]
         past = weights.filter(data)
-        future = np.zeros(len(data))
+        future, kept, new = np.zeros(len(data)), math.exp(-fast), -math.expm1(-fast)
         for n in range(len(data) - 2, -1, -1):
-            future[n] = math.exp(-fast) * future[n + 1] - math.expm1(-fast) * data[n + 1]
+            future[n] = kept * future[n + 1] + new * data[n + 1]
         share = weights.causal_fraction
         smoother = share * past + (1 - share) * weights.gain * future
         return {"average": past[:count], "smoother": smoother[:count]}

@@ -115,8 +115,9 @@ class Memory:
         if values.ndim == 0:
             raise ValueError("data has shape (), but it must have shape (N, ...)")
         held, result = np.full(values.shape[1:], _checks.finite("initial", initial)), np.empty_like(values)
+        beta, share = self.beta, self.gain * self.forgetting  # each is a root: not once a datum
         for n, value in enumerate(values):
-            held = self.beta * held + self.gain * self.forgetting * value
+            held = beta * held + share * value
             result[n] = held
         return result
 
