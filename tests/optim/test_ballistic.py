@@ -75,7 +75,7 @@ def test_fast_equals_reference_step_by_step(options):
     fast, plain = network(), network()
     one = Ballistic(fast.parameters(), lr=0.01, **options)
     other = BallisticReference(plain.parameters(), lr=0.01, **options)
-    for step in range(100):
+    for step in range(50):
         advance(fast, one, [step])
         advance(plain, other, [step])
         torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-13)

@@ -32,7 +32,7 @@ def test_fast_equals_reference_step_by_step(options):
     fast, plain = network(), network()
     one = Navigator(fast.parameters(), **{"lr": 0.01, **options})
     other = NavigatorReference(plain.parameters(), **{"lr": 0.01, **options})
-    for step in range(100):
+    for step in range(50):
         advance(fast, one, [step])
         advance(plain, other, [step])
         torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-12)

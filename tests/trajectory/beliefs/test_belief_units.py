@@ -43,7 +43,7 @@ def restated(time=1.0, length=1.0, cost=1.0, *, horizon=math.inf, feed=False):
 def test_plans_of_beliefs_do_not_feel_the_units(options):
     """In units of 1e−20 of the time J of a deadline was 18.7 instead of .771, without a word."""
     base = restated(**options)
-    sizes = (1e-20, 1e-3, 1e3, 1e20)
+    sizes = (1e-20, 1e20)
     changes = [{name: size} for name in ("time", "length", "cost") for size in sizes]
     for change in [*changes, {"time": 1e9, "length": 1e-7}]:
         other = restated(**change, **options)

@@ -187,7 +187,8 @@ def test_a_deadline_ends_with_no_momentum_and_needs_no_rest() -> None:
         free.mean(3.1)
 
 
-def test_of_two_wells_the_plan_chooses_the_cheaper() -> None:
+def test_of_two_wells_the_plan_chooses_the_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lossnav.trajectory.approach._SHORTEST", 0.2)  # towards a rest that no path comes to
     wells = un.Wells([[-1.0], [1.0]], [1.0, 1.6], [0.4, 0.4], bowl=0.05)
     far = un.Problem(k=2.0, gamma=0.05, entropy=0.05)
     near = un.Problem(k=2.0, gamma=3.0, entropy=0.05)
