@@ -181,16 +181,14 @@ def test_debug_shows_the_traceback_wherever_it_is_written(tmp_path):
 
 @pytest.mark.slow
 def test_interruption_is_exit_code_130(tmp_path):
-    process = subprocess.Popen(
-        [str(COMMAND), "train", *SMALL, "--optimizer", "sgd", "--batch-size", "1", "--epochs", "500",
-         "--checkpoint", "c"],
-        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
-    )  # fmt: skip
+    """Of the installed command, that of a sweep: tests/lab/sweep."""
+    words = ["train", *SMALL, "--batch-size", 1, "--epochs", 500, "--checkpoint", "c"]
+    process = fresh.Running(fresh.COMMAND, *words, cwd=tmp_path)
     wait_for_file(tmp_path / "c")
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=fresh.PATIENCE)
-    assert process.returncode == 130 and stderr.rstrip().endswith("lossnav: interrupted") and "Traceback" not in stderr
+    os.kill(process.pid, signal.SIGINT)
+    done = process.wait()
+    assert done.returncode == 130 and done.stderr.rstrip().endswith("lossnav: interrupted")
+    assert "Traceback" not in done.stderr
 
 
 def test_solve_prints_the_library_s_answer(tmp_path):
