@@ -182,7 +182,7 @@ def run(settings: Settings) -> Report:
     missing: set[str] = set()
     for network in list(NETWORKS)[: 1 if settings.quick else None]:
         chosen = automatic(network, place)
-        wanted = [PLAIN, chosen] if settings.quick else forms(place)
+        wanted = list(dict.fromkeys([PLAIN, replace(chosen, kept=False), chosen])) if settings.quick else forms(place)
         times, losses = measure(network, wanted, settings.device, threads, batch, rounds)
         missing |= {str(form) for form in wanted if form not in times}
         if chosen not in times:
