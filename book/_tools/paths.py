@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def config() -> dict[str, Any]:
     return dict(loaded)
 
 
+@cache  # each link of a notebook asks for it, and to parse YAML takes long
 def published() -> str:
     """The address of the published book, with a slash at its end."""
     return str(config()["html"]["baseurl"])
@@ -30,6 +32,11 @@ def published() -> str:
 
 def pages() -> list[str]:
     """Every document of _toc.yml in reading order, without suffix: "book/index", "book/navigation", ..."""
+    return list(_pages())
+
+
+@cache
+def _pages() -> tuple[str, ...]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     found = [toc["root"]]
 
@@ -44,7 +51,7 @@ def pages() -> list[str]:
                 walk(value)
 
     walk({key: value for key, value in toc.items() if key != "root"})
-    return found
+    return tuple(found)
 
 
 def digest(paths: Iterable[Path], *extra: str) -> str:
