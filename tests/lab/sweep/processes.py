@@ -21,17 +21,19 @@ GRID = [
 
 
 STREAM = [
-    "--data", "digits", "--stream", "permuted", "--stream-option", "examples=480", "--tasks", "30", "--batch-size",
+    "--data", "digits", "--stream", "permuted", "--stream-option", "examples=480", "--tasks", "60", "--batch-size",
     "16", "--optimizer", "continual backprop", "--lr", "0.1", "--option", "rate=0.01", "--model-option",
     "hidden=[16,16]", "--workers", "1", "--quiet",
 ]  # fmt: skip
 
 
+SAVE_OFTEN = "from lossnav.lab.experiment import running\nrunning._SAVE_EVERY = 0.0\n"  # seconds, of streams
+
+
 def start(folder: Path, *words: str, grid: list[str] = GRID) -> Running:
     """Start the command without the seconds that it and its workers take to import torch."""
-    return Running(
-        f"import forked\n{COMMAND}", "sweep", *grid, "--output", folder, *words, environment={"OMP_NUM_THREADS": "1"}
-    )
+    code = f"import forked\n{SAVE_OFTEN}{COMMAND}"
+    return Running(code, "sweep", *grid, "--output", folder, *words, environment={"OMP_NUM_THREADS": "1"})
 
 
 def start_script(folder: Path, *words: str, grid: list[str] = GRID) -> subprocess.Popen:
