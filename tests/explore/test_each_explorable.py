@@ -123,10 +123,9 @@ def anew(page, state: dict | None = None):
 
 def test_the_script_draws_what_python_draws(shown):
     make, page = shown
-    for setting in SETTINGS.values():
-        widget = setting()
-        if type(widget) is not make:
-            continue
+    widgets = [widget for widget in (setting() for setting in SETTINGS.values()) if isinstance(widget, make)]
+    assert widgets
+    for widget in widgets:
         if repr(widget) != repr(make()):
             anew(page, widget.get_state(widget._state_names()))
         words = page.evaluate("document.querySelector('#one .lossnav-explorable').innerText").replace("\u00a0", " ")
