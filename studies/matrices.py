@@ -7,6 +7,8 @@
     python studies/matrices.py bases          which bases the paper's CNN needs, 16×16    (about 4 minutes)
     python studies/matrices.py long           what "bases" found, at "paper"'s size       (about 2 minutes)
     python studies/matrices.py learned        400 images by heart, a small CNN            (about 6 minutes)
+    python studies/matrices.py learned-paper        200 by heart, the paper's CNN         (about 80 minutes)
+    python studies/matrices.py learned-transformer  400 by heart, the transformer         (about 35 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
@@ -23,6 +25,9 @@ fifth of Muon's, the length that its steps have there. "long" runs the best of t
 "learned" goes on until Adam has learned its images: its training loss ends below ``LEARNED``. What was cut for that is
 the size: 400 images of 16×16 pixels, one network of 22 thousand weights, 600 steps of 32. It has the collection's
 Shampoo as well, exponents −¼ and −¼, each of its steps as long as RMSprop's.
+"learned-paper" and "learned-transformer" do the same with the networks of "paper" and "transformer" and images of 32×32
+pixels: 160 and 400 steps. Our forms have there what is their default since "long": polar on sides beyond 1024, which
+the transformer has not. Shampoo takes no part on the CNN, where its update takes nearly as long as the passes.
 """
 
 from __future__ import annotations
@@ -72,6 +77,7 @@ class Task:
         seeds: judged.
         pooled: average the images over 2×2 pixels.
         fixed: rates of rules that are not tuned.
+        long: what our rules do with a side that is too long for a basis.
     """
 
     dataset: str
@@ -87,6 +93,7 @@ class Task:
     seeds: int = 3
     pooled: bool = False
     fixed: Mapping[str, float] = field(default_factory=dict)
+    long: str = "identity"
 
 
 def strided(seed: int) -> nn.Module:
@@ -133,6 +140,21 @@ TASKS = {
         "cifar10", lambda seed: models.cnn(seed=seed), 80, **{**LATER, "rules": (LONG,)}, fixed={LONG: ABLATED[LONG]}
     ),
     "learned": Task("cifar10", strided, 600, **WHOLE),
+    "learned-paper": Task(
+        "cifar10",
+        lambda seed: models.cnn(seed=seed),
+        160,
+        rates=((0.01, 0.03, 0.1), (3e-4, 1e-3, 3e-3)),
+        **{**WHOLE, "rules": (*PLAIN, "Muon", "SOAP", *MATRIX[1:]), "train": 200, "test": 500, "pooled": False},
+        long="polar",
+    ),
+    "learned-transformer": Task(
+        "cifar10",
+        lambda seed: models.vit(width=64, depth=3, seed=seed),
+        400,
+        **{**WHOLE, "pooled": False},
+        long="polar",
+    ),
 }
 
 
@@ -158,8 +180,8 @@ class AsMatrices:
             part.step()
 
 
-def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
-    """Return an optimizer by the name that it has in the record."""
+def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity") -> Any:
+    """Return an optimizer by the name that it has in the record; ours with ``long`` for sides without a basis."""
     if name == "SGD":
         return torch.optim.SGD(params, lr, momentum=0.9)
     if name == "Adam":
@@ -184,7 +206,7 @@ def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
         }  # fmt: skip
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
         return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
-    ours: dict[str, Any] = {"curvature": name, "long": "identity"}
+    ours: dict[str, Any] = {"curvature": name, "long": long}
     if name == LONG:
         ours = {"long": "polar"}
     if name == "max_dim=1152":
@@ -205,7 +227,7 @@ def trained(
     """Train, and return the curve of the training loss, its seconds, and how the network does on test images."""
     (x, y), (test_x, test_y) = parts
     model, generator = task.network(seed), torch.Generator().manual_seed(seed)
-    optimizer, seconds, updates, losses, times = rule(how, list(model.parameters()), lr), 0.0, 0.0, [], []
+    optimizer, seconds, updates, losses, times = rule(how, list(model.parameters()), lr, task.long), 0.0, 0.0, [], []
     for _ in range(steps):
         rows = torch.randint(len(x), (task.batch,), generator=generator)
         inputs, labels = x[rows], y[rows]
@@ -278,6 +300,8 @@ def study(name: str) -> Study:
     }  # fmt: skip
     if task.extra:
         told |= {"tail": task.tail, "extra": task.extra}
+    if task.long != "identity":
+        told |= {"long": task.long}
     return Study(lambda seeds: wanted(name, seeds), results, {"seeds": task.seeds}, lambda **_: told)
 
 
