@@ -8,7 +8,7 @@
     python studies/matrices.py long           what "bases" found, at "paper"'s size       (about 2 minutes)
     python studies/matrices.py learned        400 images by heart, a small CNN            (about 6 minutes)
     python studies/matrices.py learned-paper        200 by heart, the paper's CNN         (about 80 minutes)
-    python studies/matrices.py learned-transformer  400 by heart, the transformer         (about 35 minutes)
+    python studies/matrices.py learned-transformer  200 by heart, the transformer         (about 20 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
@@ -26,7 +26,7 @@ fifth of Muon's, the length that its steps have there. "long" runs the best of t
 the size: 400 images of 16×16 pixels, one network of 22 thousand weights, 600 steps of 32. It has the collection's
 Shampoo as well, exponents −¼ and −¼, each of its steps as long as RMSprop's.
 "learned-paper" and "learned-transformer" do the same with the networks of "paper" and "transformer" and images of 32×32
-pixels: 160 and 400 steps. Our forms have there what is their default since "long": polar on sides beyond 1024, which
+pixels: 160 and 300 steps. Our forms have there what is their default since "long": polar on sides beyond 1024, which
 the transformer has not. Shampoo takes no part on the CNN, where its update takes nearly as long as the passes.
 """
 
@@ -151,8 +151,8 @@ TASKS = {
     "learned-transformer": Task(
         "cifar10",
         lambda seed: models.vit(width=64, depth=3, seed=seed),
-        400,
-        **{**WHOLE, "pooled": False},
+        300,
+        **{**WHOLE, "train": 200, "pooled": False},
         long="polar",
     ),
 }
