@@ -272,7 +272,8 @@ def main() -> None:
     line = "!" * 100
     print(
         f"{line}\n!!  NO CHROME OR CHROMIUM WAS FOUND: the pages were NOT opened, the browser tests did NOT run.\n"
-        f"!!  Install one (Debian: apt-get install chromium-headless-shell), or name it: CHROME=/path/to/chrome make test\n{line}"
+        "!!  Install one (Debian: apt-get install chromium-headless-shell), or name it: CHROME=/path/to/it make test\n"
+        f"{line}"
     )
 
 
