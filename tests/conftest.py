@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -9,6 +10,17 @@ from chrome import Browser, find_chrome
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each file the first N tests, of each test the first case")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """What is loaded here stays: the garbage collector would walk its million objects again and again, to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # of those that -m has left

@@ -24,6 +24,8 @@ from playwright.sync_api import Error as BrowserError  # it did not start or ans
 from playwright.sync_api import Page as Tab
 
 CANDIDATES = (
+    "chromium-headless-shell",  # the same pages with an eighth less work: it has no windows, tabs or extensions
+    "chrome-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -270,7 +272,8 @@ def main() -> None:
     line = "!" * 100
     print(
         f"{line}\n!!  NO CHROME OR CHROMIUM WAS FOUND: the pages were NOT opened, the browser tests did NOT run.\n"
-        f"!!  Install one (Debian: apt-get install chromium), or name it: CHROME=/path/to/chrome make test\n{line}"
+        "!!  Install one (Debian: apt-get install chromium-headless-shell), or name it: CHROME=/path/to/it make test\n"
+        f"{line}"
     )
 
 

@@ -12,8 +12,7 @@ import pytest
 from handles import HANDLES, assert_answers_the_keyboard, moves_readout
 from test_layout import WIDGETS, address
 from test_takeaway import PRESS, move
-from twins import CURVES, assert_shows_the_same
-from twins import WIDGETS as SETTINGS
+from twins import CURVES, assert_shows_the_same, settings
 
 pytestmark = pytest.mark.browser
 
@@ -123,7 +122,7 @@ def anew(page, state: dict | None = None):
 
 def test_the_script_draws_what_python_draws(shown):
     make, page = shown
-    widgets = [widget for widget in (setting() for setting in SETTINGS.values()) if isinstance(widget, make)]
+    widgets = [widget for widget in settings() if isinstance(widget, make)]
     assert widgets
     for widget in widgets:
         if repr(widget) != repr(make()):
