@@ -79,7 +79,7 @@ def test_the_lengths_are_of_the_first_steps_of_three_networks_at_the_papers_sett
     for run in record.results:
         assert re.fullmatch("[0-9a-f]{40}", run["revision"]), "made by code that was not committed"
         assert len(run["gradients"]) == len(run["ballistic"]) == config["steps"] == 20
-        assert 0 < min(run["gradients"]) and max(run["gradients"]) < 5.0 * (1 + 1e-5)
+        assert min(run["gradients"]) > 0 and max(run["gradients"]) < 5.0 * (1 + 1e-5)
     roots = next(run["roots"] for run in record.results if run["model"] == "cnn")
     for one in roots.values():
         quantiles = np.array(one["quantiles"])
