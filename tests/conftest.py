@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from chrome import Browser, find_chrome
@@ -10,6 +12,21 @@ from chrome import Browser, find_chrome
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each file the first N tests, of each test the first case")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Kernels whose outputs are compared paint no pictures: these are not compared, and take a fifth of the time.
+
+    Figures are still made and shown, and leave the line that stands in a picture's place. ``notebooks.py write`` and
+    ``make book`` paint them. Kernels inherit the folder, from workers, too.
+    """
+    if config.getoption("nbval", default=False) and "IPYTHONDIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="lossnav-kernels-")
+        profile = Path(folder.name) / "profile_default"
+        profile.mkdir()
+        (profile / "ipython_kernel_config.py").write_text("c.InlineBackend.figure_formats = set()\n")
+        os.environ["IPYTHONDIR"] = folder.name
+        config.add_cleanup(folder.cleanup)
 
 
 @pytest.hookimpl(wrapper=True)
