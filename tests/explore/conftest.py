@@ -4,12 +4,15 @@ import functools
 from collections.abc import Callable, Iterator
 
 import pytest
+from chrome import Browser
 from javascript import Node, Script
 from node import node_command
+from stand import Stand
 
 from lossnav import explore
 from lossnav.explore.base import Explorable
 
+STAND = pytest.StashKey[Stand]()
 pytest.register_assert_rewrite("twins")  # its comparisons say then what was compared
 
 
@@ -33,6 +36,29 @@ def module(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Callable[[ty
         return Script(node, tmp_path_factory.mktemp("script"), widget()._esm)
 
     return script
+
+
+@pytest.fixture(scope="session")
+def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
+    """Where explorables are shown in a browser, which all tests of this folder share."""
+    standing = request.config.stash[STAND] = Stand(tmp_path_factory.mktemp("stand"))
+    yield standing
+    standing.close()
+
+
+@pytest.fixture
+def browser(stand: Stand) -> Browser:
+    """The same browser, for pages of one's own."""
+    return stand.browser()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Close the browser behind the last test here: while its driver runs, nobody else can have an event loop."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        standing = item.config.stash.get(STAND, None)
+        if standing is not None:
+            standing.close()
 
 
 def of(widget: type[Explorable]) -> Callable[..., Script]:
