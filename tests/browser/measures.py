@@ -10,6 +10,9 @@ from typing import Any, Literal
 from chrome import Page
 from node import MODULES
 
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+
 # Formulas that are not drawn, or drawn as an error; and TeX that a reader would see.
 FORMULAS = r"""(() => {
   const sources = [...document.querySelectorAll('.bd-article .math')];
@@ -154,9 +157,12 @@ def _asked(page: Page, **options: Any) -> list[str]:
     return list(page.evaluate(AXE % json.dumps({"resultTypes": ["violations"], "preload": False, **options})))
 
 
-def _put_on(page: Page, scheme: Literal["light", "dark"]) -> None:
-    page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    page.wait_until(f"document.documentElement.dataset.theme === '{scheme}'")
+def put_on(page: Page, scheme: Scheme) -> None:
+    """Let the reader prefer a theme; to ask for the one that is on costs as much as a change."""
+    on = f"document.documentElement.dataset.theme === '{scheme}'"
+    if not page.evaluate(on):
+        page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_until(on)
 
 
 def violations(page: Page) -> dict[str, Any]:
@@ -167,14 +173,14 @@ def violations(page: Page) -> dict[str, Any]:
     page.evaluate(READ)  # axe knows no MathML, and needs minutes to go through the parts of drawn formulas
     page.evaluate(TOKENS)
     page.tab.add_script_tag(url=_axe().resolve().as_uri())
-    _put_on(page, "light")
+    put_on(page, "light")
     found = {"light": _asked(page, rules={"color-contrast": {"enabled": False}})}
     page.evaluate(f"(() => {{ window.looks = {LOOKS}; looks.note(); }})()")
-    _put_on(page, "dark")
+    put_on(page, "dark")
     page.evaluate("looks.note()")
     thinned = page.evaluate("looks.thin()")
     assert thinned["changed"] == [] and thinned["looks"] > 5, thinned
     found["dark"] = _asked(page, runOnly=["color-contrast"])
-    _put_on(page, "light")
+    put_on(page, "light")
     found["light"] += _asked(page, runOnly=["color-contrast"])
     return found
