@@ -7,6 +7,7 @@
     python studies/matrices.py bases          which bases the paper's CNN needs, 16×16    (about 4 minutes)
     python studies/matrices.py long           what "bases" found, at "paper"'s size       (about 2 minutes)
     python studies/matrices.py learned        400 images by heart, a small CNN            (about 6 minutes)
+    python studies/matrices.py blocks         cheaper bases, the perceptron of "mnist"    (about 2 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
@@ -23,6 +24,9 @@ fifth of Muon's, the length that its steps have there. "long" runs the best of t
 "learned" goes on until Adam has learned its images: its training loss ends below ``LEARNED``. What was cut for that is
 the size: 400 images of 16×16 pixels, one network of 22 thousand weights, 600 steps of 32. It has the collection's
 Shampoo as well, exponents −¼ and −¼, each of its steps as long as RMSprop's.
+
+"blocks" has our eigenbasis with both bases, with blocks of them, and with one for sides up to 512 alone, where a layer
+has 784 inputs; Adam runs a second time, tuned again, three times as long.
 """
 
 from __future__ import annotations
@@ -53,6 +57,9 @@ ABLATED = {  # rates of rules that have one thing changed
 }  # fmt: skip
 RMSPROP = 3  # the collection's number for steps of Shampoo as long as RMSprop's
 LONGER, FACTOR = 6, 10**0.5
+CHEAPER: dict[str, dict[str, Any]] = {
+    "blocks of 128": {"block": 128}, "blocks of 64": {"block": 64}, "max_dim=512": {"max_dim": 512, "long": "identity"},
+}  # fmt: skip
 LEARNED = 0.05 * math.log(10)  # a twentieth of the loss of who has not learned anything about ten classes
 
 
@@ -133,6 +140,9 @@ TASKS = {
         "cifar10", lambda seed: models.cnn(seed=seed), 80, **{**LATER, "rules": (LONG,)}, fixed={LONG: ABLATED[LONG]}
     ),
     "learned": Task("cifar10", strided, 600, **WHOLE),
+    "blocks": Task(
+        "mnist", lambda seed: models.mlp(seed=seed), 100, rules=("Adam", "eigenbasis", *CHEAPER), tail=2, seeds=5
+    ),
 }
 
 
@@ -189,6 +199,8 @@ def rule(name: str, params: list[nn.Parameter], lr: float) -> Any:
         ours = {"long": "polar"}
     if name == "max_dim=1152":
         ours = {"max_dim": 1152, "long": "identity"}
+    if name in CHEAPER:
+        ours = CHEAPER[name]
     return optim.BallisticMatrix(params, lr, betas=BETAS, **ours)
 
 
@@ -258,6 +270,8 @@ def wanted(name: str, seeds: int) -> list[Measurement]:
     cases = [(how, task.steps) for how in task.rules]
     if name == "mnist":
         cases += [(how, LONGER * task.steps) for how in PLAIN]
+    if name == "blocks":
+        cases += [("Adam", 3 * task.steps)]
     return [
         Measurement(task.dataset, 0, measured, {"name": name, "how": how, "steps": count, "seeds": seeds})
         for how, count in cases
