@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -57,12 +57,15 @@ class Branch:
         """Return −∫p dθ from the rest point to θ, NaN beyond ``stop``: η/G times what the path costs above resting."""
         return self._evaluate(theta, 1)
 
+    @cached_property
+    def _summed(self) -> Array:
+        return np.polynomial.polynomial.polyint(self._series)
+
     def _evaluate(self, theta: Array, row: int) -> Array:
         x = (np.asarray(theta, dtype=np.float64) - self.rest) / self._length
         end = (self.stop - self.rest) / self._length
         q, area = self._solution(np.clip(x, _HANDOVER, end))
-        series = np.polynomial.Polynomial(self._series)
-        close = series(x) if row == 0 else series.integ()(x)
+        close = np.polynomial.polynomial.polyval(x, self._series if row == 0 else self._summed)
         far = np.sqrt(2 * np.maximum(q, 0.0)) if row == 0 else area
         unit = self._rate * self._length * (1.0 if row == 0 else -self._length)
         inside = (x >= -1e-12 * end) & (x <= end * (1 + 1e-12))
