@@ -35,6 +35,7 @@ RATE, RMSPROP = 1e-6, 3  # the second is the collection's number for grafting a 
 ADAM, MUON, FLOOR = "torch Adam", "torch Muon, Adam for vectors", "two bases, products alone"
 SOAP, SHAMPOO = f"{THIRD} SOAP", f"{THIRD} ScalableShampoo"
 OURS, LONGEST, BLOCK = "BallisticMatrix, eigenbasis", 1024, 256
+BLOCKS = f"{OURS}, block=128"
 MOST = {"cnn, batch 128": 1.25, "mlp, batch 128": 3.0}
 Times = dict[str, list[float]]
 
@@ -66,6 +67,7 @@ def contenders(name: str) -> dict[str, Callable[[list[Tensor]], Any]]:
         made[f"BallisticMatrix, {kind}"] = partial(optim.BallisticMatrix, lr=RATE, curvature=kind)
     if name == "mlp":
         made[f"{OURS}, max_dim=512"] = partial(optim.BallisticMatrix, lr=RATE, max_dim=512, long="identity")
+        made[BLOCKS] = partial(optim.BallisticMatrix, lr=RATE, block=128)
     if (others := collection()) is not None:
         same = {"lr": RATE, "betas": (0.9, 0.99), "weight_decay": 0.0}
         made[SOAP] = partial(others.SOAP, precondition_frequency=EVERY, max_precondition_dim=LONGEST, **same)
@@ -172,6 +174,8 @@ def judge(of_step: Ratios, of_muon: Ratios, of_soap: Ratios) -> dict[str, bool]:
         f"{of_step[label, FLOOR].median:.2f}": of_step[label, OURS].median <= most
         for label, most in MOST.items()
     }
+    (wide,) = {label for label, one in of_step if one == BLOCKS and label in MOST}
+    asked[f"{wide}: the same with blocks: {of_step[wide, BLOCKS]}"] = of_step[wide, BLOCKS].median <= MOST[wide]
     beside = {
         f"{label}: an update takes at most {whose} time: {found[label, OURS]}": found[label, OURS].median <= 1
         for whose, found in (("Muon's", of_muon), ("SOAP's", of_soap))

@@ -4,6 +4,7 @@
     python studies/cifar10.py rates    equal grids of learning rates for three rules on three networks
     python studies/cifar10.py gammas   the optimal step for discounts between the ballistic rule's and SGD's
     python studies/cifar10.py opening  one of the runs of ``rates``, cut to twenty steps: a test repeats it
+    python studies/cifar10.py lengths  how long gradient and ballistic step are in twenty steps of each network
 
 A study that was cut off goes on where it was, and ``paper --epochs 25`` goes on from ``paper --epochs 5``. CIFAR-10 is
 found or downloaded as by ``lossnav.data.load``; a record says which copy it was.
@@ -18,9 +19,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from lossnav import records
+import numpy as np
+import torch
+
+from lossnav import data, models, optim, records, training
 from lossnav.lab.experiment import Experiment
-from lossnav.lab.study import Study, main
+from lossnav.lab.study import Measurement, Study, main
 
 BASE = {"data": "cifar10", "batch_size": 128, "clip": 5.0}
 BETA = 0.9
@@ -29,6 +33,8 @@ OPTIONS: dict[str, dict[str, Any]] = {"sgd": {}, "adam": {}, "ballistic": {"beta
 NETWORKS = ("cnn", "resnet", "vit")
 STEPS = (-2, -1, 0, 1, 2)  # half decades around the paper's rate
 RATES_SIZE = 25_600  # images of a run of ``rates`` and ``gammas``: 200 steps
+NOTED = 20  # steps whose lengths are noted
+QUANTILES = 1000  # of √v over the weights of the CNN
 GAMMAS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, math.inf)
 
 
@@ -88,6 +94,63 @@ def opening(epochs: int, seeds: int) -> list[Experiment]:
     ]
 
 
+def lengths(seeds: int) -> list[Measurement]:
+    """Return a run of the ballistic rule on each network, of which every step is noted."""
+    return [
+        Measurement("cifar10", seed, noted, {"model": model, "steps": NOTED})
+        for seed in range(seeds)
+        for model in NETWORKS
+    ]
+
+
+def noted(dataset: data.Dataset, seed: int, model: str, steps: int) -> dict[str, Any]:
+    """Train a network for a few steps; note |g| after clipping, |g/√(v+ε)|, and the CNN's √v, v without its bias."""
+    channels, side, _ = dataset.shape
+    network = {
+        "cnn": lambda: models.cnn(channels, side, seed=seed),
+        "resnet": lambda: models.resnet(channels, seed=seed),
+        "vit": lambda: models.vit(channels, side, patch=side // 8, seed=seed),
+    }[model]()
+    optimizer = optim.Ballistic(network.parameters(), lr=PAPER["ballistic"], beta=BETA)
+    gradients, ballistic, spread = [], [], {}
+
+    def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        group = optimizer.param_groups[0]
+        v = torch.cat([optimizer.state[p]["v"].flatten() for p in group["params"]])
+        g = torch.cat([p.grad.flatten() for p in group["params"]])
+        step = len(gradients) + 1
+        v = v / (1 - group["beta"] ** step)
+        gradients.append(g.norm().item())
+        ballistic.append((g / (v + group["eps"]).sqrt()).norm().item())
+        if model == "cnn" and step in (5, steps):
+            spread["early" if step == 5 else "late"] = spread_of(v.sqrt().double().numpy())
+
+    optimizer.register_step_post_hook(note)
+    seen = dataset.head(steps * BASE["batch_size"], 1)
+    history = training.train(
+        network, seen, optimizer, epochs=1, batch_size=BASE["batch_size"], seed=seed, clip=BASE["clip"], progress=False
+    )
+    return {
+        "gradients": gradients, "ballistic": ballistic, "roots": spread, "precision": history.settings["precision"]
+    }  # fmt: skip
+
+
+def spread_of(roots: np.ndarray) -> dict[str, Any]:
+    """Return quantiles of √v, and the share of the weights for which SGD takes the longer step at the paper's rates."""
+    places = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    return {
+        "quantiles": [float(f"{value:.4g}") for value in np.quantile(roots, places)],
+        "beyond": float((roots > PAPER["ballistic"] / PAPER["sgd"]).mean()),
+    }
+
+
+def measured(found: list[records.Record]) -> list[dict[str, Any]]:
+    """Return the notes of each network."""
+    return [
+        {"model": one.config["model"], "seed": one.seeds[0], **one.results, "revision": one.revision} for one in found
+    ]
+
+
 def results(found: list[records.Record]) -> list[dict[str, Any]]:
     """Return the numbers of each run, with what tells it from the others of its study."""
     runs = []
@@ -106,6 +169,12 @@ STUDIES = {
     "cifar10-rates": Study(rates, results, {"epochs": 1, "seeds": 2}),
     "cifar10-gammas": Study(gammas, results, {"epochs": 1, "seeds": 3}),
     "cifar10-opening": Study(opening, results, {"epochs": 1, "seeds": 1}),
+    "cifar10-lengths": Study(
+        lengths,
+        measured,
+        {"seeds": 1},
+        lambda **_: {**BASE, "rule": "ballistic", "lr": PAPER["ballistic"], **OPTIONS["ballistic"]},
+    ),
 }
 
 if __name__ == "__main__":

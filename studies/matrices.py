@@ -9,6 +9,7 @@
     python studies/matrices.py learned        400 images by heart, a small CNN            (about 6 minutes)
     python studies/matrices.py learned-paper        200 by heart, the paper's CNN         (about 80 minutes)
     python studies/matrices.py learned-transformer  200 by heart, the transformer         (about 20 minutes)
+    python studies/matrices.py blocks         cheaper bases, the perceptron of "mnist"    (about 2 minutes)
 
 Each rule tries three rates on a seed of its own, all for the full length, and the one with the least training loss at
 the end is run on other seeds. Seconds are of the processor, forward, backward and step. On MNIST the rules that look at
@@ -28,6 +29,9 @@ Shampoo as well, exponents −¼ and −¼, each of its steps as long as RMSprop
 "learned-paper" and "learned-transformer" do the same with the networks of "paper" and "transformer" and images of 32×32
 pixels: 160 and 300 steps. Our forms have there what is their default since "long": polar on sides beyond 1024, which
 the transformer has not. Shampoo takes no part on the CNN, where its update takes nearly as long as the passes.
+
+"blocks" has our eigenbasis with both bases, with blocks of them, and with one for sides up to 512 alone, where a layer
+has 784 inputs; Adam runs a second time, tuned again, three times as long.
 """
 
 from __future__ import annotations
@@ -58,6 +62,9 @@ ABLATED = {  # rates of rules that have one thing changed
 }  # fmt: skip
 RMSPROP = 3  # the collection's number for steps of Shampoo as long as RMSprop's
 LONGER, FACTOR = 6, 10**0.5
+CHEAPER: dict[str, dict[str, Any]] = {
+    "blocks of 128": {"block": 128}, "blocks of 64": {"block": 64}, "max_dim=512": {"max_dim": 512, "long": "identity"},
+}  # fmt: skip
 LEARNED = 0.05 * math.log(10)  # a twentieth of the loss of who has not learned anything about ten classes
 
 
@@ -155,6 +162,9 @@ TASKS = {
         **{**WHOLE, "train": 200, "pooled": False},
         long="polar",
     ),
+    "blocks": Task(
+        "mnist", lambda seed: models.mlp(seed=seed), 100, rules=("Adam", "eigenbasis", *CHEAPER), tail=2, seeds=5
+    ),
 }
 
 
@@ -211,6 +221,8 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
         ours = {"long": "polar"}
     if name == "max_dim=1152":
         ours = {"max_dim": 1152, "long": "identity"}
+    if name in CHEAPER:
+        ours = CHEAPER[name]
     return optim.BallisticMatrix(params, lr, betas=BETAS, **ours)
 
 
@@ -280,6 +292,8 @@ def wanted(name: str, seeds: int) -> list[Measurement]:
     cases = [(how, task.steps) for how in task.rules]
     if name == "mnist":
         cases += [(how, LONGER * task.steps) for how in PLAIN]
+    if name == "blocks":
+        cases += [("Adam", 3 * task.steps)]
     return [
         Measurement(task.dataset, 0, measured, {"name": name, "how": how, "steps": count, "seeds": seeds})
         for how, count in cases

@@ -13,15 +13,18 @@ HANDLES = '[role="slider"], input[type="range"]'
 # the upper half of their range begin with the way back.
 MOVES = {"finger": ((60, 0), (-60, 0), (0, -60), (0, 60)), "mouse": ((60, -60), (-60, 60), (60, 60), (-60, -60))}
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
-HIGH = """((handle) => {
+# The handle, what is said before it is moved, and whether it is in the upper half of its range.
+HANDLE = """((roots, handles) => (root, index) => {
+  const explorable = document.querySelectorAll(roots)[root], handle = explorable.querySelectorAll(handles)[index];
   const value = (own, told) => Number(handle.type === 'range' ? handle[own] : handle.getAttribute(told));
   const low = value('min', 'aria-valuemin'), high = value('max', 'aria-valuemax');
-  return 2 * value('value', 'aria-valuenow') > low + high;
+  const said = [...explorable.querySelectorAll('.lossnav-readout')].map((e) => e.textContent).join('|');
+  return {handle, said, high: 2 * value('value', 'aria-valuenow') > low + high};
 })"""
+HANDLE += f"({json.dumps(ROOTS)}, {json.dumps(HANDLES)})"
 
 # Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
-GRIP = """((roots, handles, root, index) => {
-  const handle = document.querySelectorAll(roots)[root].querySelectorAll(handles)[index];
+GRIP = """(({handle, ...found}) => {
   handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
   const box = handle.getBoundingClientRect();
   let x = box.x + box.width / 2;
@@ -31,7 +34,14 @@ GRIP = """((roots, handles, root, index) => {
     x = box.x + thumb / 2 + part * (box.width - thumb);
   }
   const top = document.elementFromPoint(x, y);
-  return {x, y, inside: x > 0 && x < innerWidth, hit: handle.contains(top) || !!(top && top.contains(handle))};
+  const hit = handle.contains(top) || !!(top && top.contains(handle));
+  return {...found, x, y, inside: x > 0 && x < innerWidth, hit};
+})"""
+
+# Whether it can be focused, and is.
+FOCUS = """(({handle, ...found}) => {
+  handle.focus();
+  return {...found, focused: handle.tabIndex >= 0 && document.activeElement === handle};
 })"""
 
 
@@ -50,37 +60,32 @@ def follows(page: Page, root: int, before: str) -> bool:
 
 def moves_readout(page: Page, root: int, index: int, way: str) -> bool:
     """Whether the readout answers when one handle is dragged or swiped, in up to four directions."""
-    for dx, dy in sorted_by_room(page, root, index, MOVES[way]):
-        before = readout(page, root)
-        grip = page.evaluate(f"{GRIP}({json.dumps(ROOTS)}, {json.dumps(HANDLES)}, {root}, {index})")
+    for turn in range(4):
+        grip = page.evaluate(f"{GRIP}({HANDLE}({root}, {index}))")
         assert grip["inside"] and grip["hit"], f"handle {index} of explorable {root} cannot be gripped: {grip}"
+        dx, dy = by_room(grip["high"], MOVES[way])[turn]
         start, end = (grip["x"], grip["y"]), (grip["x"] + dx, grip["y"] + dy)
-        page.drag(start, end, steps=3) if way == "mouse" else page.swipe(start, end, steps=3)
-        if follows(page, root, before):
+        page.drag(start, end, steps=1) if way == "mouse" else page.swipe(start, end, steps=2)
+        if follows(page, root, grip["said"]):
             return True
     return False
 
 
-def sorted_by_room(page: Page, root: int, index: int, ways: tuple[Any, ...]) -> list[Any]:
+def by_room(high: bool, ways: tuple[Any, ...]) -> list[Any]:
     """The ways in pairs of opposites, each pair turned round where the handle has more room that way."""
-    handle = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll({json.dumps(HANDLES)})[{index}]"
-    turn = -1 if page.evaluate(f"{HIGH}({handle})") else 1
-    return [way for pair in zip(ways[::2], ways[1::2], strict=True) for way in pair[::turn]]
+    return [way for pair in zip(ways[::2], ways[1::2], strict=True) for way in pair[:: -1 if high else 1]]
 
 
 def assert_answers_the_keyboard(page: Page, root: int, index: int) -> None:
-    handle = f"document.querySelectorAll({json.dumps(ROOTS)})[{root}].querySelectorAll({json.dumps(HANDLES)})[{index}]"
-    assert page.evaluate(f"{handle}.tabIndex") >= 0
-    page.evaluate(f"{handle}.focus()")
-    assert page.evaluate(f"document.activeElement === {handle}")
-    assert any(press_and_see(page, root, key) for key in sorted_by_room(page, root, index, KEYS)), (
+    found = page.evaluate(f"{FOCUS}({HANDLE}({root}, {index}))")
+    assert found["focused"], f"handle {index} of explorable {root} takes no focus"
+    assert any(press_and_see(page, root, key, found["said"]) for key in by_room(found["high"], KEYS)), (
         f"handle {index} of explorable {root} is dead to the arrow keys"
     )
 
 
-def press_and_see(page: Page, root: int, key: str) -> bool:
+def press_and_see(page: Page, root: int, key: str, before: str) -> bool:
     """Press a key until the readout answers; its numbers are rounded, and one press may be too little to see."""
-    before = readout(page, root)
     for _ in range(5):
         page.key(key)
         if readout(page, root) != before:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 SOURCES: dict[str, Sequence[int]] = {
-    "V": range(1, 150), "K": range(1, 52), "T": range(19, 34), "L": range(1, 28), "M": range(1, 24),
+    "V": range(1, 150), "K": range(1, 52), "T": range(19, 34), "L": range(1, 28), "M": range(1, 25),
 }  # fmt: skip
 
 _TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")

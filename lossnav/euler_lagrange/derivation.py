@@ -58,20 +58,29 @@ class Derivation:
     @cached_property
     def momenta(self) -> list[Any]:
         """The derivatives ∂ℒ/∂θ̇_i."""
-        return [self._bare(sympy.diff(self.lagrangian, v), 1) for v in self.velocity]
+        return [self._slope(v) for v in self.velocity]
 
     @cached_property
     def forces(self) -> list[Any]:
         """The derivatives ∂ℒ/∂θ_i."""
-        return [self._bare(sympy.diff(self.lagrangian, x), 1) for x in self.theta]
+        return [self._slope(x) for x in self.theta]
 
-    def _bare(self, expression: Any, power: int) -> Any:
-        """Return the expression with e^{−γt} pulled out in front (power 1) or divided out (power 0)."""
-        discount = sympy.exp(-self.gamma * self.t)
+    @cached_property
+    def _still(self) -> Any:
+        """ℒ at t = 0, where e^{−γt}, the one thing in it that depends on t, is 1."""
+        return self.lagrangian.xreplace({self.t: sympy.S.Zero})
+
+    def _slope(self, symbol: Any) -> Any:
+        """Return ∂ℒ/∂symbol with e^{−γt} pulled out in front."""
+        slope = sympy.diff(self.lagrangian if self._timed else self._still, symbol)
+        return self._bare(slope) * sympy.exp(-self.gamma * self.t)
+
+    def _bare(self, expression: Any) -> Any:
+        """Return the expression with e^{−γt} divided out."""
         if self._timed:
-            return sympy.expand(expression / discount) * discount**power
+            return sympy.expand(expression / sympy.exp(-self.gamma * self.t))
         # e^{−γt} is all that depends on t, and is 1 at t = 0; ``expand`` would multiply it into denominators.
-        return sympy.expand(expression.xreplace({self.t: sympy.S.Zero})) * discount**power
+        return sympy.expand(expression.xreplace({self.t: sympy.S.Zero}))
 
     @cached_property
     def _timed(self) -> bool:
@@ -86,7 +95,7 @@ class Derivation:
             change = sympy.diff(momentum, self.t)
             for x, v, a in zip(self.theta, self.velocity, self.acceleration, strict=True):
                 change += sympy.diff(momentum, x) * v + sympy.diff(momentum, v) * a
-            rows.append(sympy.expand(self.eta * self._bare(change - force, 0)))
+            rows.append(sympy.expand(self.eta * self._bare(change - force)))
         return rows
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -188,8 +189,12 @@ def _check_kind(name: str, value: Any, kind: type, words: str) -> None:
         raise ValueError(f"its {name} is {shown(value)}, but it must be {words}")
 
 
+@functools.cache  # the code of a process is that which it has loaded, and a sweep makes hundreds of records
 def revision() -> str:
-    """Return the git revision of the package's checkout, "+changes" if tracked code differs; else "unknown"."""
+    """Return the git revision of the package's checkout, "+changes" if tracked code differs; else "unknown".
+
+    It is looked up once in a process.
+    """
     package = Path(__file__).resolve().parents[1]
 
     def git(*arguments: str) -> str:
@@ -206,6 +211,11 @@ def revision() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those whose numerics matter."""
+    return dict(_versions())
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "lossnav": __version__}
     for name in _PACKAGES:
         try:

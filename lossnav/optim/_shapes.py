@@ -9,8 +9,9 @@ In bases Q_L and Q_R a gradient is G = Q_Lᵀ g Q_R, and a curvature is a positi
 * ``likelihood``: λ ⊗ μ, with λ an average of the row means of G²/μ, and μ one of the column means of G²/λ.
 
 Averages have the weight β₂ of their past and are not yet corrected for their beginning, 1 − β₂ⁿ. A side that has no
-basis (it is longer than ``max_dim``, or 1) is the identity. A matrix that is read off its mean alone keeps none of
-this.
+basis (it is longer than ``max_dim``, or 1) is the identity; one that is cut into blocks has a basis that mixes the
+directions of each block alone, and an average L or R of which nothing is kept outside of them. A matrix that is read
+off its mean alone keeps none of this.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lossnav.optim import _bases
 from lossnav.optim._base import Group, State, zeros
-from lossnav.optim._bases import eigenbasis, followed, transport, turn
+from lossnav.optim._bases import by_stacks, eigenbasis, followed, transport, turn
 
 _FLOOR = 1e-3  # of the mean eigenvalue, where a likelihood divides by the other side's: one never seen is zero
 
@@ -36,13 +38,13 @@ def start(parameter: Tensor, group: Group, state: State) -> None:
     blank = zeros(parameter).reshape(len(parameter), -1)
     state["step"] = torch.zeros((), dtype=torch.float32)
     state["m"] = torch.zeros_like(blank)
-    if group["curvature"] == "polar" or (group["long"] == "polar" and max(blank.shape) > group["max_dim"]):
+    if group["curvature"] == "polar" or (group["long"] == "polar" and is_long(max(blank.shape), group)):
         return
     for size, factor, basis, means in zip(
         blank.shape, ("left", "right"), ("ql", "qr"), ("rows", "columns"), strict=True
     ):
         if _has_basis(size, group):
-            state[factor], state[basis] = blank.new_zeros(size, size), blank.new_zeros(size, size)
+            state[factor], state[basis] = (_bases.blank(blank, size, blocks(size, group)) for _ in range(2))
             if group["curvature"] != "eigenbasis":
                 state[means] = blank.new_zeros((size, 1) if factor == "left" else (1, size))
     if group["curvature"] == "eigenbasis":
@@ -89,16 +91,18 @@ def watch(state: State, g: Tensor, age: float, since: float, group: Group) -> No
         seen_left = turn(g, None, qr) / _level(state["columns"], past, 1.0).sqrt()
         seen_right = turn(g, ql, None) / _level(state["rows"], past, 1.0).sqrt()
     if left is not None:
-        left.lerp_(seen_left @ seen_left.mT, weight)
+        for stack, part in zip(_bases.stacks(left, len(g)), _bases.rows(seen_left, left), strict=True):
+            stack.lerp_(part @ part.mT, weight)
     if right is not None:
-        right.lerp_(seen_right.mT @ seen_right, weight)
+        for stack, part in zip(_bases.stacks(right, g.shape[1]), _bases.columns(seen_right, right), strict=True):
+            stack.lerp_(part.mT @ part, weight)
 
 
 def first_bases(state: State) -> None:
     """Read the bases off the factors of one gradient; there is nothing yet to move into them."""
-    for factor, basis in (("left", "ql"), ("right", "qr")):
+    for factor, basis, size in zip(("left", "right"), ("ql", "qr"), state["m"].shape, strict=True):
         if factor in state:
-            state[basis].copy_(eigenbasis(state[factor]))
+            state[basis].copy_(by_stacks(eigenbasis, size, state[factor]))
 
 
 def refresh(state: State, *, afresh: bool) -> None:
@@ -108,10 +112,11 @@ def refresh(state: State, *, afresh: bool) -> None:
         afresh: compute the eigenvectors; otherwise one step of orthogonal iteration from the bases that there are.
     """
     turns: dict[str, Tensor | None] = {"left": None, "right": None}
-    for factor, basis in (("left", "ql"), ("right", "qr")):
+    for factor, basis, size in zip(("left", "right"), ("ql", "qr"), state["m"].shape, strict=True):
         if factor in state:
             old = state[basis]
-            new = eigenbasis(state[factor]) if afresh else followed(state[factor], old)
+            made = (eigenbasis, state[factor]) if afresh else (followed, state[factor], old)
+            new = by_stacks(made[0], size, *made[1:])
             turns[factor] = old.mT @ new
             old.copy_(new)
     state["m"].copy_(turn(state["m"], turns["left"], turns["right"]))
@@ -147,5 +152,20 @@ def _sides(parameter: Tensor) -> tuple[int, int]:
     return (len(parameter), parameter.numel() // max(len(parameter), 1))
 
 
+def blocks(size: int, group: Group) -> int:
+    """Return into how many blocks a side is cut."""
+    return 1 if group["block"] is None else -(-size // group["block"])
+
+
+def is_long(size: int, group: Group) -> bool:
+    """Whether a side is too long for a basis."""
+    return bool(_largest(size, group) > group["max_dim"])
+
+
 def _has_basis(size: int, group: Group) -> bool:
-    return bool(1 < size <= group["max_dim"])
+    return _largest(size, group) > 1 and not is_long(size, group)
+
+
+def _largest(size: int, group: Group) -> int:
+    """Return how many directions the largest block of a side has."""
+    return -(-size // max(blocks(size, group), 1))

@@ -48,8 +48,10 @@ class BallisticMatrix(Rule):
     discount γ, as in ``Belief``: the exponent −½ of C then falls to 0 where C is small.
 
     To turn a gradient and its step takes 4mn(m + n) operations, where forward and backward pass on B rows have 6Bmn:
-    little for convolutions, for wide layers a multiple of all else unless B is large. A smaller ``max_dim`` is cheaper,
-    and another belief.
+    little for convolutions, for wide layers a multiple of all else unless B is large. Cheaper, and another belief, is
+    ``block``: Q_L and Q_R are block-diagonal, eigenvectors of the blocks on the diagonals of the averages, and each
+    entry still has its own V (for a product of L and R: which are block-diagonal). That takes at most 8mn·block, and no
+    side is too long for it.
 
     The first step finds the bases and moves no matrix ("polar" does): a gradient is diagonal in its own bases, and what
     else is believed would be rounding error. So m and V begin with the second. The bases turn in steps 2, 4, 8, … and
@@ -66,6 +68,9 @@ class BallisticMatrix(Rule):
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
         max_dim: the longest side that gets a basis, >= 1; one of length 1 has the identity, and a parameter with no
             basis at all moves as with ``Belief``. "polar" has its basis on the shorter side.
+        block: None, or the most directions of a side that are mixed, >= 1: a longer side is cut into blocks of
+            neighbours, as few as may be and as equal as may be, whose length is what ``max_dim`` limits then. Like
+            that one and ``curvature`` it is read when a parameter first has a gradient. "polar" has no blocks.
         long: what a matrix does that has one side longer than ``max_dim``: "polar", it moves as with
             ``curvature="polar"``; "identity", it has a basis on the other side alone. In the first steps of
             the networks on which both were tried the first learned faster (the chapter on matrices).
@@ -77,7 +82,9 @@ class BallisticMatrix(Rule):
         foreach: True, False, or None, for what moves as with ``Belief``.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
-    ``qr``; "eigenbasis" adds ``v`` (m, n), the products ``rows`` (m, 1) and ``columns`` (1, n); "polar" has ``m`` only.
+    ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products
+    ``rows`` (m, 1) and ``columns`` (1, n); "polar" has ``m`` only. Beside the state the optimizer keeps two matrices of
+    the largest size to compute in.
     The step is not compiled by ``torch.compile``: it runs as it is.
 
     Raises:
@@ -111,6 +118,7 @@ class BallisticMatrix(Rule):
         watch: int = 4,
         max_dim: int = 1024,
         *,
+        block: int | None = None,
         long: str = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
@@ -120,8 +128,9 @@ class BallisticMatrix(Rule):
     ) -> None:
         options = {
             "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
-            "every": every, "watch": watch, "max_dim": max_dim, "long": long, "discount": discount,
-            "eps_relative": eps_relative, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+            "every": every, "watch": watch, "max_dim": max_dim, "block": block, "long": long,
+            "discount": discount, "eps_relative": eps_relative, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach,
         }  # fmt: skip
         super().__init__(params, options)
 
@@ -131,6 +140,8 @@ class BallisticMatrix(Rule):
         one_of("long", group["long"], LONG)
         for name in ("every", "watch", "max_dim"):
             whole(name, group[name], low=1)
+        if group["block"] is not None:
+            whole("block", group["block"], low=1)
         if group["eps_relative"] is not None:
             finite("eps_relative", group["eps_relative"], low=0.0)
         for parameter in group["params"]:
@@ -166,16 +177,25 @@ class BallisticMatrix(Rule):
         for i in sorted({*range(len(params))} - {*vectors}):
             if group["weight_decay"] != 0:
                 params[i].mul_(1 - belief.step_rate(group) * group["weight_decay"])
-            step = _step(whole_group, grads[i].reshape(len(grads[i]), -1), states[i])
+            g = grads[i].reshape(len(grads[i]), -1)
+            step = _step(whole_group, g, states[i], self._memory(g))
             if step is not None:
                 params[i].add_(step.reshape(params[i].shape))
+
+    def _memory(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
+        kept, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
+        if key not in kept or kept[key].shape[1] < like.numel():
+            kept[key] = like.new_empty(2, like.numel())
+        one, other = kept[key][:, : like.numel()].unflatten(1, like.shape)
+        return one, other
 
 
 def _moves_as_a_vector(state: State) -> bool:
     return "v" in state and "ql" not in state and "qr" not in state
 
 
-def _step(group: Group, g: Tensor, state: State) -> Tensor | None:
+def _step(group: Group, g: Tensor, state: State, memory: tuple[Tensor, Tensor]) -> Tensor | None:
     """Take a gradient into the state of a matrix; return where it goes, or None in the step that finds the bases."""
     state["step"].add_(1.0)
     n = count(state["step"])
@@ -186,10 +206,11 @@ def _step(group: Group, g: Tensor, state: State) -> Tensor | None:
         _shapes.watch(state, g, 0, 1, group)
         _shapes.first_bases(state)
         return None
-    turned = turn(g, state.get("ql"), state.get("qr"))
+    turned = turn(g, state.get("ql"), state.get("qr"), memory)
     state["m"].lerp_(turned, 1 - group["betas"][0])
     variance = _shapes.observe(state, turned, n - 1, group)
-    step = turn_back(_planned(group, state["m"], variance, n - 1), state.get("ql"), state.get("qr"))
+    planned = _planned(group, state["m"], variance, n - 1, memory[0])  # the turned gradient is no longer needed
+    step = turn_back(planned, state.get("ql"), state.get("qr"), memory)
     if _is_watched(n, group):
         _shapes.watch(state, g, n - 1, _since(n, group), group)
     if _is_due(n, group):
@@ -197,15 +218,15 @@ def _step(group: Group, g: Tensor, state: State) -> Tensor | None:
     return step
 
 
-def _planned(group: Group, mean: Tensor, variance: Tensor, n: float | None) -> Tensor:
-    """Return −S(V) m, with both averages corrected for their n steps, or as they are."""
+def _planned(group: Group, mean: Tensor, variance: Tensor, n: float | None, memory: Tensor | None = None) -> Tensor:
+    """Return −S(V) m, maybe in ``memory``, with both averages corrected for their n steps, or as they are."""
     relative = _RELATIVE[group["curvature"]] if group["eps_relative"] is None else group["eps_relative"]
-    believed = torch.add(variance, variance.mean(), alpha=relative)
+    believed = torch.add(variance, variance.mean(), alpha=relative, out=memory)
     if belief.is_overdamped(group) or belief.damping(group) is not None or torch.is_tensor(group["lr"]):
         step = torch.zeros_like(mean)
         belief.move([step], [mean], [believed], group, n)
         return step
-    # the same by hand, in the memory of V: what is new each time costs more than to compute in it
+    # the same by hand, in that memory: what is new each time costs more than to compute in it
     c1, c2 = (1.0, 1.0) if n is None else (1 - beta**n for beta in group["betas"])
     root = believed.sqrt_().add_(math.sqrt(c2) * group["eps"] + TINY)
     sign = 1.0 if group["maximize"] else -1.0

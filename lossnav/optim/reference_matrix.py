@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav.optim import belief
+from lossnav.optim import _shapes, belief
 from lossnav.optim._base import Group, State
 from lossnav.optim._bases import eigenbasis, followed
 from lossnav.optim.matrix import _FIXED, _RELATIVE, BallisticMatrix, _is_due, _is_watched, _since
@@ -37,7 +37,7 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
     """Take one gradient; return the step of the matrix, or None."""
     (beta1, beta2), kind = group["betas"], group["curvature"]
     rows, columns = g.shape
-    if kind == "polar" or (group["long"] == "polar" and max(g.shape) > group["max_dim"]):
+    if kind == "polar" or (group["long"] == "polar" and _shapes.is_long(max(g.shape), group)):
         group = {**group, "curvature": "polar"}
         state["m"].copy_(beta1 * state["m"] + (1 - beta1) * g)
         m = state["m"] / (1 - beta1**n)
@@ -51,7 +51,7 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
         state["A"], state["B"] = torch.zeros_like(state["L"]), torch.zeros_like(state["R"])
         state["C"] = torch.zeros(g.numel(), dtype=g.dtype).diag()
         _watch(group, g, state, 0, 1)
-        _set_bases(state, lambda factor, _: eigenbasis(factor))
+        _set_bases(group, state, eigenbasis)
         return None
     age = n - 1
     state["m"].copy_(beta1 * state["m"] + (1 - beta1) * g)
@@ -64,8 +64,7 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
     if _is_watched(n, group):
         _watch(group, g, state, age, _since(n, group))
     if _is_due(n, group):
-        afresh = n <= group["every"]
-        _set_bases(state, lambda factor, old: eigenbasis(factor) if afresh else followed(factor, old))
+        _set_bases(group, state, eigenbasis if n <= group["every"] else followed)
         left, right, both = _bases(state, rows, columns, g)
         for name, basis in (("C", both), ("A", left), ("B", right)):
             state[name] = _projected(state[name], basis)
@@ -105,10 +104,12 @@ def _watch(group: Group, g: Tensor, state: State, age: float, since: float) -> N
     state["R"] = kept * state["R"] + (1 - kept) * over_a * scale_r
 
 
-def _set_bases(state: State, make: Any) -> None:
+def _set_bases(group: Group, state: State, make: Any) -> None:
     for factor, basis in (("L", "ql"), ("R", "qr")):
         if basis in state:
-            state[basis] = make(state[factor], state[basis])
+            whole = [state[factor]] if make is eigenbasis else [state[factor], state[basis]]
+            cuts = torch.arange(len(whole[0])).tensor_split(_shapes.blocks(len(whole[0]), group))
+            state[basis] = torch.block_diag(*(make(*(x[cut][:, cut] for x in whole)) for cut in cuts))
 
 
 def _bases(state: State, rows: int, columns: int, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:

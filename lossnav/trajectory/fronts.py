@@ -226,7 +226,7 @@ def _root(increasing: Callable[[float], float], low: float) -> float:
         low, high = high, 2 * high
         if not math.isfinite(high):
             raise NotConverged("no discount rate was found at which the orbit stalls: the loss is too steep")
-    return float(scipy.optimize.brentq(increasing, low, high, xtol=1e-14, rtol=1e-13))
+    return float(scipy.optimize.brentq(increasing, low, high, xtol=1e-12, rtol=1e-12))
 
 
 def _climb(loss: Loss, minimum: float, barrier: float) -> float:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from chrome import Page
 from node import MODULES
+
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 # Formulas that are not drawn, or drawn as an error; and TeX that a reader would see.
 FORMULAS = r"""(() => {
@@ -87,27 +91,96 @@ TOKENS = """(() => {
   }
 })()"""
 
+# To judge colours takes axe longer than all its other rules. Each pair of ink and ground is judged once: `note` notes
+# how each element's own text looks in the theme that is on, `thin` empties whatever looks, in every theme noted, as
+# something before it. What keeps its text must keep its look; therefore the empty ones stay, and count as children.
+# Fields stay whole, and what leaves the flow and may lie on other things. Words of a drawing go: axe calls their
+# ground a picture and does not judge them.
+LOOKS = """(() => {
+  const inks = new Map(), fields = 'input, select, textarea, button';
+  let grounds;
+  const ground = (e) => {
+    if (!e) return '';
+    if (!grounds.has(e)) {
+      const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position } = getComputedStyle(e);
+      const own = [backgroundColor, backgroundImage, opacity, filter, mixBlendMode].join();
+      const above = ground(e.parentElement), out = /absolute|fixed/.test(position);
+      const part = own === 'rgba(0, 0, 0, 0),none,1,none,normal' ? above : `${above}<${own}`;
+      grounds.set(e, out ? `${part} aloft` : part);
+    }
+    return grounds.get(e);
+  };
+  const ink = (e) => {
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(e);
+    return [color, fontSize, fontWeight, textShadow, ground(e)].join();
+  };
+  const told = (e) => e.getClientRects().length
+    && [...e.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+  const all = () => [...document.body.querySelectorAll('*')];
+  return {
+    note() {
+      grounds = new Map();
+      for (const e of all()) if (told(e) && !e.ownerSVGElement) inks.set(e, [...(inks.get(e) ?? []), ink(e)]);
+    },
+    thin() {
+      const looks = new Map(), kept = new Set(), way = new Set();
+      for (const [e, seen] of inks) {
+        const look = seen.join('|');
+        if (!e.closest(fields) && !look.includes('aloft')) {
+          if (looks.has(look)) continue;
+          looks.set(look, e);
+        }
+        kept.add(e);
+        for (let parent = e; parent; parent = parent.parentElement) way.add(parent);
+      }
+      for (const e of all()) if (!way.has(e) && !e.closest(fields)) e.replaceChildren();
+      grounds = new Map();
+      const changed = [...looks].filter(([look, e]) => !look.endsWith(`|${ink(e)}`));
+      return { judged: kept.size, looks: looks.size, of: inks.size, changed: changed.map(([, e]) => e.outerHTML) };
+    },
+  };
+})()"""
+
 AXE = """axe.run(document, %s).then(found => found.violations.map(v =>
   `${v.impact} ${v.id}: ${v.nodes.length} times, as ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`))"""
 
 
 @cache
-def _axe() -> str:
+def _axe() -> Path:
     for modules in MODULES:
         if (path := modules / "axe-core" / "axe.min.js").is_file():
-            return path.read_text(encoding="utf-8")
+            return path
     raise FileNotFoundError("axe-core is not here; `python book/_tools/vendor.py` fetches it")
 
 
+def _asked(page: Page, **options: Any) -> list[str]:
+    return list(page.evaluate(AXE % json.dumps({"resultTypes": ["violations"], "preload": False, **options})))
+
+
+def put_on(page: Page, scheme: Scheme) -> None:
+    """Let the reader prefer a theme; to ask for the one that is on costs as much as a change."""
+    on = f"document.documentElement.dataset.theme === '{scheme}'"
+    if not page.evaluate(on):
+        page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_until(on)
+
+
 def violations(page: Page) -> dict[str, Any]:
-    """What axe finds in the light theme, and of colours in the dark one. The page is spoilt: formulas become words."""
+    """What axe finds in a page from a file in the light theme, and of colours in the dark one.
+
+    The page is spoilt: formulas become words, and what looks the same is said once.
+    """
     page.evaluate(READ)  # axe knows no MathML, and needs minutes to go through the parts of drawn formulas
     page.evaluate(TOKENS)
-    page.evaluate(_axe())
-    found = {}
-    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
-        page.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.wait_until(f"document.documentElement.dataset.theme === '{scheme}'")
-        asked = json.dumps({"resultTypes": ["violations"], "preload": False, **options})
-        found[scheme] = page.evaluate(AXE % asked)
+    page.tab.add_script_tag(url=_axe().resolve().as_uri())
+    put_on(page, "light")
+    found = {"light": _asked(page, rules={"color-contrast": {"enabled": False}})}
+    page.evaluate(f"(() => {{ window.looks = {LOOKS}; looks.note(); }})()")
+    put_on(page, "dark")
+    page.evaluate("looks.note()")
+    thinned = page.evaluate("looks.thin()")
+    assert thinned["changed"] == [] and thinned["looks"] > 5, thinned
+    found["dark"] = _asked(page, runOnly=["color-contrast"])
+    put_on(page, "light")
+    found["light"] += _asked(page, runOnly=["color-contrast"])
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html as html_escapes
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -42,13 +43,25 @@ def test_the_pdf_has_pages(html: Path, tmp_path: Path) -> None:
 
 
 def test_the_zip_opens_as_it_is(html: Path, browser: Browser, tmp_path: Path) -> None:
-    first, second = tmp_path / "a.zip", tmp_path / "b.zip"
-    paper.write_zip(html, first)
-    paper.write_zip(html, second)
-    assert first.read_bytes() == second.read_bytes()
-    with zipfile.ZipFile(first) as archive:
+    paper.write_zip(html, tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert set(archive.namelist()) == {f"lossnav/{path.relative_to(html).as_posix()}" for path in paper.files(html)}
         archive.extractall(tmp_path)
     with browser.page() as page:
         page.open((tmp_path / "lossnav" / "book" / "momentum.html").as_uri())
         assert (page.failures(), page.complaints()) == ([], [])
         assert page.evaluate("document.querySelectorAll('.katex-html').length") > 100
+
+
+def test_the_same_pages_give_the_same_zip_whenever_they_were_written(html: Path, tmp_path: Path) -> None:
+    packed = []
+    for when in (1_700_000_000, 1_800_000_000):
+        folder = tmp_path / str(when)
+        for path in [html / "index.html", *sorted((html / "_static").glob("*.png"))]:
+            copy = folder / path.relative_to(html)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+            os.utime(copy, (when, when))
+        paper.write_zip(folder, tmp_path / f"{when}.zip")
+        packed.append((tmp_path / f"{when}.zip").read_bytes())
+    assert packed[0] == packed[1]

@@ -148,7 +148,7 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
 def test_errors_are_one_line_with_an_exit_code(tmp_path, monkeypatch, capsys, words, code, message):
     """In this process, since most of them need torch; the next test starts the real command."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ln.sweep.drive, "CONNECT", 1.0)
+    monkeypatch.setattr(ln.sweep.drive, "CONNECT", 0.3)
     try:
         found = main(words)
     except SystemExit as leaving:  # argparse leaves by itself

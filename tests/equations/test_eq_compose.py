@@ -188,14 +188,14 @@ def test_the_shrink_of_the_prior_is_the_linear_gain_of_least_risk():
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0, 3.0])
 def test_adam_shrinks_by_the_noise_of_one_gradient(ratio):
     rng = np.random.default_rng(1)
-    weights = torch.nn.Parameter(torch.zeros(4000, dtype=torch.float64))
+    weights = torch.nn.Parameter(torch.zeros(2000, dtype=torch.float64))
     optimizer = torch.optim.Adam([weights], lr=1.0, betas=(0.9, 0.999))
     steps = []
-    for n in range(3000):
-        weights.grad = torch.tensor(ratio + rng.normal(size=4000))
+    for n in range(1500):
+        weights.grad = torch.tensor(ratio + rng.normal(size=2000))
         before = weights.detach().clone()
         optimizer.step()
-        if n >= 2800 and n % 20 == 0:
+        if n >= 1300 and n % 20 == 0:
             steps.append((weights.detach() - before).numpy())
     moved = np.array(steps)
     if ratio == 0:

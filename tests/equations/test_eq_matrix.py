@@ -1,4 +1,4 @@
-"""M10–M19: what a belief about the shape of a weight matrix's curvature makes of the ballistic step."""
+"""M10–M19, M24: what a belief about the shape of a weight matrix's curvature makes of the ballistic step."""
 
 from __future__ import annotations
 
@@ -231,6 +231,38 @@ def test_muons_quintic_never_converges_and_the_classical_one_does():
     for _ in range(2):
         after = (15 * after - 10 * after**3 + 3 * after**5) / 8
     assert np.abs(after - 1).max() == pytest.approx(5.8e-4, rel=0.1)
+
+
+def within(matrix, cuts):
+    """Return the blocks on the diagonal of a matrix, and zero elsewhere."""
+    kept = np.zeros_like(matrix)
+    for cut in cuts:
+        kept[np.ix_(cut, cut)] = matrix[np.ix_(cut, cut)]
+    return kept
+
+
+def missed(c, rows, columns):
+    """Return KL(N(0, c) ‖ N(0, ĉ)), ĉ diagonal in the eigenvectors of the blocks of E[ggᵀ] and E[gᵀg]."""
+    k = np.kron(*(np.linalg.eigh(within(x, cuts))[1] for x, cuts in zip(moments(c), (rows, columns), strict=True)))
+    fit = k @ np.diag(np.diag(k.T @ c @ k)) @ k.T
+    return 0.5 * (np.trace(np.linalg.solve(fit, c)) - len(c) + np.linalg.slogdet(fit)[1] - np.linalg.slogdet(c)[1])
+
+
+CUTS = [([range(4)], [range(5)]), ([[0, 1], [2, 3]], [[0, 1, 2], [3, 4]]), ([[0], [1], [2, 3]], [[0, 1], [2], [3, 4]]),
+        ([[k] for k in range(4)], [[k] for k in range(5)])]  # fmt: skip
+
+
+def test_blocks_of_a_product_miss_its_determinants_and_finer_ones_never_less():
+    cuts = [tuple([list(cut) for cut in side] for side in pair) for pair in CUTS]
+    for seed in range(20):
+        a, b = definite(M, 2 * seed), definite(N, 2 * seed + 1)
+        found = [missed(np.kron(a, b), *pair) for pair in cuts]
+        for one, (rows, columns) in zip(found, cuts, strict=True):
+            gaps = [np.log(np.linalg.det(within(x, cut)) / np.linalg.det(x)) for x, cut in ((a, rows), (b, columns))]
+            assert one == pytest.approx(N / 2 * gaps[0] + M / 2 * gaps[1], rel=1e-7, abs=1e-9)
+        assert found == sorted(found) and abs(found[0]) < 1e-9 < found[1]
+    general = definite(M * N, 1)  # no product: whole bases may miss more than the axes of the weights
+    assert missed(general, *cuts[0]) > missed(general, *cuts[-1]) + 0.1
 
 
 # Beyond the numbered equations

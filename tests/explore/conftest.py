@@ -1,102 +1,83 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from javascript import Script
+from chrome import Browser
+from javascript import Node, Script
 from node import node_command
+from stand import Stand
 
 from lossnav import explore
 from lossnav.explore.base import Explorable
 
+STAND = pytest.StashKey[Stand]()
 pytest.register_assert_rewrite("twins")  # its comparisons say then what was compared
 
 
-def script(tmp_path_factory: pytest.TempPathFactory, widget: type[Explorable]) -> Script:
-    """The very module that the widget carries into a page."""
+@pytest.fixture(scope="session")
+def node() -> Iterator[Node]:
+    """Node, for the scripts of all explorables."""
     command = node_command()
     if command is None:
         pytest.skip("no node here; `make book` installs one where the machine has none")
-    return Script(command, tmp_path_factory.mktemp("script"), widget()._esm)
+    running = Node(command)
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="session")
-def module(tmp_path_factory: pytest.TempPathFactory) -> Callable[[type[Explorable]], Script]:
-    """The script of any explorable; each is written once."""
-    return functools.cache(functools.partial(script, tmp_path_factory))
+def module(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Callable[[type[Explorable]], Script]:
+    """The very module that an explorable carries into a page; each is written once."""
+
+    @functools.cache
+    def script(widget: type[Explorable]) -> Script:
+        return Script(node, tmp_path_factory.mktemp("script"), widget()._esm)
+
+    return script
 
 
 @pytest.fixture(scope="session")
-def acceleration(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.Acceleration)
+def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
+    """Where explorables are shown in a browser, which all tests of this folder share."""
+    standing = request.config.stash[STAND] = Stand(tmp_path_factory.mktemp("stand"))
+    yield standing
+    standing.close()
 
 
-@pytest.fixture(scope="session")
-def belief_filter(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.BeliefFilter)
+@pytest.fixture
+def browser(stand: Stand) -> Browser:
+    """The same browser, for pages of one's own."""
+    return stand.browser()
 
 
-@pytest.fixture(scope="session")
-def board_script(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.Board)
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Close the browser behind the last test here: while its driver runs, nobody else can have an event loop."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        standing = item.config.stash.get(STAND, None)
+        if standing is not None:
+            standing.close()
 
 
-@pytest.fixture(scope="session")
-def broken_charge(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.BrokenCharge)
+def of(widget: type[Explorable]) -> Callable[..., Script]:
+    """A fixture: the script of one explorable."""
+    return pytest.fixture(scope="session")(lambda module: module(widget))
 
 
-@pytest.fixture(scope="session")
-def double_well(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.DoubleWell)
-
-
-@pytest.fixture(scope="session")
-def drift_field(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.DriftField)
-
-
-@pytest.fixture(scope="session")
-def horizon(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.Horizon)
-
-
-@pytest.fixture(scope="session")
-def metric_ellipse(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.MetricEllipse)
-
-
-@pytest.fixture(scope="session")
-def moving_network(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.MovingNetwork)
-
-
-@pytest.fixture(scope="session")
-def noise_spectrum(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.NoiseSpectrum)
-
-
-@pytest.fixture(scope="session")
-def noisy_oscillator(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.NoisyOscillator)
-
-
-@pytest.fixture(scope="session")
-def noisy_valley(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.NoisyValley)
-
-
-@pytest.fixture(scope="session")
-def scale_cone(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.ScaleCone)
-
-
-@pytest.fixture(scope="session")
-def race(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.Race)
-
-
-@pytest.fixture(scope="session")
-def task_switch(tmp_path_factory: pytest.TempPathFactory) -> Script:
-    return script(tmp_path_factory, explore.TaskSwitch)
+acceleration = of(explore.Acceleration)
+belief_filter = of(explore.BeliefFilter)
+board_script = of(explore.Board)
+broken_charge = of(explore.BrokenCharge)
+double_well = of(explore.DoubleWell)
+drift_field = of(explore.DriftField)
+horizon = of(explore.Horizon)
+metric_ellipse = of(explore.MetricEllipse)
+moving_network = of(explore.MovingNetwork)
+noise_spectrum = of(explore.NoiseSpectrum)
+noisy_oscillator = of(explore.NoisyOscillator)
+noisy_valley = of(explore.NoisyValley)
+scale_cone = of(explore.ScaleCone)
+race = of(explore.Race)
+task_switch = of(explore.TaskSwitch)

@@ -5,27 +5,64 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from threading import Timer
 from typing import Any
+
+# Answers each line of its input, {module, expression, given}, by a line {found} or {failed}.
+SERVER = """
+import { createInterface } from "node:readline";
+const Expression = (async () => {}).constructor;
+const spell = (key, v) => (typeof v === "number" && !Number.isFinite(v) ? String(v) : v);
+for await (const line of createInterface({ input: process.stdin })) {
+  const { module, expression, given } = JSON.parse(line);
+  let told;
+  try {
+    const found = await new Expression("M", "given", `return (${expression}\\n)`)(await import(module), given);
+    told = { found };
+  } catch (error) {
+    told = { failed: String(error?.stack ?? error) };
+  }
+  process.stdout.write(JSON.stringify(told, spell) + "\\n");
+}
+"""
+PATIENCE = 900.0  # seconds
+
+
+class Node:
+    """One process for all scripts: to start one takes longer than most of them."""
+
+    def __init__(self, command: list[str]):
+        program, pipe = [*command, "--input-type=module", "-e", SERVER], subprocess.PIPE
+        self._process = subprocess.Popen(program, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        """What the server answers; nothing if it died, or was ended because it took too long."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        late = Timer(PATIENCE, self._process.kill)
+        late.start()
+        try:
+            self._process.stdin.write(json.dumps(question) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        finally:
+            late.cancel()
+        return json.loads(answer) if answer else {"failed": "node has ended"}
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
 
 class Script:
     """A module under test; call it with a JavaScript expression over its exports ``M`` and JSON data ``given``."""
 
-    def __init__(self, command: list[str], folder: Path, source: str):
-        self._command = command
+    def __init__(self, node: Node, folder: Path, source: str):
+        self._node = node
         self.path = folder / "module.mjs"
         self.path.write_text(source, encoding="utf-8")
 
     def __call__(self, expression: str, given: Any = None) -> Any:
-        program = (
-            f"import * as M from {json.dumps(self.path.as_uri())};\n"
-            f"const given = {json.dumps(given)};\n"
-            "const spell = (key, v) => (typeof v === 'number' && !Number.isFinite(v) ? String(v) : v);\n"
-            f"process.stdout.write(JSON.stringify({expression}, spell) ?? 'null');\n"
-        )
-        done = subprocess.run(
-            [*self._command, "--input-type=module", "-e", program], capture_output=True, text=True, timeout=900
-        )
-        if done.returncode:
-            raise AssertionError(f"{expression}\n{done.stderr}")
-        return json.loads(done.stdout)
+        answer = self._node.ask(module=self.path.as_uri(), expression=expression, given=given)
+        if "failed" in answer:
+            raise AssertionError(f"{expression}\n{answer['failed']}")
+        return answer.get("found")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import sympy
 import torch
-from test_layout import address
 from test_takeaway import PRESS, move
 
 from lossnav import explore
@@ -223,22 +222,20 @@ def test_names_are_found_and_told(board_script):
 
 
 @pytest.mark.browser
-def test_every_name_can_be_gone_to_and_its_program_runs(browser, tmp_path):
+def test_every_name_can_be_gone_to_and_its_program_runs(stand):
     """Each name by its button; then a share of all corners: the program, executed, is the board's path."""
     chip = "[...document.querySelectorAll('.ln-known button')][%d].click()"
     lit = "[...document.querySelectorAll('.ln-known [aria-pressed=true]')].map((e) => e.firstChild.data)"
-    with browser.page((700, 900)) as page:
-        page.open(address(tmp_path, explore.Board(noise=0.5, dt=0.5)))
-        page.wait_until("window.ready === true")
-        for i, name in enumerate(board.NAMES.values()):
-            page.evaluate(chip % i)
-            assert page.evaluate(lit) == [name]
-            assert f"This is {name}" in page.evaluate("document.querySelector('.lossnav-readout').textContent")
-            assert_program_is_the_path(page)
-        for at in CORNERS[::11]:
-            move(page, at)
-            assert_program_is_the_path(page)
-        assert page.complaints() == []
+    page = stand(explore.Board(noise=0.5, dt=0.5), (700, 900))
+    for i, name in enumerate(board.NAMES.values()):
+        page.evaluate(chip % i)
+        assert page.evaluate(lit) == [name]
+        assert f"This is {name}" in page.evaluate("document.querySelector('.lossnav-readout').textContent")
+        assert_program_is_the_path(page)
+    for at in CORNERS[::11]:
+        move(page, at)
+        assert_program_is_the_path(page)
+    assert page.complaints() == []
 
 
 def assert_program_is_the_path(page):
@@ -256,14 +253,12 @@ def assert_program_is_the_path(page):
 
 
 @pytest.mark.browser
-def test_switches_answer_the_keyboard_and_an_address_that_is_none(browser, tmp_path):
-    with browser.page((390, 900)) as page:
-        page.open(address(tmp_path, explore.Board()) + '#explore=Board&metric="round"&drift="decay"')
-        page.wait_until("window.ready === true")
-        pressed = "[...document.querySelectorAll('.ln-switch [aria-pressed=true]')].map((e) => e.textContent)"
-        assert page.evaluate(pressed) == ["γ = 0", "G = 1", "−jθ", "fading", "avg g²", "Δt·v"]
-        page.evaluate("document.querySelector('.ln-switch button:not([aria-pressed=true])').focus()")
-        page.key("Enter")
-        assert page.evaluate(pressed)[0] == "γ > 0"
-        assert page.evaluate("document.querySelectorAll('.ln-changed').length") == 1
-        assert page.complaints() == []
+def test_switches_answer_the_keyboard_and_an_address_that_is_none(stand):
+    page = stand(explore.Board(), (390, 900), phone=True, hash='#explore=Board&metric="round"&drift="decay"')
+    pressed = "[...document.querySelectorAll('.ln-switch [aria-pressed=true]')].map((e) => e.textContent)"
+    assert page.evaluate(pressed) == ["γ = 0", "G = 1", "−jθ", "fading", "avg g²", "Δt·v"]
+    page.evaluate("document.querySelector('.ln-switch button:not([aria-pressed=true])').focus()")
+    page.key("Enter")
+    assert page.evaluate(pressed)[0] == "γ > 0"
+    assert page.evaluate("document.querySelectorAll('.ln-changed').length") == 1
+    assert page.complaints() == []

@@ -10,10 +10,9 @@ import json
 import numpy as np
 import pytest
 from handles import HANDLES, assert_answers_the_keyboard, moves_readout
-from test_layout import WIDGETS, address
+from test_layout import WIDGETS
 from test_takeaway import PRESS, move
-from twins import CURVES, assert_shows_the_same
-from twins import WIDGETS as SETTINGS
+from twins import CURVES, assert_shows_the_same, settings
 
 pytestmark = pytest.mark.browser
 
@@ -100,30 +99,20 @@ SAID = "[...document.querySelectorAll('.lossnav-readout')].map((e) => e.textCont
 
 
 @pytest.fixture(scope="module", params=WIDGETS)
-def shown(request, browser, tmp_path_factory):
+def shown(request, stand):
     """An explorable's class, and a page on which it has been drawn for the first time."""
-    with browser.page((1000, 900)) as page:
-        page.open(address(tmp_path_factory.mktemp("page"), request.param()))
-        page.wait_until("window.ready === true")
-        yield request.param, page
+    return request.param, stand(request.param())
 
 
-def anew(page, state: dict | None = None):
+def anew(page, state: dict | None = None, hash: str = ""):
     """Take the views away, and draw the first frame of another state (None: of the page's first one)."""
     wanted = "window.first" if state is None else json.dumps(state)
-    page.evaluate(f"""(() => {{
-      cleanup();
-      window.leave?.();
-      ["one", "two"].forEach((id) => document.getElementById(id).replaceChildren());
-      model.put(structuredClone({wanted}));
-      delete window.saved;
-      window.cleanup = widget.render({{ model, el: document.getElementById("one") }});
-    }})()""")
+    page.evaluate(f"anew({wanted}, {json.dumps(hash)})")
 
 
 def test_the_script_draws_what_python_draws(shown):
     make, page = shown
-    widgets = [widget for widget in (setting() for setting in SETTINGS.values()) if isinstance(widget, make)]
+    widgets = [widget for widget in settings() if isinstance(widget, make)]
     assert widgets
     for widget in widgets:
         if repr(widget) != repr(make()):
@@ -191,7 +180,8 @@ def test_an_address_brings_the_state_back_and_reset_the_first_one(shown):
     assert page.evaluate(read) == first != wanted
     assert page.evaluate("document.querySelector('#one .ln-code').hidden")
     assert page.complaints() == []  # of all that was done here
-    page.open(link.replace("#", "?opened=again#"))  # another page, to the browser
-    page.wait_until("window.ready === true")
+    address, mark, hash = link.partition("#")
+    assert address == page.evaluate("location.href")
+    anew(page, hash=mark + hash)
     assert page.evaluate(read) == wanted
     assert page.complaints() == []

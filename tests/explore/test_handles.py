@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from test_layout import address
 
 from lossnav import explore
 
@@ -17,11 +16,6 @@ MIDDLE = (
 SPAN = 200  # steps in the window of BeliefFilter
 
 
-def shown(page, folder, widget):
-    page.open(address(folder, widget))
-    page.wait_until("window.ready === true")
-
-
 def press(page, query, *keys):
     page.evaluate(f"document.querySelector('{query}').focus()")
     for key in keys:
@@ -29,59 +23,54 @@ def press(page, query, *keys):
 
 
 @pytest.mark.parametrize("query", ['[role=slider][aria-label^="the optimal step"]', 'input[aria-label^="Δt"]'])
-def test_infinity_can_be_left_with_the_keys_and_reached_again(browser, tmp_path, query):
-    with browser.page((1100, 900)) as page:
-        shown(page, tmp_path, explore.Horizon(dt=math.inf))
-        press(page, query, *["ArrowLeft"] * 8)
-        finite = page.evaluate("model.get('dt')")
-        assert finite is not None and finite > 10
-        press(page, query, *["ArrowRight"] * 9)
-        assert page.evaluate("model.get('dt')") is None
+def test_infinity_can_be_left_with_the_keys_and_reached_again(stand, query):
+    page = stand(explore.Horizon(dt=math.inf))
+    press(page, query, *["ArrowLeft"] * 8)
+    finite = page.evaluate("model.get('dt')")
+    assert finite is not None and finite > 10
+    press(page, query, *["ArrowRight"] * 9)
+    assert page.evaluate("model.get('dt')") is None
 
 
 @pytest.mark.parametrize("make", [explore.DriftField, explore.Horizon, explore.MetricEllipse])
-def test_each_press_shows_near_zero(browser, tmp_path, make):
+def test_each_press_shows_near_zero(stand, make):
     slider = "input[aria-label^=γ]"
-    with browser.page((1100, 900)) as page:
-        shown(page, tmp_path, make(gamma=0.0))
-        told = []
-        for _ in range(3):
-            told.append(page.evaluate(f"document.querySelector('{slider}').ariaValueText"))
-            press(page, slider, "ArrowRight")
-        assert len(set(told)) == 3 and told[0] == "0.00"
+    page = stand(make(gamma=0.0))
+    told = []
+    for _ in range(3):
+        told.append(page.evaluate(f"document.querySelector('{slider}').ariaValueText"))
+        press(page, slider, "ArrowRight")
+    assert len(set(told)) == 3 and told[0] == "0.00"
 
 
-def test_the_ellipse_and_its_slider_turn_one_way(browser, tmp_path):
+def test_the_ellipse_and_its_slider_turn_one_way(stand):
     angles = []
     for query in ("[role=slider][aria-label^=end]", "input[aria-label*=angle]"):
-        with browser.page((1100, 900)) as page:
-            shown(page, tmp_path, explore.MetricEllipse(angle=10.0))
-            press(page, query, "ArrowRight")
-            angles.append(page.evaluate("model.get('angle')") - 10)
+        page = stand(explore.MetricEllipse(angle=10.0))
+        press(page, query, "ArrowRight")
+        angles.append(page.evaluate("model.get('angle')") - 10)
     assert angles[0] * angles[1] > 0
 
 
-def test_a_point_of_the_plane_moves_along_both_axes_and_says_so(browser, tmp_path):
+def test_a_point_of_the_plane_moves_along_both_axes_and_says_so(stand):
     point = "[role=slider][aria-roledescription]"
-    with browser.page((1100, 900)) as page:
-        shown(page, tmp_path, explore.NoisyValley(start=(0.5, -0.5)))
-        press(page, point, "ArrowUp")
-        x, y = page.evaluate("model.get('start')")
-        assert x == 0.5 and y > -0.5
-        press(page, point, "ArrowLeft")
-        assert page.evaluate("model.get('start')")[0] < 0.5
-        words = page.evaluate(f"document.querySelector('{point}').ariaValueText")
-        assert "θ₁" in words and "θ₂" in words
+    page = stand(explore.NoisyValley(start=(0.5, -0.5)))
+    press(page, point, "ArrowUp")
+    x, y = page.evaluate("model.get('start')")
+    assert x == 0.5 and y > -0.5
+    press(page, point, "ArrowLeft")
+    assert page.evaluate("model.get('start')")[0] < 0.5
+    words = page.evaluate(f"document.querySelector('{point}').ariaValueText")
+    assert "θ₁" in words and "θ₂" in words
 
 
-def test_a_dragged_stream_stays_under_the_hand(browser, tmp_path):
+def test_a_dragged_stream_stays_under_the_hand(stand):
     cursor = ".ln-stage [role=slider]"
-    with browser.page((1100, 900)) as page:
-        shown(page, tmp_path, explore.BeliefFilter(now=120))
-        x, y = page.evaluate(MIDDLE % cursor)
-        wide = page.evaluate("document.querySelector('.ln-panel').getBoundingClientRect().width")
-        page.drag((x, y), (x - 60, y), steps=12)
-        moved = 120 - page.evaluate("model.get('now')")
-        assert moved == pytest.approx(60 / wide * SPAN, abs=2)  # the window stays while it is held
-        page.evaluate("[...document.querySelectorAll('.ln-button')].findLast((b) => b.textContent === 'Reset').click()")
-        assert page.evaluate("model.get('now')") == 120
+    page = stand(explore.BeliefFilter(now=120))
+    x, y = page.evaluate(MIDDLE % cursor)
+    wide = page.evaluate("document.querySelector('.ln-panel').getBoundingClientRect().width")
+    page.drag((x, y), (x - 60, y), steps=12)
+    moved = 120 - page.evaluate("model.get('now')")
+    assert moved == pytest.approx(60 / wide * SPAN, abs=2)  # the window stays while it is held
+    page.evaluate("[...document.querySelectorAll('.ln-button')].findLast((b) => b.textContent === 'Reset').click()")
+    assert page.evaluate("model.get('now')") == 120

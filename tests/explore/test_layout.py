@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-import traitlets
 from handles import HANDLES, moves_readout
 
 from lossnav import explore
-from lossnav.explore.base import Explorable
 
 pytestmark = pytest.mark.browser
 
@@ -18,29 +13,13 @@ WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explor
 NARROWEST = 320
 PHONES, DESKS = (NARROWEST, 340, 390), (700, 1100)
 
-# A stand-in for the widget manager's model: what anywidget gives to render(), as far as the scripts use it.
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>%(css)s body { margin: 8px; }</style>
-<div id="twin">%(twin)s</div><div id="one"></div><div id="two"></div>
-<script type="text/plain" id="module">%(module)s</script>
-<script type="module">
-  const state = %(state)s, listeners = new Set();
-  window.first = structuredClone(state);
-  window.limits = %(limits)s;
-  window.model = {
-    get: (name) => state[name],
-    set(name, value) { state[name] = value; listeners.forEach((listener) => listener()); },
-    put(values) { Object.assign(state, values); listeners.forEach((listener) => listener()); },
-    save_changes() { window.saved = structuredClone(state); },
-    on(event, listener) { listeners.add(listener); },
-    off(event, listener) { listeners.delete(listener); },
-  };
-  const source = document.getElementById("module").textContent;
-  const { default: widget } = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-  window.widget = widget;
-  window.cleanup = widget.render({ model, el: document.getElementById("one") });
-  window.ready = true;
-</script></html>"""
+# The window has a width, and the explorable in it has been laid out for it: it is told of that between two frames.
+TAKEN = """(async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  while (innerWidth !== %d) await frame();
+  await frame();
+  await frame();
+})()"""
 
 FUZZ = """(async () => {
   const root = document.querySelector(".lossnav-explorable");
@@ -104,7 +83,7 @@ FUZZ = """(async () => {
   };
   const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, any(range)]));
   let broken = null;
-  for (let i = 0; i < 30; i++) {
+  for (let i = 0; i < 20; i++) {
     const state = (draw[root.dataset.explorable] ?? evenly)();
     model.put(state);
     heights.add(root.offsetHeight);
@@ -131,33 +110,10 @@ FUZZ = """(async () => {
 })()"""
 
 
-def limits(trait: traitlets.TraitType) -> list:
-    """The range [low, high, whether whole] of a number, or those of a point's; empty for what has none."""
-    if isinstance(trait, traitlets.Tuple):
-        return [limits(part) for part in trait._traits]
-    return [trait.min, trait.max, isinstance(trait, traitlets.Int)] if hasattr(trait, "min") else []
-
-
-def address(folder: Path, widget: Explorable) -> str:
-    parts = {
-        "css": widget._css,
-        "twin": widget.fallback(),
-        "module": widget._esm,
-        "state": json.dumps(widget.get_state(widget._state_names())),
-        "limits": json.dumps({name: limits(widget.traits()[name]) for name in widget._state_names()}),
-    }
-    path = folder / "page.html"
-    path.write_text(PAGE % parts, encoding="utf-8")
-    return path.as_uri()
-
-
 @pytest.fixture(scope="module", params=WIDGETS)
-def phone(request, browser, tmp_path_factory):
-    """A page of a phone with an explorable, which is opened once."""
-    with browser.page((PHONES[-1], 900), touch=True) as page:
-        page.open(address(tmp_path_factory.mktemp("page"), request.param()))
-        page.wait_until("window.ready === true")
-        yield page
+def phone(request, stand):
+    """A page of a phone with an explorable, for all of it."""
+    return stand(request.param(), (PHONES[-1], 900), phone=True)
 
 
 def test_every_handle_answers_the_finger(phone):
@@ -169,8 +125,7 @@ def test_every_handle_answers_the_finger(phone):
 
 def test_no_state_breaks_the_layout(phone):
     for width in (*PHONES, *DESKS):
-        phone.resize(width, 900)
-        found = phone.evaluate(FUZZ)
+        found = at_width(phone, width, FUZZ)
         assert found["broken"] is None
         assert found["spilled"] == []
         if width > NARROWEST:  # there, nothing passes its box, and that is all
@@ -180,13 +135,17 @@ def test_no_state_breaks_the_layout(phone):
     assert (phone.failures(), phone.complaints()) == ([], [])
 
 
+def at_width(page, width, script):
+    """What a script says once the explorable has taken another width of the window."""
+    page.tab.set_viewport_size({"width": width, "height": 900})
+    return page.evaluate(f"(async () => {{ await {TAKEN % width}; return {script}; }})()")
+
+
 @pytest.mark.parametrize("make", [explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyValley])
-def test_a_plane_uses_the_column_of_the_book(browser, tmp_path, make):
-    with browser.page((720, 900)) as page:
-        page.open(address(tmp_path, make()))
-        page.wait_until("window.ready === true")
-        plane = page.evaluate("document.querySelector('.ln-stage .ln-panel').getBoundingClientRect().width")
-        assert 440 <= plane <= 0.7 * 704  # of 704, and not so large that it does not fit on a screen
+def test_a_plane_uses_the_column_of_the_book(stand, make):
+    page = stand(make(), (720, 900))
+    plane = page.evaluate("document.querySelector('.ln-stage .ln-panel').getBoundingClientRect().width")
+    assert 440 <= plane <= 0.7 * 704  # of 704, and not so large that it does not fit on a screen
 
 
 # How many points of the drawn lines each label covers, the labels inside the plane being those that could.
@@ -204,14 +163,10 @@ COVERED = """(() => {
 })()"""
 
 
-@pytest.mark.parametrize("widths", [PHONES[1:], DESKS], ids=["phones", "desks"])
 @pytest.mark.parametrize("make", [explore.Horizon, explore.MetricEllipse, explore.TaskSwitch])
-def test_labels_keep_off_the_lines(browser, tmp_path, make, widths):
-    with browser.page((widths[0], 900)) as page:
-        page.open(address(tmp_path, make()))
-        page.wait_until("window.ready === true")
-        for width in widths:
-            page.resize(width, 900)
-            covered = page.evaluate(COVERED)
-            assert len(covered) > 1
-            assert not any(covered.values()), (width, covered)
+def test_labels_keep_off_the_lines(stand, make):
+    page = stand(make(), (PHONES[1], 900), phone=True)
+    for width in (*PHONES[1:], *DESKS):
+        covered = at_width(page, width, COVERED)
+        assert len(covered) > 1
+        assert not any(covered.values()), (width, covered)

@@ -179,9 +179,9 @@ def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, ti
         twin = explore.Race(gamma=gamma, tilt=tilt, dug=dug)
         np.testing.assert_allclose(minima, twin.minima(), atol=1e-12)
         for start, end, action in zip(x, ends, actions, strict=True):
-            widget = explore.Race(start=(start, 0.0), gamma=gamma, tilt=tilt, dug=dug)
-            assert action == pytest.approx(widget.action(), abs=1e-6), (gamma, start)
-            assert np.nan_to_num(widget.target(), nan=9) == pytest.approx(9 if end is None else end), (gamma, start)
+            twin.start = (start, 0.0)
+            assert action == pytest.approx(twin.action(), abs=1e-6), (gamma, start)
+            assert np.nan_to_num(twin.target(), nan=9) == pytest.approx(9 if end is None else end), (gamma, start)
         assert {**rules, "planner": planned} == twin.deep_ends(), gamma
 
 

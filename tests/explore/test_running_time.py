@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_layout import address
 
 from lossnav import explore
 
@@ -20,128 +19,107 @@ def press(page, *names):
     page.key("Enter")
 
 
-def motion(page, wanted: bool):
-    """Say what the reader's system prefers."""
-    page.tab.emulate_media(reduced_motion="no-preference" if wanted else "reduce")
+def test_stream_waits_for_readers_who_want_little_motion(stand):
+    page = stand(explore.BeliefFilter(), (700, 900))
+    assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == 120
+    press(page, "Play")
+    page.wait_until("model.get('now') > 122")
+    assert page.evaluate("window.saved === undefined")  # Python is not told of every step
+    assert page.evaluate("document.querySelector('#one .lossnav-readout').ariaLive") == "off"  # nor is a listener
+    press(page, "Pause")
+    stopped = page.evaluate("model.get('now')")
+    page.wait_until(f"window.saved?.now === {stopped}")
+    assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == stopped
 
 
-def show(browser_page, folder, widget):
-    browser_page.open(address(folder, widget))
-    browser_page.wait_until("window.ready === true")
+def test_stream_runs_by_itself_while_it_can_be_seen(stand):
+    page = stand(explore.BeliefFilter(), (700, 900), motion=True)
+    page.wait_until("model.get('now') > 121")
+    page.evaluate("document.getElementById('one').style.marginTop = '3000px'")
+    page.evaluate("new Promise((done) => setTimeout(done, 300))")
+    hidden = page.evaluate("model.get('now')")
+    assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == hidden
+    page.evaluate("document.getElementById('one').style.marginTop = '0'")
+    page.wait_until(f"model.get('now') > {hidden}")
+    page.evaluate("cleanup()")
+    left = page.evaluate("model.get('now')")
+    assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == left
 
 
-def test_stream_waits_for_readers_who_want_little_motion(browser, tmp_path):
-    with browser.page((700, 900)) as page:
-        show(page, tmp_path, explore.BeliefFilter())
-        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == 120
-        press(page, "Play")
-        page.wait_until("model.get('now') > 122")
-        assert page.evaluate("window.saved === undefined")  # Python is not told of every step
-        assert page.evaluate("document.querySelector('#one .lossnav-readout').ariaLive") == "off"  # nor is a listener
-        press(page, "Pause")
-        stopped = page.evaluate("model.get('now')")
-        page.wait_until(f"window.saved?.now === {stopped}")
-        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == stopped
+def test_only_one_view_of_a_widget_runs(stand):
+    page = stand(explore.BeliefFilter(), (700, 1800))
+    page.evaluate("(() => { window.leave = widget.render({ model, el: document.getElementById('two') }); })()")
+    first = "[...document.querySelectorAll('.ln-control .ln-button:first-child')]"
+    page.evaluate(f"{first}[0].click()")
+    assert page.evaluate(f"{first}.map((b) => b.textContent)") == ["Pause", "Play"]
+    page.evaluate(f"{first}[1].click()")
+    assert page.evaluate(f"{first}.map((b) => b.textContent)") == ["Play", "Pause"]
 
 
-def test_stream_runs_by_itself_while_it_can_be_seen(browser, tmp_path):
-    with browser.page((700, 900)) as page:
-        motion(page, wanted=True)
-        show(page, tmp_path, explore.BeliefFilter())
-        page.wait_until("model.get('now') > 121")
-        page.evaluate("document.getElementById('one').style.marginTop = '3000px'")
-        page.evaluate("new Promise((done) => setTimeout(done, 300))")
-        hidden = page.evaluate("model.get('now')")
-        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 400))") == hidden
-        page.evaluate("document.getElementById('one').style.marginTop = '0'")
-        page.wait_until(f"model.get('now') > {hidden}")
-        page.evaluate("cleanup()")
-        left = page.evaluate("model.get('now')")
-        assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('now')), 300))") == left
-
-
-def test_only_one_view_of_a_widget_runs(browser, tmp_path):
-    with browser.page((700, 1800)) as page:
-        show(page, tmp_path, explore.BeliefFilter())
-        page.evaluate("(() => { widget.render({ model, el: document.getElementById('two') }); })()")
-        first = "[...document.querySelectorAll('.ln-control .ln-button:first-child')]"
-        page.evaluate(f"{first}[0].click()")
-        assert page.evaluate(f"{first}.map((b) => b.textContent)") == ["Pause", "Play"]
-        page.evaluate(f"{first}[1].click()")
-        assert page.evaluate(f"{first}.map((b) => b.textContent)") == ["Play", "Pause"]
-
-
-def test_step_and_jump(browser, tmp_path):
-    with browser.page((700, 900)) as page:
-        show(page, tmp_path, explore.BeliefFilter())
-        press(page, "Step")
-        assert page.evaluate("model.get('now')") == 121
-        press(page, "Jump")
-        assert page.evaluate("model.get('now')") == 122
-        ((step, size),) = page.evaluate("model.get('jumps')")
-        assert step == 122 and abs(size) == 2.5
-        explore.BeliefFilter(now=122, jumps=[(step, size)])  # a state that Python takes
+def test_step_and_jump(stand):
+    page = stand(explore.BeliefFilter(), (700, 900))
+    press(page, "Step")
+    assert page.evaluate("model.get('now')") == 121
+    press(page, "Jump")
+    assert page.evaluate("model.get('now')") == 122
+    ((step, size),) = page.evaluate("model.get('jumps')")
+    assert step == 122 and abs(size) == 2.5
+    explore.BeliefFilter(now=122, jumps=[(step, size)])  # a state that Python takes
 
 
 @pytest.mark.parametrize("moving", [False, True])
-def test_switch_comes_now_and_time_goes_on(browser, tmp_path, moving):
-    with browser.page((1000, 900)) as page:
-        motion(page, wanted=moving)
-        show(page, tmp_path, explore.TaskSwitch(curvature=0.5, minimum=2.0, now=1.0))
-        press(page, "Switch")
-        assert page.evaluate("model.get('switches')") == [[1.0, 0.5, 2.0]]
-        assert page.evaluate("model.get('now')") == pytest.approx(6.0) or moving
-        page.wait_until("Math.abs(model.get('now') - 6) < 1e-9")  # runs for five units, then rests
-        page.evaluate("model.set('curvature', 2)")
-        press(page, "Switch")
-        assert page.evaluate("model.get('switches').length") == 2
-        page.wait_until("model.get('now') > 7")
-        press(page, "Reset")
-        assert page.evaluate("[model.get('now'), model.get('switches').length]") == [0, 0]
+def test_switch_comes_now_and_time_goes_on(stand, moving):
+    page = stand(explore.TaskSwitch(curvature=0.5, minimum=2.0, now=1.0), (1000, 900), motion=moving)
+    press(page, "Switch")
+    assert page.evaluate("model.get('switches')") == [[1.0, 0.5, 2.0]]
+    assert page.evaluate("model.get('now')") == pytest.approx(6.0) or moving
+    page.wait_until("Math.abs(model.get('now') - 6) < 1e-9")  # runs for five units, then rests
+    page.evaluate("model.set('curvature', 2)")
+    press(page, "Switch")
+    assert page.evaluate("model.get('switches').length") == 2
+    page.wait_until("model.get('now') > 7")
+    press(page, "Reset")
+    assert page.evaluate("[model.get('now'), model.get('switches').length]") == [0, 0]
 
 
-def test_two_switches_at_one_time_are_one(browser, tmp_path):
-    with browser.page((1000, 900)) as page:
-        show(page, tmp_path, explore.TaskSwitch(switches=[(2.0, 0.5, 1.0)], now=2.0, curvature=4.0, minimum=-1.0))
-        press(page, "Switch")
-        assert page.evaluate("model.get('switches')") == [[2.0, 4.0, -1.0]]
+def test_two_switches_at_one_time_are_one(stand):
+    page = stand(explore.TaskSwitch(switches=[(2.0, 0.5, 1.0)], now=2.0, curvature=4.0, minimum=-1.0), (1000, 900))
+    press(page, "Switch")
+    assert page.evaluate("model.get('switches')") == [[2.0, 4.0, -1.0]]
 
 
-def test_there_is_an_end_to_switching(browser, tmp_path):
+def test_there_is_an_end_to_switching(stand):
     life = [(float(i), 2.0 if i % 2 else 0.5, 0.0) for i in range(8)]
-    with browser.page((1000, 900)) as page:
-        show(page, tmp_path, explore.TaskSwitch(switches=life, now=8.0))
-        button = BUTTON % ("Switch", "Switch")
-        assert page.evaluate(f"{button}.disabled") is True
-        press(page, "Reset")
-        assert page.evaluate(f"{button}.disabled") is False
+    page = stand(explore.TaskSwitch(switches=life, now=8.0), (1000, 900))
+    button = BUTTON % ("Switch", "Switch")
+    assert page.evaluate(f"{button}.disabled") is True
+    press(page, "Reset")
+    assert page.evaluate(f"{button}.disabled") is False
 
 
-def test_bending_the_bowl_sets_the_curvature(browser, tmp_path):
-    with browser.page((1000, 900)) as page:
-        show(page, tmp_path, explore.TaskSwitch(curvature=1.0, minimum=0.0))
-        arm = "document.querySelector('[aria-label=\"curvature of the next task\"]')"
-        edges = "(({ x, y, width, height }) => [x, y, width, height])"
-        x, y, width, height = page.evaluate(f"{edges}({arm}.getBoundingClientRect())")
-        x, y = x + width / 2, y + height / 2
-        page.drag((x, y), (x, y - 30))
-        assert page.evaluate("model.get('curvature')") > 1.2
-        assert page.evaluate("model.get('minimum')") == 0
+def test_bending_the_bowl_sets_the_curvature(stand):
+    page = stand(explore.TaskSwitch(curvature=1.0, minimum=0.0), (1000, 900))
+    arm = "document.querySelector('[aria-label=\"curvature of the next task\"]')"
+    edges = "(({ x, y, width, height }) => [x, y, width, height])"
+    x, y, width, height = page.evaluate(f"{edges}({arm}.getBoundingClientRect())")
+    x, y = x + width / 2, y + height / 2
+    page.drag((x, y), (x, y - 30))
+    assert page.evaluate("model.get('curvature')") > 1.2
+    assert page.evaluate("model.get('minimum')") == 0
 
 
 @pytest.mark.parametrize(
     ("make", "trait"), [(explore.Certainty, "now"), (explore.RateDrop, "n"), (explore.FilterGains, "n")]
 )
-def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(browser, tmp_path, make, trait):
+def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(stand, make, trait):
     end = make().traits()[trait].max
-    with browser.page((700, 900)) as page:
-        show(page, tmp_path, make(**{trait: end}))
-        assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == end
-        press(page, "Play")
-        page.wait_until(f"model.get('{trait}') > 0 && model.get('{trait}') < {end / 2}", 20.0)
-        press(page, "Pause")
-        stopped = page.evaluate(f"model.get('{trait}')")
-        assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == stopped
+    page = stand(make(**{trait: end}), (700, 900))
+    assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == end
+    press(page, "Play")
+    page.wait_until(f"model.get('{trait}') > 0 && model.get('{trait}') < {end / 2}", 20.0)
+    press(page, "Pause")
+    stopped = page.evaluate(f"model.get('{trait}')")
+    assert page.evaluate(f"new Promise((done) => setTimeout(() => done(model.get('{trait}')), 200))") == stopped
 
 
 # Where no time passes, and what the picture is of instead. Every other explorable has a button that lets time pass.
@@ -229,35 +207,34 @@ SEVERAL = """<!doctype html><html lang="en"><meta charset="utf-8">
 </script></html>"""
 
 
-def mounted(page, folder, names):
-    """Mount explorables above each other in one page, where all of them can be seen, and return their buttons."""
+@pytest.fixture(scope="module")
+def several(stand, tmp_path_factory):
+    """A page on which all explorables lie above each other, where all of them can be seen; and the buttons of each."""
+    folder, found = tmp_path_factory.mktemp("several"), {}
     (folder / "page.html").write_text(SEVERAL % explore.MetricEllipse()._css, encoding="utf-8")
-    page.open((folder / "page.html").as_uri())
-    found = {}
-    for name in names:
-        widget = getattr(explore, name)()
-        given = ", ".join(map(json.dumps, (name, widget._esm, widget.get_state(widget._state_names()))))
-        found[name] = page.evaluate(f"window.mount({given})")
-    return found
+    with stand.browser().page((700, 900)) as page:
+        page.open((folder / "page.html").as_uri())
+        for name in sorted(set(explore.__all__) - {"Explorable"}):
+            widget = getattr(explore, name)()
+            given = ", ".join(map(json.dumps, (name, widget._esm, widget.get_state(widget._state_names()))))
+            found[name] = page.evaluate(f"window.mount({given})")
+        yield page, found
 
 
-def test_time_can_be_let_pass_or_there_is_none(browser, tmp_path):
-    names = sorted(set(explore.__all__) - {"Explorable"})
-    with browser.page((700, 900)) as page:
-        found = mounted(page, tmp_path, names)
-        first, later, last = page.evaluate("window.reset('NormalArcs', 'share')")
-        assert first != later and last == first, "Reset does not stop the time"
+def test_time_can_be_let_pass_or_there_is_none(several):
+    page, found = several
+    first, later, last = page.evaluate("window.reset('NormalArcs', 'share')")
+    assert first != later and last == first, "Reset does not stop the time"
     assert set(found) >= STILL.keys()
-    assert [name for name in names if {"Play", "Pause", "Run"}.isdisjoint(found[name])] == sorted(STILL)
+    assert [name for name in found if {"Play", "Pause", "Run"}.isdisjoint(found[name])] == sorted(STILL)
 
 
-def test_dots_run_along_drawn_paths_while_they_are_asked_to(browser, tmp_path):
-    with browser.page((700, 900)) as page:
-        mounted(page, tmp_path, DOTS)
-        for name, found in zip(DOTS, page.evaluate(f"window.play({json.dumps(list(DOTS))})"), strict=True):
-            assert len(found["before"]) == len(found["after"]) == DOTS[name], name
-            assert found["before"][-1] != found["after"][-1], name
-            assert found["rested"] == found["after"], name
-            assert found["left"] == 0, f"{name}: Reset leaves dots"
-            if name != "NoisyValley":
-                assert max(found["off"]) < 2, (name, found["off"])
+def test_dots_run_along_drawn_paths_while_they_are_asked_to(several):
+    page, _ = several
+    for name, found in zip(DOTS, page.evaluate(f"window.play({json.dumps(list(DOTS))})"), strict=True):
+        assert len(found["before"]) == len(found["after"]) == DOTS[name], name
+        assert found["before"][-1] != found["after"][-1], name
+        assert found["rested"] == found["after"], name
+        assert found["left"] == 0, f"{name}: Reset leaves dots"
+        if name != "NoisyValley":
+            assert max(found["off"]) < 2, (name, found["off"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_layout import address
 
 from lossnav import explore
 
@@ -21,13 +20,11 @@ def move(page, state):
     page.evaluate(f"Object.entries({json.dumps(state)}).forEach(([name, value]) => model.set(name, value))")
 
 
-def test_the_lines_of_python_compute_what_is_on_show(browser, tmp_path):
-    with browser.page((700, 900)) as page:
-        page.open(address(tmp_path, explore.DoubleWell()))
-        page.wait_until("window.ready === true")
-        move(page, {"start": -1.1, "gamma": 2.5})
-        text = page.evaluate(f"{PRESS}('Python')")
-        said = page.evaluate("document.querySelector('#one .ln-best td').textContent")
+def test_the_lines_of_python_compute_what_is_on_show(stand):
+    page = stand(explore.DoubleWell())
+    move(page, {"start": -1.1, "gamma": 2.5})
+    text = page.evaluate(f"{PRESS}('Python')")
+    said = page.evaluate("document.querySelector('#one .ln-best td').textContent")
     room: dict[str, object] = {}
     exec(text, room)
     assert f"{room['path'].action:.4f}".replace("-", "−") == said
@@ -36,9 +33,7 @@ def test_the_lines_of_python_compute_what_is_on_show(browser, tmp_path):
 @pytest.mark.parametrize(
     "hash", ["#explore=Horizon&gamma=much", "#explore=Horizon&start=[1]", "#explore=Other&gamma=3", "#a-section"]
 )
-def test_an_address_that_is_none_changes_nothing(browser, tmp_path, hash):
-    with browser.page((700, 900)) as page:
-        page.open(address(tmp_path, explore.Horizon()) + hash)
-        page.wait_until("window.ready === true")
-        assert page.evaluate("model.get('gamma') === 1 && model.get('start').length === 2")
-        assert page.complaints() == []
+def test_an_address_that_is_none_changes_nothing(stand, hash):
+    page = stand(explore.Horizon(), hash=hash)
+    assert page.evaluate("model.get('gamma') === 1 && model.get('start').length === 2")
+    assert page.complaints() == []

@@ -447,6 +447,7 @@ def _optimizers() -> dict[str, Recipe]:
         "every": whole(20),
         "watch": whole(4),
         "max_dim": whole(1024),
+        "block": whole(128, none=True),
         "long": word("polar"),
         "eps_relative": number(None, none=True, low=0.0),
     }

@@ -89,3 +89,15 @@ def test_rules_for_matrices_move_a_convolution_as_the_matrix_of_its_filters(how)
             one.step()
     assert torch.equal(wide[0].flatten(1), flat[0]) and torch.equal(wide[1], flat[1])
     assert not torch.equal(wide[0], kernel) and not torch.equal(wide[1], bias)
+
+
+def test_cheaper_bases_had_the_budget_of_whole_ones_and_adam_three_times_the_steps():
+    record = records.load(RESULTS / "matrices-blocks.json")
+    assert len(record.revision) == 40
+    assert [(one["rule"], one["steps"]) for one in record.results] == [
+        *((name, 100) for name in ("Adam", "eigenbasis", *STUDY.CHEAPER)), ("Adam", 300),
+    ]  # fmt: skip
+    for one in record.results:
+        tuning = dict(one["tuning"])
+        assert len(tuning) == 3 and one["lr"] == min(tuning, key=tuning.__getitem__)
+        assert [run["seed"] for run in one["runs"]] == list(range(5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ def network(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
     return model
 
 
-def loss(model: nn.Module, step: int) -> Tensor:
-    p = next(model.parameters())
+@cache
+def batch(step: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(1000 + step)
-    x = torch.randn(11, 5, generator=generator, dtype=torch.float64).to(p.dtype)
-    y = torch.randn(11, 3, generator=generator, dtype=torch.float64).to(p.dtype)
+    x = torch.randn(11, 5, generator=generator, dtype=torch.float64).to(dtype)
+    return x, torch.randn(11, 3, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def loss(model: nn.Module, step: int) -> Tensor:
+    x, y = batch(step, next(model.parameters()).dtype)
     return ((model(x) - y) ** 2).mean()
 
 

@@ -115,8 +115,8 @@ MATRIX = Family(
     ),
     bad=(
         *_RATES, *_FLAGS, ("lr_overdamped", -1.0), ("discount", -0.1), ("betas", 0.9), ("curvature", "shampoo"),
-        ("every", 0), ("watch", 0), ("max_dim", 1.5), ("long", "thin"), ("eps", -1e-8), ("eps_relative", -1.0),
-        ("weight_decay", -1),
+        ("every", 0), ("watch", 0), ("max_dim", 1.5), ("block", 0), ("long", "thin"), ("eps", -1e-8),
+        ("eps_relative", -1.0), ("weight_decay", -1),
     ),
     turns=True,
 )  # fmt: skip
@@ -165,6 +165,8 @@ ROWS = [
     ),
     Row("matrix, one-sided and discounted", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "max_dim": 5,
         "long": "identity", "discount": 0.1, "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
+    Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "block": 2, "every": 5}, compiles=False,
+        shards=False),
     Row("matrix reference", MATRIX, optim.BallisticMatrixReference, {"lr": 0.01, "every": 5}, compiles=False,
         shards=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import fresh as processes
@@ -46,6 +47,24 @@ def script(path, text):
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return str(path)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """As in a new process on a machine that has no builds; gives the folder where they will be.
+
+    The compiler does not optimise, which takes it a second a build; a test that wants it to takes CC away.
+    """
+    monkeypatch.setenv("LOSSNAV_KERNELS", str(tmp_path / "kernels"))
+    if real := shutil.which("cc"):
+        monkeypatch.setenv("CC", script(tmp_path / "quick", f'exec {real} "$@" -O0'))
+    for memory in (_native._load, _fused._compiled):
+        memory.cache_clear()
+    _fused._said.clear()
+    yield tmp_path / "kernels"
+    for memory in (_native._load, _fused._compiled):
+        memory.cache_clear()
+    _fused._said.clear()
 
 
 def test_without_a_compiler_it_says_so_once_and_runs_unfused(fresh, tmp_path, monkeypatch):
@@ -119,9 +138,9 @@ print(w.tolist())
 
 
 def counting_compiler(tmp_path, monkeypatch):
-    """Name a compiler that writes down each call, and return what it writes to."""
+    """Name a compiler (a quick one) that writes down each call, and return what it writes to."""
     log = tmp_path / "log"
-    monkeypatch.setenv("CC", script(tmp_path / "cc", f'echo called >> {log}\nexec {shutil.which("cc")} "$@"'))
+    monkeypatch.setenv("CC", script(tmp_path / "cc", f'echo called >> {log}\nexec {shutil.which("cc")} "$@" -O0'))
     return log
 
 
@@ -192,7 +211,7 @@ def test_a_build_that_cannot_be_kept_is_used_all_the_same(kernel, fresh, monkeyp
 def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOSSNAV_KERNELS", "kernels")
-    script(tmp_path / "cc", f'exec {shutil.which("cc")} "$@"')
+    script(tmp_path / "cc", f'exec {shutil.which("cc")} "$@" -O0')
     monkeypatch.setenv("CC", "./cc")
     _native.load(torch.float32)
     assert len(list(fresh.iterdir())) == 1

@@ -10,7 +10,8 @@ from lossnav.optim.matrix import CURVATURES
 
 SHAPES = ((4, 5), (5, 3), (1, 4), (4, 1), (3, 2, 2, 1))
 OPTIONS = (
-    {}, {"discount": 0.3}, {"max_dim": 4, "long": "identity"}, {"max_dim": 4, "long": "polar"},
+    {}, {"discount": 0.3}, {"max_dim": 4, "long": "identity"}, {"max_dim": 4, "long": "polar"}, {"block": 2},
+    {"block": 4, "max_dim": 2, "long": "identity"}, {"block": 3, "max_dim": 2, "long": "polar"},
     {"eps": 0.1, "maximize": True}, {"weight_decay": 0.1, "every": 3, "watch": 2}, {"lr_overdamped": 0.02},
 )  # fmt: skip
 

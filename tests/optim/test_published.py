@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-import pytorch_optimizer as collection
 import torch
 
 import lossnav as ln
@@ -16,6 +15,12 @@ from lossnav.rules import relative_step, shrink
 from lossnav.rules.derive.published import _RULES, TABLE, second_reading
 
 START = np.array([[0.7, -1.2, 0.3], [1.5, 0.2, -0.4]])
+
+
+@pytest.fixture(scope="module")
+def collection():
+    """It imports a library of transformers and much else: where these tests are run, not where they are collected."""
+    return importlib.import_module("pytorch_optimizer")
 
 
 def weights():
@@ -77,7 +82,7 @@ def test_the_rule_of_a_reading_is_torchs_optimizer(name):
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_rule_of_a_reading_is_that_of_a_collection(name):
+def test_the_rule_of_a_reading_is_that_of_a_collection(name, collection):
     kind, options, most = OTHERS[name]
     theirs = weights()
     optimizer = getattr(collection, kind)([theirs], lr=0.01, **options)
@@ -86,7 +91,7 @@ def test_the_rule_of_a_reading_is_that_of_a_collection(name):
 
 
 @pytest.mark.parametrize(("kind", "option"), [(kind, option) for kind, options in UNLIKE.items() for option in options])
-def test_an_option_that_makes_another_rule_is_no_reading(kind, option):
+def test_an_option_that_makes_another_rule_is_no_reading(kind, option, collection):
     """With each of them the rule without it is off by 3e-3 and more of the way, measured below for two."""
     options = {"momentum": 0.9, "dampening": 0.5} if kind == "SGDW" else {option: True, "weight_decay": 0.1}
     (reading,) = ln.explain(getattr(collection, kind)([weights()], lr=0.01, **options))
@@ -100,7 +105,7 @@ def test_an_option_that_makes_another_rule_is_no_reading(kind, option):
 
 
 @pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop"])
-def test_going_uphill_is_no_plan(kind):
+def test_going_uphill_is_no_plan(kind, collection):
     (reading,) = ln.explain(getattr(torch.optim, kind)([weights()], lr=0.1, maximize=True))
     assert reading.rule is None and "downhill" in reading.why
     (reading,) = ln.explain(collection.Lion([weights()], lr=0.1, maximize=True))
@@ -110,7 +115,7 @@ def test_going_uphill_is_no_plan(kind):
 @pytest.mark.parametrize(
     ("kind", "options"), [("AdaBelief", {"weight_decay": 0.1}), ("SignSGD", {"weight_decay": 0.1})]
 )
-def test_a_decoupled_decay_that_no_rule_here_has_leaves_the_reading_without_a_rule(kind, options):
+def test_a_decoupled_decay_that_no_rule_here_has_leaves_the_reading_without_a_rule(kind, options, collection):
     (reading,) = ln.explain(getattr(collection, kind)([weights()], lr=0.1, **options))
     assert reading.assumptions and reading.rule is None
 
@@ -127,7 +132,7 @@ def gradients(count, shape=START.shape):
     return np.random.default_rng(11).normal(size=(count, *shape)) * 0.3 + 0.1
 
 
-def test_lars_is_ballistic_under_the_relative_metric():
+def test_lars_is_ballistic_under_the_relative_metric(collection):
     theirs, trust = weights(), 0.02
     optimizer = collection.LARS([theirs], lr=0.5, momentum=0.0, trust_coefficient=trust)
     assert "relative metric" in ln.explain(optimizer)[0].assumptions
@@ -137,7 +142,7 @@ def test_lars_is_ballistic_under_the_relative_metric():
         np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-14)
 
 
-def test_lamb_is_ballistic_under_the_relative_metric_with_a_fresh_scale_of_the_curvature():
+def test_lamb_is_ballistic_under_the_relative_metric_with_a_fresh_scale_of_the_curvature(collection):
     theirs, (b1, b2), mean, square = weights(), (0.8, 0.95), np.zeros(START.shape), np.zeros(START.shape)
     optimizer = collection.Lamb([theirs], lr=0.01, betas=(b1, b2), eps=0.0)
     assert "relative metric" in ln.explain(optimizer)[0].assumptions
@@ -150,7 +155,7 @@ def test_lamb_is_ballistic_under_the_relative_metric_with_a_fresh_scale_of_the_c
         np.testing.assert_allclose(stepped(theirs, optimizer, g), wanted, rtol=0, atol=1e-13)
 
 
-def test_m_svag_is_a_discounted_plan_on_the_plug_in_posterior_mean():
+def test_m_svag_is_a_discounted_plan_on_the_plug_in_posterior_mean(collection):
     theirs, beta, mean, square = weights(), 0.8, np.zeros(START.shape), np.zeros(START.shape)
     optimizer = collection.MSVAG([theirs], lr=0.1, beta=beta)
     assert "posterior mean" in ln.explain(optimizer)[0].assumptions
@@ -174,7 +179,7 @@ def bound(one, other):
     return np.kron(root(one, 0.5), root(other, 0.5))
 
 
-def test_published_shampoo_is_ballistic_for_the_bound_of_its_sums():
+def test_published_shampoo_is_ballistic_for_the_bound_of_its_sums(collection):
     """On random gradients, of full rank after a few: L and R begin at ε."""
     eps, theirs = 1e-2, torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64))
     optimizer = collection.Shampoo([theirs], lr=0.1, matrix_eps=eps)
@@ -187,7 +192,7 @@ def test_published_shampoo_is_ballistic_for_the_bound_of_its_sums():
     assert "steps" in ln.explain(collection.Shampoo([theirs], lr=0.1, momentum=0.9))[0].why
 
 
-def test_a_shampoo_with_averages_is_ballistic_for_their_bound():
+def test_a_shampoo_with_averages_is_ballistic_for_their_bound(collection):
     beta, eps, theirs = 0.9, 1e-2, torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64))
     optimizer = collection.ScalableShampoo(
         [theirs], lr=0.1, betas=(0.0, beta), preconditioning_compute_steps=1, start_preconditioning_step=1,
@@ -202,7 +207,7 @@ def test_a_shampoo_with_averages_is_ballistic_for_their_bound():
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-def test_published_soap_takes_the_readings_steps_where_its_bases_stay(decay):
+def test_published_soap_takes_the_readings_steps_where_its_bases_stay(decay, collection):
     """Products of the gradients keep their eigenvectors: three patterns of one entry in each row and column.
 
     With a decay the published rule shrinks the step, too, which it has just made.
@@ -224,7 +229,7 @@ def test_published_soap_takes_the_readings_steps_where_its_bases_stay(decay):
             np.testing.assert_allclose(step, wanted, rtol=0, atol=1e-5)
 
 
-def test_published_soap_is_the_reading_until_bases_turn_and_near_it_afterwards():
+def test_published_soap_is_the_reading_until_bases_turn_and_near_it_afterwards(collection):
     """On random gradients the first move is the same; after turns the steps differ by a tenth of their size or so."""
     theirs, apart = torch.nn.Parameter(torch.zeros((3, 4), dtype=torch.float64)), []
     options = {"betas": (0.8, 0.9), "eps": 1e-12, "precondition_frequency": 5, "weight_decay": 0.0}
@@ -379,7 +384,9 @@ def test_the_rule_of_muons_reading_takes_muons_steps(nesterov, decay, adjust, mo
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 @pytest.mark.parametrize(("adjusted", "nesterov"), [(True, False), (False, True)])
-def test_the_rule_of_its_reading_takes_the_steps_of_the_collections_muon(adjusted, nesterov, decay, monkeypatch):
+def test_the_rule_of_its_reading_takes_the_steps_of_the_collections_muon(
+    adjusted, nesterov, decay, monkeypatch, collection
+):
     base = importlib.import_module("pytorch_optimizer.optimizer.muon.base")
     exact = functools.partial(base.zero_power_via_newton_schulz_5, dtype=torch.float64)
     monkeypatch.setattr(base, "zero_power_via_newton_schulz_5", exact)

@@ -112,9 +112,11 @@ OURS = [
         _inputs(
             default={}, rate={"lr": 0.01}, decay={"weight_decay": 0.1}, discounted={"discount": 0.1},
             product={"curvature": "kronecker", "every": 3}, whitened={"curvature": "likelihood", "every": 3},
-            polar={"curvature": "polar"}, maximize={"weight_decay": 0.1, "maximize": True},
+            polar={"curvature": "polar"}, blocks={"block": 4, "every": 3},
+            maximize={"weight_decay": 0.1, "maximize": True},
         ),
         _errors(({"curvature": "muon"}, "curvature = 'muon', but"), ({"every": 0}, "every = 0, but"),
+                ({"block": 0.5}, "block = 0.5, but"),
                 ({"eps_relative": -1.0}, "eps_relative = -1.0, but")),
         ("foreach",),
     ),

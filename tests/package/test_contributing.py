@@ -21,7 +21,7 @@ PLACED = re.compile(r'(?P<side>after|before) "(?P<anchor>.+)" in (?P<file>\S+)')
 
 @pytest.fixture
 def copy(tmp_path):
-    """The repository as it is here, without what is built and without its history."""
+    """The repository as it is here, without what is built but what Python has compiled, and without its history."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True)
     if found.returncode == 0:
@@ -29,9 +29,12 @@ def copy(tmp_path):
     else:  # an archive of the sources
         files = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
         names = [str(path) for path in files if path.parts[0] not in ("_build", ".venv")]
+    for folder in {Path(name).parent for name in names}:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        if (compiled := ROOT / folder / "__pycache__").is_dir():
+            shutil.copytree(compiled, tmp_path / folder / "__pycache__")
     for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
+        shutil.copy2(ROOT / name, tmp_path / name)  # with its time, by which Python knows what it has compiled
     return tmp_path
 
 

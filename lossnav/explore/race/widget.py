@@ -113,7 +113,7 @@ class Race(Explorable):
         deepest = int(np.flatnonzero(minima == self.deepest())[0])
         ends = _ends(self.tilt, self.dug)
         found = {name: int(np.sum(np.searchsorted(barriers, x, side="right") == deepest)) for name, x in ends.items()}
-        return found | {"planner": sum(bool(self._best(x)[0] == minima[deepest]) for x, _ in edge_starts())}
+        return found | {"planner": int(np.sum(self._plans(edge_starts()[:, 0])[0] == minima[deepest]))}
 
     def threshold(self) -> float:
         """Return γ_het, below which the planner crosses from everywhere; 0 for equal wells, NaN where one is dug."""
@@ -126,13 +126,22 @@ class Race(Explorable):
 
     def _best(self, x: float) -> tuple[float, float]:
         """Return the minimum where the optimal path from θ₁ = x ends, and what the path of θ₁ costs."""
+        targets, costs = self._plans(np.array([x]))
+        return float(targets[0]), float(costs[0])
+
+    def _plans(self, x: Array) -> tuple[Array, Array]:
+        """Return for each θ₁, shape (N,), the minimum where the optimal path ends, and what it costs."""
         laws, loss = into_wells(self.gamma, self.tilt, self.dug), self._section()
-        on_barrier = np.any(np.abs(rests(self.tilt, self.dug)[1] - x) < 1e-9)
-        if on_barrier and self.gamma**2 / 4 >= -float(loss.hessian([x])[0, 0]):
-            return float("nan"), float(loss.value([x])) / self.gamma
-        costs = [float(law.action(x)) for law in laws]
-        best = int(np.flatnonzero(np.array(costs) <= np.nanmin(costs) + _EQUAL)[-1])
-        return laws[best].target, costs[best]
+        costs = np.array([law.action(x) for law in laws])
+        known = np.where(np.isnan(costs), np.inf, costs)
+        equal = known <= np.min(known, axis=0) + _EQUAL
+        best = len(laws) - 1 - np.argmax(equal[::-1], axis=0)  # of equals the right one
+        found = np.take_along_axis(costs, best[None], axis=0)[0]
+        targets = np.where(np.isnan(found), np.nan, np.array([law.target for law in laws])[best])
+        for i in np.flatnonzero(np.any(np.abs(rests(self.tilt, self.dug)[1][:, None] - x) < 1e-9, axis=0)):
+            if self.gamma**2 / 4 >= -float(loss.hessian([x[i]])[0, 0]):  # a short-sighted planner rests on a barrier
+                targets[i], found[i] = float("nan"), float(loss.value([x[i]])) / self.gamma
+        return targets, found
 
     def _planned(self, start: Sequence[float] | Array, t: Array) -> Array:
         """Return the optimal path at times t, shape (T, 2)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from lossnav._checks import flag, instance, one_of, path, sequence, shown
 from lossnav.lab.data._files import DataUnavailable, Source, obtain
@@ -120,9 +122,15 @@ def _digits(**places: Any) -> Dataset:
     table = Path(found.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")
     if not table.is_file():
         raise DataUnavailable(f'"digits" comes with scikit-learn, but here it has no {table}: install it again')
-    rows = torch.from_numpy(np.loadtxt(table, np.uint8, delimiter=","))
+    rows = torch.from_numpy(_table(table))
     x, y = rows[:, :64].reshape(-1, 1, 8, 8), rows[:, 64].long()
     test = torch.arange(len(y)) % 5 == 0
     licence = "CC BY 4.0, E. Alpaydin, C. Kaynak (UCI Optical Recognition of Handwritten Digits)"
     provenance = Provenance("scikit-learn digits (8×8)", f"scikit-learn {version('scikit-learn')}", licence)
     return from_pixels("digits", (x[~test], y[~test], x[test], y[test]), scale=16.0, classes=10, provenance=provenance)
+
+
+@functools.cache  # a sweep asks for the same few hundred kilobytes before each run
+def _table(file: Path) -> NDArray[np.uint8]:
+    """Return the numbers of a file of whole numbers below 256, which nobody must change."""
+    return np.loadtxt(file, np.uint8, delimiter=",")

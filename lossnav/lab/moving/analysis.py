@@ -18,7 +18,7 @@ from lossnav.analysis.curvature import Hessian, eigenpairs
 from lossnav.analysis.noether import limiting_angular_speed
 from lossnav.analysis.noether.networks import Family, find_symmetries
 from lossnav.analysis.series import drift
-from lossnav.lab.moving.basin import Basin, at, chunks, measure, measure_batches, per_example
+from lossnav.lab.moving.basin import Basin, at, batches, measure, measure_batches, per_example
 from lossnav.lab.moving.forecast import Forecast, forecast
 from lossnav.lab.moving.setting import Setting
 from lossnav.lab.moving.walk import Pair, Walk, check_data, walk
@@ -149,7 +149,7 @@ def analyse(
 def _check_stable(model: nn.Module, data: Pair, setting: Setting, loss: Loss, few: int, seed: int) -> None:
     """Raise if the steepest direction at the given weights throws SGD out."""
     chosen = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))[:few].to(data[0].device)
-    hessian = Hessian(model, loss, chunks((data[0][chosen], data[1][chosen])))
+    hessian = Hessian(model, loss, batches((data[0][chosen], data[1][chosen])))
     steepest = max(float(eigenpairs(hessian, 1, tolerance=1e-2).values[0]), 0.0)
     sgd.speed(steepest, eta=setting.eta, beta=setting.beta, batch=setting.batch, noise=0.0, decay=setting.decay)
 

@@ -21,6 +21,7 @@ from lossnav.lab.moving.walk import Body, Numbers, Pair, check_data
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 _CHUNK = 256  # gradients of single examples at a time
+_WHOLE, _NUMBERS = 1024, 2**18  # examples of a product with the Hessian at a time, if their inputs are so few numbers
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def measure(
     if examples is not None and whole("examples", examples, low=2) < count:
         chosen = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[:examples]
         data = tuple(part[chosen.to(part.device)] for part in data)  # type: ignore[assignment]
-    hessian = Hessian(at(body.model, mean), loss, chunks(data))
+    hessian = Hessian(at(body.model, mean), loss, batches(data))
     found = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
     vectors = mean.new_zeros(0, len(mean)) if found is None else found.vectors
     traces, noises, samples = [], [], []
@@ -209,3 +210,9 @@ def at(model: nn.Module, point: Tensor) -> nn.Module:
 def chunks(data: Pair) -> list[Pair]:
     """Return the data in parts whose gradients of single examples fit into memory."""
     return list(zip(data[0].split(_CHUNK), data[1].split(_CHUNK), strict=True))
+
+
+def batches(data: Pair) -> list[Pair]:
+    """Return the data in parts for products with the Hessian: where examples are small, the calls cost most."""
+    count = min(_WHOLE, max(_CHUNK, _NUMBERS // max(1, data[0][0].numel())))
+    return list(zip(data[0].split(count), data[1].split(count), strict=True))

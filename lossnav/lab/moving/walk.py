@@ -204,7 +204,8 @@ class _Recorder:
         blocks = {" + ".join(f.names): Recorder(self.body.model, f, together=True) for f in self.families}
         total = torch.zeros_like(theta, dtype=torch.float64)
         for k in range(steps + 1):
-            places[k], speeds[k] = self.directions @ theta, self.directions @ v
+            if len(self.directions):
+                places[k], speeds[k] = self.directions @ theta, self.directions @ v
             if k in rows:
                 points[rows[k]] = theta
             for row, column in due.get(k, ()):

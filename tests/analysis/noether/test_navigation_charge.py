@@ -284,7 +284,7 @@ def test_a_valley_of_rests_is_reached_without_a_charge(gamma):
 @pytest.mark.slow
 def test_a_terminal_charge_that_is_not_invariant_sets_the_conserved_one():
     """Q = −e^{−γT} ξ·∇c(θ_T), by direct minimisation with c = 0.7 θ₂; constant on the way."""
-    gamma, horizon, count = 0.5, 2.0, 400
+    gamma, horizon, count = 0.5, 2.0, 200
     dt = horizon / count
     t = dt * np.arange(count + 1)
     speed = np.exp(-gamma * (t[:-1] + dt / 2)) / (2 * dt)

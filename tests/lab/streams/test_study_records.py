@@ -129,8 +129,8 @@ def test_without_decay_a_weight_that_nothing_pulls_stays():
 @pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 def test_mnist_begins_as_recorded(script, monkeypatch):
     monkeypatch.setenv("LOSSNAV_DATA", str(SHARED))
-    seeds = load("mnist").seeds[:2]  # of an elementwise rule, a member's run does not depend on its company
-    then = np.array(load("mnist").results["l2"]["scores"])[:2, 0]
+    seeds = load("mnist").seeds[:1]  # of an elementwise rule, a member's run does not depend on its company
+    then = np.array(load("mnist").results["l2"]["scores"])[:1, 0]
     np.testing.assert_allclose(begun(script, "mnist", "l2", seeds), then, atol=0.01)
 
 

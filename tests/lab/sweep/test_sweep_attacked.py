@@ -211,13 +211,20 @@ def test_workers_leave_with_a_driver_that_is_killed_at_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["start", "middle"])
 def test_interrupted_by_the_keyboard(tmp_path, moment):
-    process = start_script(tmp_path, "--optimizer", "sgd")
-    workers = wait_for(lambda: workers_of(process.pid), process)  # they are still importing what they need
+    """At the start of the installed command, whose workers are importing what they need; and when they have trained."""
+    begin = start_script if moment == "start" else start
+    process = begin(tmp_path, "--optimizer", "sgd")
+    workers = wait_for(lambda: workers_of(process.pid), process)
     wait_for(lambda: moment == "start" or list(tmp_path.glob("*.json")), process)
     for pid in (process.pid, *workers):  # Ctrl-C reaches all processes of a terminal
         os.kill(pid, signal.SIGINT)
-    _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and "lossnav: interrupted\n" in err
+    if moment == "start":
+        _, err = process.communicate(timeout=PATIENCE)
+        code = process.returncode
+    else:
+        done = process.wait()
+        code, err = done.returncode, done.stderr
+    assert code == 130 and "lossnav: interrupted\n" in err
     assert "KeyboardInterrupt" not in err
     wait_for(lambda: not any(map(alive, workers)))
     assert all(records.load(path) for path in tmp_path.glob("*.json"))

@@ -63,11 +63,28 @@ def test_curves_are_whole_and_say_how_they_were_made(record):
 
 
 def test_studies_are_of_one_copy_of_the_data_which_is_named_for_what_it_is():
-    found = [load(study).data for study in STUDIES]
+    found = [load(study).data for study in (*STUDIES, "lengths")]
     assert all(one == found[0] for one in found)
     official = data.cifar._BATCHES
     assert (found[0]["sha256"] == official) == (found[0]["label"] == "CIFAR-10 (official files)")
     assert found[0]["label"].startswith("CIFAR-10 (")
+
+
+def test_the_lengths_are_of_the_first_steps_of_three_networks_at_the_papers_settings(script):
+    """What |g| and √v can be at all: clipped at 5, and sorted."""
+    record = load("lengths")
+    assert {run["model"] for run in record.results} == set(script.NETWORKS)
+    config = record.config
+    assert (config["batch_size"], config["clip"], config["lr"], config["beta"]) == (128, 5.0, 5e-4, 0.9)
+    for run in record.results:
+        assert re.fullmatch("[0-9a-f]{40}", run["revision"]), "made by code that was not committed"
+        assert len(run["gradients"]) == len(run["ballistic"]) == config["steps"] == 20
+        assert min(run["gradients"]) > 0 and max(run["gradients"]) < 5.0 * (1 + 1e-5)
+    roots = next(run["roots"] for run in record.results if run["model"] == "cnn")
+    for one in roots.values():
+        quantiles = np.array(one["quantiles"])
+        assert (np.diff(quantiles) >= 0).all() and quantiles[0] >= 0
+        assert np.mean(quantiles > 5e-4 / 0.1) == pytest.approx(one["beyond"], abs=1.5e-3)
 
 
 def test_the_paper_study_has_the_papers_settings(script):
