@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.integrate import quad
-from test_layout import limits
+from stand import limits
 
 import lossnav as ln
 from lossnav import explore
