@@ -65,6 +65,7 @@ LONGER, FACTOR = 6, 10**0.5
 CHEAPER: dict[str, dict[str, Any]] = {
     "blocks of 128": {"block": 128}, "blocks of 64": {"block": 64}, "max_dim=512": {"max_dim": 512, "long": "identity"},
 }  # fmt: skip
+CHANGED = {LONG: {"long": "polar"}, "max_dim=1152": {"max_dim": 1152, "long": "identity"}, **CHEAPER}
 LEARNED = 0.05 * math.log(10)  # a twentieth of the loss of who has not learned anything about ten classes
 
 
@@ -216,14 +217,7 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
         }  # fmt: skip
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
         return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
-    ours: dict[str, Any] = {"curvature": name, "long": long}
-    if name == LONG:
-        ours = {"long": "polar"}
-    if name == "max_dim=1152":
-        ours = {"max_dim": 1152, "long": "identity"}
-    if name in CHEAPER:
-        ours = CHEAPER[name]
-    return optim.BallisticMatrix(params, lr, betas=BETAS, **ours)
+    return optim.BallisticMatrix(params, lr, betas=BETAS, **CHANGED.get(name, {"curvature": name, "long": long}))
 
 
 def images(dataset: data.Dataset, task: Task, train: bool) -> tuple[Tensor, Tensor]:

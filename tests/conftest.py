@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chrome import Browser, find_chrome
+from chrome import Browser
+from resources import need_a_browser
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,9 +61,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module")  # the driver's event loop runs as long as it does, and notebooks want one of their own
 def browser() -> Iterator[Browser]:
-    if find_chrome() is None:
-        if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):
-            pytest.fail("LOSSNAV_REQUIRE_BROWSER is set and there is no Chrome or Chromium")
-        pytest.skip("no Chrome or Chromium on this machine")
+    need_a_browser()
     with Browser() as running:
         yield running

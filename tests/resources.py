@@ -1,4 +1,4 @@
-"""Where tests find real data and recorded runs, how they load the script of one, and how a disk becomes full."""
+"""Where tests find real data, recorded runs and a browser, how they load a study's script, how a disk becomes full."""
 
 import importlib.util
 import os
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+
+import pytest
+from chrome import find_chrome
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "book" / "results"
@@ -21,6 +24,14 @@ def recorded(name: str) -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+def need_a_browser() -> None:
+    """Skip the test where no browser is; fail it where one was to be."""
+    if find_chrome() is None:
+        if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):
+            pytest.fail("LOSSNAV_REQUIRE_BROWSER is set and there is no Chrome or Chromium")
+        pytest.skip("no Chrome or Chromium on this machine")
 
 
 @contextmanager

@@ -115,8 +115,9 @@ def refresh(state: State, *, afresh: bool) -> None:
     for factor, basis, size in zip(("left", "right"), ("ql", "qr"), state["m"].shape, strict=True):
         if factor in state:
             old = state[basis]
-            made = (eigenbasis, state[factor]) if afresh else (followed, state[factor], old)
-            new = by_stacks(made[0], size, *made[1:])
+            new = (
+                by_stacks(eigenbasis, size, state[factor]) if afresh else by_stacks(followed, size, state[factor], old)
+            )
             turns[factor] = old.mT @ new
             old.copy_(new)
     state["m"].copy_(turn(state["m"], turns["left"], turns["right"]))

@@ -11,7 +11,7 @@ import fresh  # noqa: F401  the benchmarks fork from its server, which has impor
 import numpy as np
 import pytest
 import torch
-from chrome import find_chrome
+from resources import need_a_browser
 from threadpoolctl import threadpool_info
 
 from benchmarks import __main__ as command
@@ -24,8 +24,8 @@ from lossnav import data, records, training
 
 @pytest.mark.parametrize("name", command.BENCHMARKS)
 def test_each_benchmark_runs_and_a_quick_run_keeps_nothing(name, tmp_path, capsys):
-    if name == "explorables" and find_chrome() is None:
-        pytest.skip("no Chrome or Chromium on this machine")
+    if name == "explorables":
+        need_a_browser()
     assert command.main([name, "--quick", "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert f"== {name}: " in out and "MISSED" not in out

@@ -6,14 +6,13 @@ To open a page costs several times what an explorable on it does, and a browser 
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
 import traitlets
-from chrome import Browser, Page, find_chrome
+from chrome import Browser, Page
+from resources import need_a_browser
 
 from lossnav.explore.base import Explorable
 
@@ -92,10 +91,7 @@ class Stand:
     def browser(self) -> Browser:
         """The browser, for pages of one's own."""
         if self._browser is None:
-            if find_chrome() is None:
-                if os.environ.get("LOSSNAV_REQUIRE_BROWSER"):
-                    pytest.fail("LOSSNAV_REQUIRE_BROWSER is set and there is no Chrome or Chromium")
-                pytest.skip("no Chrome or Chromium on this machine")
+            need_a_browser()
             self._browser = self._open.enter_context(Browser())
         return self._browser
 

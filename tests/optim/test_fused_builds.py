@@ -43,6 +43,9 @@ def one_warning(match):
     assert len(heard) == 1, [str(w.message) for w in heard]
 
 
+QUICK = f'exec {shutil.which("cc")} "$@" -O0'  # a compiler that does not optimise, for tests that are not about speed
+
+
 def script(path, text):
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -56,8 +59,8 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     The compiler does not optimise, which takes it a second a build; a test that wants it to takes CC away.
     """
     monkeypatch.setenv("LOSSNAV_KERNELS", str(tmp_path / "kernels"))
-    if real := shutil.which("cc"):
-        monkeypatch.setenv("CC", script(tmp_path / "quick", f'exec {real} "$@" -O0'))
+    if shutil.which("cc"):
+        monkeypatch.setenv("CC", script(tmp_path / "quick", QUICK))
     for memory in (_native._load, _fused._compiled):
         memory.cache_clear()
     _fused._said.clear()
@@ -140,7 +143,7 @@ print(w.tolist())
 def counting_compiler(tmp_path, monkeypatch):
     """Name a compiler (a quick one) that writes down each call, and return what it writes to."""
     log = tmp_path / "log"
-    monkeypatch.setenv("CC", script(tmp_path / "cc", f'echo called >> {log}\nexec {shutil.which("cc")} "$@" -O0'))
+    monkeypatch.setenv("CC", script(tmp_path / "cc", f"echo called >> {log}\n{QUICK}"))
     return log
 
 
@@ -211,7 +214,7 @@ def test_a_build_that_cannot_be_kept_is_used_all_the_same(kernel, fresh, monkeyp
 def test_folder_and_compiler_may_be_named_from_here(kernel, fresh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOSSNAV_KERNELS", "kernels")
-    script(tmp_path / "cc", f'exec {shutil.which("cc")} "$@" -O0')
+    script(tmp_path / "cc", QUICK)
     monkeypatch.setenv("CC", "./cc")
     _native.load(torch.float32)
     assert len(list(fresh.iterdir())) == 1

@@ -207,12 +207,11 @@ def at(model: nn.Module, point: Tensor) -> nn.Module:
     return copied
 
 
-def chunks(data: Pair) -> list[Pair]:
-    """Return the data in parts whose gradients of single examples fit into memory."""
-    return list(zip(data[0].split(_CHUNK), data[1].split(_CHUNK), strict=True))
+def chunks(data: Pair, count: int = _CHUNK) -> list[Pair]:
+    """Return the data in parts of ``count``, by default so few that gradients of single examples fit into memory."""
+    return list(zip(data[0].split(count), data[1].split(count), strict=True))
 
 
 def batches(data: Pair) -> list[Pair]:
     """Return the data in parts for products with the Hessian: where examples are small, the calls cost most."""
-    count = min(_WHOLE, max(_CHUNK, _NUMBERS // max(1, data[0][0].numel())))
-    return list(zip(data[0].split(count), data[1].split(count), strict=True))
+    return chunks(data, min(_WHOLE, max(_CHUNK, _NUMBERS // max(1, data[0][0].numel()))))
