@@ -48,7 +48,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy
 
-from lossnav import data, models, optim, records
+from lossnav import data, models, optim
+from lossnav.lab.models.small import strided
 from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, widened
 
@@ -104,24 +105,16 @@ class Task:
     long: str = "identity"
 
 
-def strided(seed: int) -> nn.Module:
-    """Return two convolutions of stride 2 and two full layers, for (3, 16, 16)."""
-    return seeded(
-        lambda: nn.Sequential(
-            nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU(),
-            nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, 10),
-        ), seed,
-    )  # fmt: skip
-
-
 def small(seed: int) -> nn.Module:
     """Return a CNN for (3, 16, 16) with 16, 32 and 32 channels."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+
+    def build() -> nn.Module:
         layers: list[nn.Module] = []
         for before, after in ((3, 16), (16, 32), (32, 32)):
             layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
         return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+
+    return seeded(build, seed)
 
 
 LATER: dict[str, Any] = {
@@ -147,7 +140,7 @@ TASKS = {
     "long": Task(
         "cifar10", lambda seed: models.cnn(seed=seed), 80, **{**LATER, "rules": (LONG,)}, fixed={LONG: ABLATED[LONG]}
     ),
-    "learned": Task("cifar10", strided, 600, **WHOLE),
+    "learned": Task("cifar10", lambda seed: strided(16, 32, seed=seed), 600, **WHOLE),
     "learned-paper": Task(
         "cifar10",
         lambda seed: models.cnn(seed=seed),
@@ -294,11 +287,6 @@ def wanted(name: str, seeds: int) -> list[Measurement]:
     ]
 
 
-def results(found: list[records.Record]) -> list[dict[str, Any]]:
-    """Return what each rule did."""
-    return [one.results for one in found]
-
-
 def study(name: str) -> Study:
     """Return the study of a task."""
     task = TASKS[name]
@@ -310,7 +298,7 @@ def study(name: str) -> Study:
         told |= {"tail": task.tail, "extra": task.extra}
     if task.long != "identity":
         told |= {"long": task.long}
-    return Study(lambda seeds: wanted(name, seeds), results, {"seeds": task.seeds}, lambda **_: told)
+    return Study(lambda seeds: wanted(name, seeds), options={"seeds": task.seeds}, config=lambda **_: told)
 
 
 STUDIES = {f"matrices-{name}": study(name) for name in TASKS}

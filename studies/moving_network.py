@@ -21,7 +21,9 @@ from torch.nn.utils import vector_to_parameters
 
 from lossnav import data, moving, records
 from lossnav.analysis import series
-from lossnav.lab.study import Measurement, Study, main
+from lossnav.lab.models.weights import seeded
+from lossnav.lab.moving.sweeps import around, ended, rested
+from lossnav.lab.study import Measurement, Study, main, six
 
 EXAMPLES, HIDDEN = 6000, 24
 BASE = moving.Setting(eta=0.01, beta=0.9, batch=64, decay=2e-3)
@@ -46,26 +48,7 @@ def pictures(dataset: data.Dataset, count: int = EXAMPLES) -> tuple[Tensor, Tens
 
 def network(seed: int) -> nn.Sequential:
     """Return a perceptron with tanh; its second derivatives exist everywhere."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return nn.Sequential(nn.Linear(196, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 10))
-
-
-def train(images: tuple[Tensor, Tensor], seed: int, training: Any = TRAINING) -> nn.Sequential:
-    """Return the network where its training ends."""
-    model = network(seed)
-    for setting, steps in training:
-        done = moving.walk(model, images, setting, steps=2, burn=steps - 2, seed=seed, starts=1, longest=1)
-        vector_to_parameters(done.final, model.parameters())
-    return model
-
-
-def settings() -> list[tuple[str, moving.Setting]]:
-    """Return (sweep, setting) of all runs but the base's own."""
-    found = [(name, replace(BASE, **{name: value})) for name, values in SWEEPS.items() for value in values]
-    return [(name, setting) for name, setting in found if setting != BASE] + [
-        ("epochs", replace(BASE, sampling="epochs"))
-    ]
+    return seeded(lambda: nn.Sequential(nn.Linear(196, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 10)), seed)
 
 
 def run(
@@ -108,12 +91,7 @@ def modes(model: nn.Module, images: tuple[Tensor, Tensor], seed: int) -> dict[st
 def twins(model: nn.Module, images: tuple[Tensor, Tensor], start: Tensor, seed: int) -> dict[str, float]:
     """Return how far walks from one start get, on different batches, and how much of it they have in common."""
     vector_to_parameters(start, model.parameters())
-    ways = [
-        moving.walk(
-            model, images, BASE, steps=2, burn=TOGETHER - 2, seed=300 + 10 * seed + k, starts=1, longest=1
-        ).final - start
-        for k in range(TWINS)
-    ]  # fmt: skip
+    ways = [ended(model, images, BASE, TOGETHER, seed=300 + 10 * seed + k) - start for k in range(TWINS)]
     products = torch.stack(ways).double() @ torch.stack(ways).double().T
     own, all_of_it = products.diagonal().sum().item(), products.sum().item()
     return {"far": six(own / TWINS), "common": six((all_of_it - own) / (TWINS * (TWINS - 1)))}
@@ -135,21 +113,15 @@ def binned(nodes: np.ndarray, weights: np.ndarray, count: int = 40) -> tuple[lis
     return six(means), six(totals)
 
 
-def six(values: Any) -> Any:
-    """Return numbers with six digits, as JSON holds them."""
-    rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(np.asarray(values, dtype=np.float64))
-    return rounded.tolist()
-
-
 def measured(dataset: data.Dataset, seed: int) -> dict[str, Any]:
     """Train a network, continue it at every setting, and measure."""
     images = pictures(dataset)
-    model = train(images, seed)
+    model = rested(network(seed), images, TRAINING, seed=seed)
     found = {
         "modes": modes(model, images, seed),
         "runs": [{"sweep": "base", **run(model, images, BASE, seed, steps=LONG, burn=BURN, starts=40)}],
     }
-    for name, setting in settings():
+    for name, setting in around(BASE, SWEEPS):
         long = {"steps": LONG, "starts": 40} if name == "epochs" else {"steps": STEPS}
         found["runs"].append({"sweep": name, **run(model, images, setting, seed, burn=BURN, **long)})
     return found

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy
 from torch.nn.utils import vector_to_parameters
 
-from lossnav import curvature, data, models, moving, noether, records, sgd
+from lossnav import curvature, data, models, moving, noether, sgd
 from lossnav.analysis import series
+from lossnav.lab.moving.sweeps import around, rested
 from lossnav.lab.study import Measurement, Study, main
 
 EXAMPLES, BLOCKS, WIDTH = 2000, 1, 8
@@ -42,23 +43,6 @@ def pictures(dataset: data.Dataset) -> tuple[Tensor, Tensor]:
     """Return the first training images, averaged over 2×2 pixels, (N, 3, 16, 16), and their labels."""
     x, y = dataset.train.batch(slice(0, EXAMPLES))
     return avg_pool2d(x, 2), y
-
-
-def train(images: tuple[Tensor, Tensor], seed: int) -> nn.Module:
-    """Return the network where its training ends."""
-    model = models.resnet(blocks=BLOCKS, width=WIDTH, seed=seed)
-    for setting, steps in TRAINING:
-        done = moving.walk(model, images, setting, steps=2, burn=steps - 2, seed=seed, starts=1, longest=1)
-        vector_to_parameters(done.final, model.parameters())
-    return model
-
-
-def settings() -> list[tuple[str, moving.Setting]]:
-    """Return (sweep, setting) of all runs but the base's own."""
-    found = [(name, replace(BASE, **{name: value})) for name, values in SWEEPS.items() for value in values]
-    return [(name, setting) for name, setting in found if setting != BASE] + [
-        ("epochs", replace(BASE, sampling="epochs"))
-    ]
 
 
 def base(model: nn.Module, images: tuple[Tensor, Tensor], seed: int, modes: int) -> dict[str, Any]:
@@ -121,7 +105,8 @@ def trained(dataset: data.Dataset, seed: int) -> tuple[nn.Module, tuple[Tensor, 
     """Return the network of a seed, trained once for all measurements that continue it, and the images."""
     if seed not in _TRAINED:
         _TRAINED.clear()
-        _TRAINED[seed] = train(pictures(dataset), seed)
+        model = models.resnet(blocks=BLOCKS, width=WIDTH, seed=seed)
+        _TRAINED[seed] = rested(model, pictures(dataset), TRAINING, seed=seed)
     return _TRAINED[seed], pictures(dataset)
 
 
@@ -140,14 +125,9 @@ def wanted(seeds: int, modes: int, sweeps: bool) -> list[Measurement]:
     found = []
     for seed in range(seeds):
         found.append(Measurement("cifar10", seed, at_base, {"modes": modes}))
-        for sweep, setting in settings() if sweeps else ():
+        for sweep, setting in around(BASE, SWEEPS) if sweeps else ():
             found.append(Measurement("cifar10", seed, along, {"sweep": sweep, "setting": asdict(setting)}))
     return found
-
-
-def results(found: list[records.Record]) -> list[dict[str, Any]]:
-    """Return what was measured, in its order."""
-    return [one.results for one in found]
 
 
 def config(sweeps: bool, **_: int) -> dict[str, Any]:
@@ -161,7 +141,7 @@ def config(sweeps: bool, **_: int) -> dict[str, Any]:
 
 
 OPTIONS = {"seeds": 1, "modes": 5, "sweeps": False}
-STUDIES = {"moving-residual": Study(wanted, results, OPTIONS, config)}
+STUDIES = {"moving-residual": Study(wanted, options=OPTIONS, config=config)}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)

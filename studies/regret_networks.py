@@ -20,8 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from lossnav import data, optim, records
-from lossnav.lab.study import Measurement, Study, main
+from lossnav import data, optim
+from lossnav.lab.models.weights import seeded
+from lossnav.lab.study import Measurement, Study, main, six
 
 EXAMPLES, HIDDEN, STEPS, BATCH = 1000, 32, 200, 100
 TUNED_ON, TRIED = (100, 101), 13  # seeds that nothing else uses; rates of each rule
@@ -46,9 +47,7 @@ def rates(rule: str) -> list[float]:
 
 def network(seed: int) -> nn.Sequential:
     """Return the perceptron; its second derivatives exist everywhere."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return nn.Sequential(nn.Linear(784, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 10))
+    return seeded(lambda: nn.Sequential(nn.Linear(784, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, 10)), seed)
 
 
 def digits(dataset: data.Dataset) -> tuple[Tensor, Tensor]:
@@ -111,27 +110,16 @@ def tuned(dataset: data.Dataset, rule: str) -> tuple[float, list[float]]:
 def measured(dataset: data.Dataset, seed: int, rule: str) -> dict[str, Any]:
     """Return what a tuned rule does, with all examples and with batches."""
     lr, ends = tuned(dataset, rule)
-    found = {name: run(dataset, seed, rule, lr, batch, True) for name, batch in (("full", None), ("batches", BATCH))}
-    return six({"rule": rule, "seed": seed, "lr": lr, "tried": ends, **found})
-
-
-def six(value: Any) -> Any:
-    """Return numbers with six digits, as JSON holds them."""
-    if isinstance(value, dict):
-        return {key: six(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [six(one) for one in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    found = {
+        name: {key: six(value) for key, value in run(dataset, seed, rule, lr, batch, True).items()}
+        for name, batch in (("full", None), ("batches", BATCH))
+    }
+    return {"rule": rule, "seed": seed, "lr": six(lr), "tried": six(ends), **found}
 
 
 def wanted(seeds: int) -> list[Measurement]:
     """Return one measurement for each rule and seed."""
     return [Measurement("mnist", seed, measured, {"rule": rule}) for rule in RULES for seed in range(seeds)]
-
-
-def results(found: list[records.Record]) -> list[Any]:
-    """Return what was measured."""
-    return [one.results for one in found]
 
 
 def config(**_: int) -> dict[str, Any]:
@@ -143,7 +131,7 @@ def config(**_: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-STUDIES = {"regret-networks": Study(wanted, results, {"seeds": 5}, config)}
+STUDIES = {"regret-networks": Study(wanted, options={"seeds": 5}, config=config)}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)

@@ -31,8 +31,8 @@ from torch.nn.functional import avg_pool2d, cross_entropy
 from lossnav import data, models, records
 from lossnav.lab.members import Ensemble
 from lossnav.lab.members.loop import learn
-from lossnav.lab.models.weights import seeded
-from lossnav.lab.study import Measurement, Study, main, widened
+from lossnav.lab.models.small import strided
+from lossnav.lab.study import Measurement, Study, main, six, widened
 
 EXPONENTS = (0.0, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)
 TUNING, JUDGING = (0, 1, 2), (100, 101, 102, 103, 104)  # seeds
@@ -93,12 +93,7 @@ def perceptron(seed: int) -> nn.Module:
 
 def convolutional(seed: int) -> nn.Module:
     """Return two convolutions of stride 2 and two full layers, for (3, 16, 16)."""
-    return seeded(
-        lambda: nn.Sequential(
-            nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2, padding=1), nn.ReLU(),
-            nn.Flatten(), nn.Linear(256, 32), nn.ReLU(), nn.Linear(32, 10),
-        ), seed,
-    )  # fmt: skip
+    return strided(8, 16, seed=seed)
 
 
 def residual(seed: int) -> nn.Module:
@@ -336,12 +331,6 @@ def known() -> list[Measurement]:
 
 
 # ------------------------------------------------------------------------------------------------------------- studies
-
-
-def six(value: Any) -> Any:
-    """Return numbers with six digits, as JSON holds them."""
-    rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(np.asarray(value, dtype=np.float64))
-    return rounded.tolist()
 
 
 def results(found: list[records.Record]) -> list[dict[str, Any]]:

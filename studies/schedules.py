@@ -23,9 +23,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import avg_pool2d, cross_entropy
 
-from lossnav import curvature, data, models, optim, records
+from lossnav import curvature, data, models, optim
 from lossnav.lab.members import Ensemble
-from lossnav.lab.study import Measurement, Study, main
+from lossnav.lab.models.weights import seeded
+from lossnav.lab.study import Measurement, Study, main, six
 
 SCHEDULES = ("constant", "linear", "cosine", "wsd", "deadline", "kernel")
 HELD = "plateau"  # judged only: the peak of "wsd", held to the end
@@ -44,12 +45,12 @@ def network(name: str, seed: int) -> nn.Sequential:
     """Return the network of a data set, with weights drawn from a seed."""
     if name == "mnist":
         return models.mlp(784, (64,), seed=seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return nn.Sequential(
+    return seeded(
+        lambda: nn.Sequential(
             nn.Conv2d(3, 12, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
             nn.Conv2d(12, 24, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(24 * 16, 10),
-        )  # fmt: skip
+        ), seed,
+    )  # fmt: skip
 
 
 def images(split: data.Split, index: Tensor | slice) -> tuple[Tensor, Tensor]:
@@ -209,12 +210,6 @@ def measured(dataset: data.Dataset, seed: tuple[int, ...], name: str, optimizer:
     }  # fmt: skip
 
 
-def six(values: Any) -> Any:
-    """Return numbers with six digits, as JSON holds them."""
-    rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(np.asarray(values, dtype=np.float64))
-    return rounded.tolist()
-
-
 def wanted(name: str) -> list[Measurement]:
     """Return the four cases of a data set."""
     return [
@@ -235,12 +230,7 @@ def config() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def results(found: list[records.Record]) -> list[dict[str, Any]]:
-    """Return what was measured, case by case."""
-    return [one.results for one in found]
-
-
-STUDIES = {f"schedules-{name}": Study(functools.partial(wanted, name), results, config=config) for name in LENGTHS}
+STUDIES = {f"schedules-{name}": Study(functools.partial(wanted, name), config=config) for name in LENGTHS}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)

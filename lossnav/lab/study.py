@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from lossnav._checks import function, instance
 from lossnav.lab import records, sweep
 from lossnav.lab.experiment import Experiment
@@ -65,6 +67,11 @@ class Measurement:
         )  # fmt: skip
 
 
+def kept(found: Sequence[records.Record]) -> list[Any]:
+    """Return the results of each record, in their order."""
+    return [one.results for one in found]
+
+
 @dataclass(frozen=True)
 class Study:
     """One recorded study.
@@ -72,7 +79,7 @@ class Study:
     Attributes:
         wanted: from the options to the experiments of a sweep, to a ``sweep.Comparison``, or to measurements.
         results: from what became of them to what the record keeps: of experiments and measurements the list of their
-            records, in their order; of a comparison what ``sweep.compare`` returns.
+            records, in their order; of a comparison what ``sweep.compare`` returns. By default the results of each.
         options: whole numbers that the command line may change, and their defaults, or False for what it may switch on;
             ``wanted`` takes them by name.
         config: from the same options to what the record says about the study beside the settings that all runs share.
@@ -80,7 +87,7 @@ class Study:
     """
 
     wanted: Callable[..., list[Experiment] | list[Measurement] | Comparison]
-    results: Callable[[Any], Any]
+    results: Callable[[Any], Any] = kept
     options: Mapping[str, int] = field(default_factory=dict)
     config: Callable[..., Mapping[str, Any]] = lambda **_: {}
     workers: int | None = None
@@ -168,6 +175,12 @@ def widened(
         place = beyond(best, 1 if best == max(found) else -1)
         found[place] = losses([place])[0]
     return found
+
+
+def six(values: Any) -> Any:
+    """Return numbers with six digits, as JSON holds them."""
+    rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(np.asarray(values, dtype=np.float64))
+    return rounded.tolist()
 
 
 def _measured(

@@ -14,6 +14,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from lossnav import data, moving, sgd
 from lossnav.analysis import series
+from lossnav.lab.moving.sweeps import rested
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,7 +30,7 @@ def arrived():
     torch.set_num_threads(1)
     images = script.pictures(data.load("mnist", root=SHARED))
     base, hot = script.BASE, replace(script.BASE, eta=0.05)
-    model = script.train(images, 0, ((hot, 3000), (base, 4000)))
+    model = rested(script.network(0), images, ((hot, 3000), (base, 4000)), seed=0)
     pilot = moving.walk(model, images, base, steps=3000, burn=200, seed=1, starts=3, longest=1)
     basin = moving.measure(model, images, pilot.points, mean=pilot.mean, modes=20, draws=6, nodes=30)
     vector_to_parameters(pilot.final, model.parameters())

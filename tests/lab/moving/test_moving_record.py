@@ -7,6 +7,7 @@ import pytest
 from resources import RESULTS, SHARED, recorded
 
 from lossnav import data, records, sgd
+from lossnav.lab.moving.sweeps import around, rested
 
 THRESHOLD = 5e-3  # of η/(S(1−β)): below it the chapter promises absolute predictions within 15 %
 
@@ -30,7 +31,7 @@ def speed_ratio(run):
 
 def test_every_seed_has_every_setting(script, record):
     assert len(record.seeds) >= 3 and all(len(values) == 10 for values in record.config["sweeps"].values())
-    settings = [("base", script.BASE), *script.settings()]
+    settings = [("base", script.BASE), *around(script.BASE, script.SWEEPS)]
     wanted = {(name, seed, repr(setting)) for name, setting in settings for seed in record.seeds}
     found = {
         (run["sweep"], run["seed"], repr(script.moving.Setting(**run["setting"]))) for run in record.results["runs"]
@@ -94,7 +95,7 @@ def test_a_run_made_now_is_as_fast_as_the_recorded_one(script, record):
     """
     images = script.pictures(data.load("mnist", root=SHARED))
     hot, cold = script.TRAINING
-    model = script.train(images, 1, (hot, (cold[0], 8000)))
+    model = rested(script.network(1), images, (hot, (cold[0], 8000)), seed=1)
     now = script.run(model, images, script.BASE, 1, steps=2500, burn=500)
     then = next(run for run in record.results["runs"] if run["sweep"] == "base" and run["seed"] == 1)
     assert now["speed"] == pytest.approx(then["speed"], rel=0.1)

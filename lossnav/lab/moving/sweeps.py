@@ -1,0 +1,31 @@
+"""What the studies of moving networks share: a training that ends at rest, and the settings around a base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.utils import vector_to_parameters
+
+from lossnav.lab.moving.setting import Setting
+from lossnav.lab.moving.walk import Pair, walk
+
+
+def ended(model: nn.Module, data: Pair, setting: Setting, steps: int, *, seed: int) -> Tensor:
+    """Return the weights, flat, where a walk of which nothing is recorded ends."""
+    return walk(model, data, setting, steps=2, burn=steps - 2, seed=seed, starts=1, longest=1).final
+
+
+def rested(model: nn.Module, data: Pair, training: Sequence[tuple[Setting, int]], *, seed: int) -> nn.Module:
+    """Train a network, so many steps at each setting, and return it."""
+    for setting, steps in training:
+        vector_to_parameters(ended(model, data, setting, steps, seed=seed), model.parameters())
+    return model
+
+
+def around(base: Setting, sweeps: Mapping[str, Sequence[Any]]) -> list[tuple[str, Setting]]:
+    """Return (sweep, setting) of all runs but the base's own, at last that on shuffled epochs."""
+    found = [(name, replace(base, **{name: value})) for name, values in sweeps.items() for value in values]
+    return [one for one in found if one[1] != base] + [("epochs", replace(base, sampling="epochs"))]
