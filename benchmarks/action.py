@@ -104,7 +104,7 @@ def compare(intervals: int, rounds: int) -> tuple[list[list[float | str | None]]
     values[f"ln.solve, steps={intervals:,}"] = by_solve(steps=intervals).action
     if intervals == INTERVALS:
         values["ln.solve, rtol=1e-8"], values["inner Newton, 49, Eq. 29"] = by_solve().action, by_newton().action
-    rows = [[name, 1e3 * t.median, 1e3 * t.low, 1e3 * t.high, values[name]] for name, t in measured.items()]
+    rows = [[name, *t.cells(1e3), values[name]] for name, t in measured.items()]
     return rows, {name: 1e3 * t.median for name, t in measured.items()}, abs(ours - theirs)
 
 

@@ -111,8 +111,7 @@ def measure(settings: Settings, changed: bool) -> tuple[dict[str, list[float]], 
             pin_memory=device.type == "cuda",
         )  # fmt: skip
         ways[name] = partial(by_loader, loader, device)
-    wait = (lambda: None) if device.type == "cpu" else getattr(torch, device.type).synchronize
-    times = take_turns(ways, rounds, warm_up=1, limit=LIMIT, wait=wait)
+    times = take_turns(ways, rounds, warm_up=1, limit=LIMIT, wait=machine.waiter(device))
     batches = -(-count // batch)
     return {name: [t / batches for t in seconds] for name, seconds in times.items()}, gap(split, images)
 
@@ -125,10 +124,7 @@ def run(settings: Settings) -> Report:
     for words, (times, apart) in found.items():
         for name, seconds in times.items():
             time, against = spread(seconds), ratio(seconds, times[OURS])
-            rows.append(
-                [f"{words}: {name}", *(1e3 * t for t in (time.median, time.low, time.high)), size / time.median,
-                 against.median, against.low, against.high]
-            )  # fmt: skip
+            rows.append([f"{words}: {name}", *time.cells(1e3), size / time.median, *against.cells()])
             if name != OURS:
                 checks[f"{words}: {name} takes longer, {against} times ours"] = against.median > 1
         checks[f"{words}: the same images, {apart:.0e} apart"] = apart <= 1e-5

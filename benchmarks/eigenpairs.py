@@ -179,11 +179,11 @@ def _products(
     gap = (kept.matvec(vector) - usual(vector)).abs().max().item() / kept.matvec(vector).abs().max().item()
     names = {"graph kept": kept.matvec, "graph made anew": anew.matvec, "torch.func": usual}
     calls: dict[str, Callable[[], object]] = {name: partial(call, vector) for name, call in names.items()}
-    times = take_turns(calls, rounds, wait=_waiter(kept.device), limit=LIMIT)
+    times = take_turns(calls, rounds, wait=machine.waiter(kept.device), limit=LIMIT)
     rows, checks = [], {}
     for name, seconds in times.items():
         gain = ratio(seconds, times["graph kept"])
-        quartiles = [None] * 3 if name == "graph kept" else [gain.median, gain.low, gain.high]
+        quartiles = [None] * 3 if name == "graph kept" else gain.cells()
         rows.append([f"a product: {name}", 1, 1e3 * spread(seconds).median, *quartiles, None])
     gain = ratio(times["torch.func"], times["graph kept"])
     checks[f"a product: {gain} times as fast as torch.func's, at least 1.5"] = gain.median >= 1.5
@@ -199,12 +199,12 @@ def _pairs(
         ARPACK: Contender(hessian, partial(by_arpack, hessian, which, count)),
         WIDE: Contender(hessian, partial(by_arpack, hessian, which, count, basis=3 * count + 20)),
     }
-    times = take_turns(ways, rounds, warm_up=0, wait=_waiter(hessian.device), limit=LIMIT)
+    times = take_turns(ways, rounds, warm_up=0, wait=machine.waiter(hessian.device), limit=LIMIT)
     rows, checks, task = [], {}, f"{count} {which}"
     for name, way in ways.items():
         reached, used = residual(exact, way.found[-1]), spread(way.products).median
         gain = ratio(times[name], times[OURS])
-        factors = [None] * 3 if name == OURS else [gain.median, gain.low, gain.high]
+        factors = [None] * 3 if name == OURS else gain.cells()
         rows.append([f"{task}: {name}", used, 1e3 * spread(times[name]).median, *factors, reached])
         if name == OURS:
             fewest, words = used, f"{task}: residuals {reached:.1e}, at most {TOLERANCE:g}"
@@ -226,7 +226,3 @@ def _lobpcg(hessian: curvature.Hessian, exact: curvature.Hessian, count: int, re
     seconds = time.perf_counter() - begin
     name = f"{count} largest: LOBPCG"
     return [name, way.products[0], 1e3 * seconds, seconds / reference, None, None, residual(exact, way.found[0])]
-
-
-def _waiter(device: torch.device) -> Callable[[], object]:
-    return torch.cuda.synchronize if device.type == "cuda" else lambda: None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +77,12 @@ def name(device: str | torch.device) -> str:
     """Return what a table's times belong to: the graphics processor, or the processor and its number of cores."""
     place = torch.device(device)
     return torch.cuda.get_device_name(place) if place.type == "cuda" else records.processor()
+
+
+def waiter(device: str | torch.device) -> Callable[[], object]:
+    """Return what waits until the device has nothing more to do."""
+    place = torch.device(device)
+    return (lambda: None) if place.type == "cpu" else getattr(torch, place.type).synchronize
 
 
 @contextmanager

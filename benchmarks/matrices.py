@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy
 from benchmarks import machine
 from benchmarks.optimizers import THIRD, Shape, collection, tensors, third
 from benchmarks.report import Report, Settings
-from benchmarks.timing import ratio, spread, take_turns
+from benchmarks.timing import ratio, repeated, spread, take_turns
 from lossnav import models, optim
 
 BATCHES = {"mlp": (128, 512), "cnn": (128,)}
@@ -94,25 +94,15 @@ def products(shapes: list[Shape], device: torch.device) -> Callable[[], None]:
     return turned
 
 
-def times(call: Callable[[], object], count: int) -> Callable[[], None]:
-    """Return what makes a call several times."""
-
-    def repeated() -> None:
-        for _ in range(count):
-            call()
-
-    return repeated
-
-
 def measure(name: str, batches: tuple[int, ...], device: torch.device, rounds: int) -> tuple[Times, dict[int, Any]]:
     """Return the seconds of one update of each rule, and of the passes on each batch."""
     model = network(name).to(device)
     shapes: list[Shape] = [(len(p), p[0].numel()) if p.ndim > 1 else (len(p),) for p in model.parameters()]
-    calls: dict[Any, Callable[[], object]] = {FLOOR: times(products(shapes, device), OTHERS)}
+    calls: dict[Any, Callable[[], object]] = {FLOOR: repeated(products(shapes, device), OTHERS)}
     counts: dict[Any, int] = {FLOOR: OTHERS, **dict.fromkeys(batches, 1)}
     for rule, make in contenders(name).items():
         counts[rule] = OTHERS if rule in (ADAM, MUON) or "polar" in rule else EVERY
-        calls[rule] = times(make(tensors(shapes, device)).step, counts[rule])
+        calls[rule] = repeated(make(tensors(shapes, device)).step, counts[rule])
     for batch in batches:
         x = torch.randn(batch, *INPUTS[name], device=device)
         y = torch.zeros(batch, dtype=torch.long, device=device)
@@ -122,12 +112,8 @@ def measure(name: str, batches: tuple[int, ...], device: torch.device, rounds: i
             cross_entropy(model(x), y).backward()
 
         calls[batch] = passes
-    on_cpu = device.type == "cpu"
-    found = take_turns(
-        calls, rounds, warm_up=2, limit=LIMIT,
-        wait=(lambda: None) if on_cpu else getattr(torch, device.type).synchronize,
-        clock=time.process_time if on_cpu else time.perf_counter,
-    )  # fmt: skip
+    clock = time.process_time if device.type == "cpu" else time.perf_counter
+    found = take_turns(calls, rounds, warm_up=2, limit=LIMIT, wait=machine.waiter(device), clock=clock)
     each: dict[Any, list[float]] = {key: [t / counts[key] for t in seconds] for key, seconds in found.items()}
     return {key: t for key, t in each.items() if isinstance(key, str)}, {batch: each[batch] for batch in batches}
 
@@ -145,9 +131,8 @@ def run(settings: Settings) -> Report:
                     of_step[place], of_muon[place] = ratio(whole, steps[ADAM]), ratio(updates[key], updates[MUON])
                     of_soap[place] = ratio(updates[key], updates[SOAP]) if SOAP in updates else None
                     rows.append([
-                        ": ".join(place), 1e3 * spread(spent).median,
-                        *(1e3 * t for t in (update.median, update.low, update.high)),
-                        *(getattr(of_step[place], part) for part in ("median", "low", "high")), of_muon[place].median,
+                        ": ".join(place), 1e3 * spread(spent).median, *update.cells(1e3), *of_step[place].cells(),
+                        of_muon[place].median,
                         None if (beside := of_soap[place]) is None else beside.median,
                     ])  # fmt: skip
     return Report(

@@ -91,16 +91,10 @@ def measure(shapes: list[Shape], device: torch.device, rounds: int) -> tuple[dic
     a, b, c = (torch.randn(sum(p.numel() for p in params)).to(device) for _ in range(3))
     calls: dict[str, Callable[[], object]] = {name: o.step for name, o in optimizers.items()}
     calls[ADD] = lambda: torch.add(a, b, out=c)
-    times = take_turns(calls, rounds, limit=LIMIT, wait=_waiter(device))
+    times = take_turns(calls, rounds, limit=LIMIT, wait=machine.waiter(device))
     if not all(p.isfinite().all() for p in params):
         raise RuntimeError("a parameter is no longer finite: the times are not those of ordinary numbers")
     return times, {name: state_tensors(o) for name, o in optimizers.items()}
-
-
-def _waiter(device: torch.device) -> Callable[[], object]:
-    if device.type == "cpu":
-        return lambda: None
-    return getattr(torch, device.type).synchronize
 
 
 def run(settings: Settings) -> Report:
@@ -116,9 +110,8 @@ def run(settings: Settings) -> Report:
     for name in (ADD, *states):
         time, against = spread(large[name]), ratio(large[name], large[YARDSTICK])
         rows.append(
-            [name, *(1e3 * t for t in (time.median, time.low, time.high, time.least)), against.median, against.low,
-             against.high, speed[name] / 1e9, 100 * speed[name] / speed[ADD], states.get(name),
-             1e6 * spread(small[name]).median]
+            [name, *time.cells(1e3), 1e3 * time.least, *against.cells(), speed[name] / 1e9,
+             100 * speed[name] / speed[ADD], states.get(name), 1e6 * spread(small[name]).median]
         )  # fmt: skip
     return Report(
         columns=["one step", "ms", "1st quartile", "3rd", "least", "of fused Adam", "1st quartile", "3rd", "GB/s",

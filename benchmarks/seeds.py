@@ -79,8 +79,8 @@ def run(settings: Settings) -> Report:
             gain, by_vmap = ratio(times["alone"], times["together"]), ratio(times["alone"], times["mapped"])
             label = f"{shape}, {name}"
             rows.append([
-                label, *(1e3 * spread(seconds).median / SEEDS for seconds in times.values()), gain.median, gain.low,
-                gain.high, by_vmap.median, by_vmap.low, by_vmap.high, gap,
+                label, *(1e3 * spread(seconds).median / SEEDS for seconds in times.values()), *gain.cells(),
+                *by_vmap.cells(), gap,
             ])  # fmt: skip
             checks[f"{label}: {gain} times the throughput, at least {GOAL:g}"] = gain.median >= GOAL
             checks[f"{label}: the same curves, {gap:.0e} apart"] = gap <= 1e-5

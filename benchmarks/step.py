@@ -190,8 +190,8 @@ def run(settings: Settings) -> Report:
         for form, seconds in times.items():
             time, gain = spread(seconds), ratio(times[PLAIN], seconds)
             rows.append(
-                [f"{network}: {form}", *(1e3 * t for t in (time.median, time.low, time.high)), batch / time.median,
-                 gain.median, gain.low, gain.high, "auto" if form == chosen else None]
+                [f"{network}: {form}", *time.cells(1e3), batch / time.median, *gain.cells(),
+                 "auto" if form == chosen else None]
             )  # fmt: skip
         checks |= judge(network, times, losses, chosen)
     return Report(

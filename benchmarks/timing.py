@@ -20,6 +20,10 @@ class Spread:
     high: float
     least: float
 
+    def cells(self, unit: float = 1.0) -> tuple[float, float, float]:
+        """Return the median and the quartiles, the first thing that tables show, in another unit."""
+        return unit * self.median, unit * self.low, unit * self.high
+
     def __str__(self) -> str:
         return f"{self.median:.3g} ({self.low:.3g} … {self.high:.3g})"
 
@@ -32,6 +36,16 @@ def spread(values: Sequence[float]) -> Spread:
 def ratio(one: Sequence[float], other: Sequence[float]) -> Spread:
     """Return the spread of one/other, round by round."""
     return spread([a / b for a, b in zip(one, other, strict=True)])
+
+
+def repeated(call: Callable[[], object], count: int) -> Callable[[], None]:
+    """Return what makes a call several times."""
+
+    def calls() -> None:
+        for _ in range(count):
+            call()
+
+    return calls
 
 
 def take_turns(

@@ -23,7 +23,7 @@ import scipy.linalg
 import lossnav as ln
 from benchmarks import machine
 from benchmarks.report import Report, Settings
-from benchmarks.timing import ratio, spread, take_turns
+from benchmarks.timing import ratio, repeated, spread, take_turns
 
 GAMMA, DT = 1.0, 0.1
 ROUNDS, LIMIT = 15, 15.0  # seconds a problem
@@ -92,7 +92,7 @@ def measure(gradient: np.ndarray, hessian: np.ndarray, counts: list[int], rounds
             setting.enter_context(machine.threads(contenders[name][1]))
             time.sleep(REST)
 
-        turns = {name: partial(_repeat, call, calls[name]) for name, (call, _) in contenders.items()}
+        turns = {name: repeated(call, calls[name]) for name, (call, _) in contenders.items()}
         times = take_turns(turns, rounds, warm_up=0, limit=LIMIT, prepare=prepare)
     found = [Timed([t / calls[name] for t in times[name]], n) for name, (_, n) in contenders.items()]
     each = [found[k : k + len(counts)] for k in range(0, len(found), len(counts))]
@@ -107,11 +107,6 @@ def _calls(call: Callable[[], object]) -> int:
     return max(1, min(1000, math.ceil(TURN / (time.perf_counter() - begin))))
 
 
-def _repeat(call: Callable[[], object], times: int) -> None:
-    for _ in range(times):
-        call()
-
-
 def run(settings: Settings) -> Report:
     counts = sorted({1, settings.threads or os.cpu_count() or 1})
     rows, checks = [], {}
@@ -122,7 +117,7 @@ def run(settings: Settings) -> Report:
             gain = ratio(theirs.seconds, ours.seconds)
             errors = [_error(way(gradient, hessian), gradient, hessian) for way in WAYS]
             name = f"D = {size}, h = {words}"
-            rows.append([name, *ours.cells(), *theirs.cells(), gain.median, gain.low, gain.high, *errors])
+            rows.append([name, *ours.cells(), *theirs.cells(), *gain.cells(), *errors])
             if size >= LARGE:
                 checks[f"{name}: faster than scipy's route, {gain} times"] = gain.median > 1
             if errors[0] is not None and errors[1] is not None:
