@@ -70,7 +70,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
 
     def _native(self) -> str:
-        """Return C of the rule's own, which is built behind ``kernels.c``."""
+        """Return C of the rule's own, which is built in the place of ``kernels.c``."""
         return ""
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:

@@ -1,6 +1,6 @@
 """``fused=True``: one pass over the memory instead of one for every operation of a step.
 
-Parameters on the CPU are moved by the kernels in ``kernels.c``. On another device the rule's list operations are
+Parameters on the CPU are moved by compiled kernels (``_native``). On another device the rule's list operations are
 compiled by ``torch.compile``. Where neither is possible the list operations run as they are, after one warning that
 says why.
 """

@@ -1,4 +1,4 @@
-"""The compiled kernels: ``kernels.c`` built by the machine's C compiler, kept between processes, loaded by ctypes."""
+"""The compiled kernels: C built by the machine's compiler, kept between processes, loaded by ctypes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NoKernel(RuntimeError):
 def load(dtype: torch.dtype, text: str = "") -> ctypes.CDLL:
     """Return the library of kernels for float32 or float64; it is built at the first call on a machine.
 
-    A ``text`` of more C is built behind the kernels, into a library of its own.
+    They are ``kernels.h`` and behind it ``kernels.c``, or a ``text`` of C in its place, in a library of its own.
 
     The builds are kept in the folder named by the environment variable LOSSNAV_KERNELS, by default in the user's
     cache. The name of a build has a digest of all that it depends on — source, flags, compiler, processor, OpenMP
@@ -59,7 +59,8 @@ def _load(real: str, text: str) -> ctypes.CDLL | str:
     try:
         compiler = _compiler()
         runtime = _openmp()
-        source = (resources.files(__package__) / "kernels.c").read_bytes() + text.encode()
+        shared, rules = (resources.files(__package__) / f"kernels.{end}" for end in "hc")
+        source = shared.read_bytes() + (text.encode() or rules.read_bytes())
         name = f"{real}-{_digest(source, real, compiler, runtime)}"
         folder = _folder()
         if folder is not None and (kept := _kept(folder, name)) is not None:

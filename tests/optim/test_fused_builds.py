@@ -298,6 +298,7 @@ def test_a_failing_torch_compile_is_a_reason_not_an_error(fresh, monkeypatch):
 def test_the_source_travels_with_the_package():
     from importlib import resources
 
-    assert b"EXPORT(ballistic)" in (resources.files("lossnav.optim") / "kernels.c").read_bytes()
+    shared, rules = ((resources.files("lossnav.optim") / name).read_bytes() for name in ("kernels.h", "kernels.c"))
+    assert b"#define EXPORT" in shared and b"EXPORT(ballistic)" in rules
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    assert "optim/kernels.c" in text
+    assert "optim/kernels.*" in text
