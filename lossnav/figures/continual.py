@@ -77,8 +77,7 @@ def scores(
         ax.set_ylim(*limits)
     ax.grid(axis="y", which="major")
     figure.suptitle(title, x=0.01, ha="left")
-    handles, names = ax.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

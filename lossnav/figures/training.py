@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav.figures import _takes as of
-from lossnav.figures._runs import histories_by
+from lossnav.figures._runs import histories_by, title
 from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
 from lossnav.figures.style import line as style
 from lossnav.lab import registry
@@ -120,10 +120,9 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlim(left=0.5)
     letter((left, right), ("training", "test"))
-    seeds = len(next(iter(runs.values())))
-    figure.suptitle(f"{data}, {seeds} seed{'s' if seeds > 1 else ''}", x=0.01, ha="left")
-    handles, names = left.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names) if len(names) < 5 else 3)
+    title(figure, data, next(iter(runs.values())))
+    ncols = len(runs) if len(runs) < 5 else 3
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=ncols)
     return figure
 
 
@@ -161,8 +160,7 @@ def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) 
     right.set_yticks(ticks, [f"{t:g}" for t in ticks])
     right.minorticks_off()
     letter((left, right), ("constant gradient", "the network"))
-    handles, names = right.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=len(runs))
     return figure
 
 
@@ -206,10 +204,8 @@ def sensitivity(record: Record) -> Figure:
         ax.axvline(1.0, color=COLOURS["quiet"], lw=0.8, ls=":")
         ax.grid(axis="y", which="major")
     letter((above, below), ("test", "training"))
-    title = f"{record.data['label']}, {record.config['epochs']} epochs, {len(record.seeds)} seeds"
-    figure.suptitle(title, x=0.01, ha="left")
-    handles, names = above.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=2)
+    title(figure, f"{record.data['label']}, {record.config['epochs']} epochs", record.seeds)
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

@@ -144,24 +144,19 @@ def _bridges(
             f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
-    real, imaginary = np.sqrt(np.maximum(square, 0)), np.sqrt(np.maximum(-square, 0))
-
-    def scaled(t: Array) -> tuple[Array, Array]:  # e^{−St} sinh(St)/S and e^{−St} cosh(St), or sin, cos for ω² < 0
-        t = t[:, None]
-        sine = np.where(square < 0, t * np.sinc(imaginary * t / np.pi), t * modes.exp_mean(2 * real * t))
-        cosine = np.where(square < 0, np.cos(imaginary * t), (1 + np.exp(-2 * real * t)) / 2)
-        return sine, cosine
-
-    whole = scaled(np.array([horizon]))[0]
+    real = np.sqrt(np.maximum(square, 0))
+    whole = modes.waves(square, np.array([[horizon]]))[0]
 
     def outward(t: Array) -> tuple[Array, Array]:
-        sine, cosine = scaled(horizon - t)
-        decay = np.exp((gamma / 2 - real) * t[:, None]) / whole
+        t = t[:, None]
+        sine, cosine = modes.waves(square, horizon - t)
+        decay = np.exp((gamma / 2 - real) * t) / whole
         return decay * sine, decay * (gamma / 2 * sine - cosine)
 
     def inward(t: Array) -> tuple[Array, Array]:
-        sine, cosine = scaled(t)
-        growth = np.exp(-(gamma / 2 + real) * (horizon - t[:, None])) / whole
+        t = t[:, None]
+        sine, cosine = modes.waves(square, t)
+        growth = np.exp(-(gamma / 2 + real) * (horizon - t)) / whole
         return growth * sine, growth * (gamma / 2 * sine + cosine)
 
     return outward, inward

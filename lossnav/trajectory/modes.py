@@ -21,7 +21,7 @@ from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
 
 __all__ = [
     "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "first_speed", "focal_time", "require_minimiser",
-    "rounding", "slow_rate", "speed", "whitening",
+    "rounding", "slow_rate", "speed", "waves", "whitening",
 ]  # fmt: skip
 
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -127,6 +127,18 @@ def require_minimiser(
         )
 
 
+def waves(square: Array, t: Array) -> tuple[Array, Array]:
+    """Return e^{−St} sinh(St)/S and e^{−St} cosh(St), shape (..., D); sin(ωt)/ω and cos(ωt) where S² = −ω² < 0.
+
+    Args:
+        square: S², shape (D,).
+        t: times, shape (..., 1) or (..., D).
+    """
+    real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
+    sine = np.where(square < 0, t * np.sinc(imaginary * t / np.pi), t * exp_mean(2 * real * t))
+    return sine, np.where(square < 0, np.cos(imaginary * t), (1 + np.exp(-2 * real * t)) / 2)
+
+
 def displacement(
     curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
 ) -> Array:
@@ -173,20 +185,13 @@ def _finite_parts(
 ) -> tuple[Array, Array, Array]:
     """Return e^{−rt}-like decay, sinh(S(T−t))/S with the charge's share, and the free end's denominator, rescaled."""
     square = gamma * gamma / 4 + stiffness * curvature
-    real, imaginary = np.sqrt(np.maximum(square, 0.0)), np.sqrt(np.maximum(-square, 0.0))
+    real = np.sqrt(np.maximum(square, 0.0))
     decay = np.exp((gamma / 2 - real) * t)
-    left = np.where(
-        square < 0,
-        (horizon - t) * np.sinc(imaginary * (horizon - t) / np.pi),
-        (horizon - t) * exp_mean(2 * real * (horizon - t)),
-    )
-    full = np.where(square < 0, horizon * np.sinc(imaginary * horizon / np.pi), horizon * exp_mean(2 * real * horizon))
-    cosine = np.where(square < 0, np.cos(imaginary * horizon), (1 + np.exp(-2 * real * horizon)) / 2)
+    (left, beside), (full, cosine) = waves(square, horizon - t), waves(square, horizon)
     if charge:
         # cosh − (γ/2)sinh/S = e^{−Ss} + r·sinh/S, which does not cancel
         real_part = np.exp(-2 * real * (horizon - t)) + _slow(curvature, stiffness, gamma) * left
-        turning = np.cos(imaginary * (horizon - t)) - gamma / 2 * left
-        left = left + charge * np.where(square < 0, turning, real_part)
+        left = left + charge * np.where(square < 0, beside - gamma / 2 * left, real_part)
     return decay, left, cosine + (gamma / 2 + stiffness * charge * curvature) * full
 
 
