@@ -42,7 +42,7 @@ class Setting:
 
 
 def setting(
-    rho: ArrayLike, *, eta: Any, beta: Any, batch: Any, noise: Any, decay: Any, gradient_variance: Any, population: Any
+    rho: ArrayLike, eta: Any, beta: Any, batch: Any, noise: Any, decay: Any, gradient_variance: Any, population: Any
 ) -> Setting:
     """Check the arguments that all laws of a run have in common; raise where SGD itself is unstable."""
     eta, beta, decay = _checks.positive("eta", eta), momentum(beta), _checks.finite("decay", decay, low=0.0)

@@ -69,7 +69,7 @@ def stationary(
         Kunin et al. (2023), Eqs. 9 and 12, in which Σ = σ²H.
     """
     _checks.one_of("form", form, FORMS)
-    run = _run(rho, eta, beta, batch, noise, decay, gradient_variance, population)
+    run = setting(rho, eta, beta, batch, noise, decay, gradient_variance, population)
     bound(run)
     if curvature_variance is not None:
         run = _growing(run, form, curvature_variance, batch, population)
@@ -114,7 +114,7 @@ def speed(
         Kunin et al. (2023), Eq. 16; that any Σ will do is ours.
     """
     _checks.one_of("form", form, FORMS)
-    run = _run(rho, eta, beta, batch, noise, decay, gradient_variance, population)
+    run = setting(rho, eta, beta, batch, noise, decay, gradient_variance, population)
     return float(run.eta**2 * np.sum(_speeds(run, form)))
 
 
@@ -156,7 +156,7 @@ def circulation(
         Ours; the current is Eq. 15 of Kunin et al. (2023).
     """
     _checks.one_of("form", form, FORMS)
-    run = _run(rho, eta, beta, batch, noise, decay, gradient_variance, population)
+    run = setting(rho, eta, beta, batch, noise, decay, gradient_variance, population)
     bound(run)
     turns = 2.0 if form == "sde" else 1 + run.beta - run.eta * run.curvature / 2
     return (-turns * _speeds(run, form)).reshape(run.shape)
@@ -206,7 +206,7 @@ def displacement(
     """
     _checks.one_of("form", form, ("riemann", *FORMS))
     steps = _steps(n)
-    run = _run(rho, eta, beta, batch, noise, decay, gradient_variance, population)
+    run = setting(rho, eta, beta, batch, noise, decay, gradient_variance, population)
     return {"riemann": _riemann, "sde": _continuous, "discrete": _discrete}[form](run, steps)
 
 
@@ -232,15 +232,6 @@ def exponent(n: ArrayLike, displacement: ArrayLike) -> float:
         raise ValueError(f"n = {_checks.shown(n)}, but it must hold at least two different numbers of steps")
     x = np.log(steps) - np.mean(np.log(steps))
     return float(x @ np.log(square) / (x @ x))
-
-
-def _run(
-    rho: Any, eta: Any, beta: Any, batch: Any, noise: Any, decay: Any, gradient_variance: Any, population: Any
-) -> Setting:
-    return setting(
-        rho, eta=eta, beta=beta, batch=batch, noise=noise, decay=decay, gradient_variance=gradient_variance,
-        population=population,
-    )  # fmt: skip
 
 
 def _speeds(run: Setting, form: str) -> Array:
