@@ -12,6 +12,7 @@ Kiseleva & Wagener 2010 (indifference points).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -187,8 +188,6 @@ def one_dimensional(objective: Objective, loss: Loss) -> float:
 def _invasion(loss: Loss, stiffness: float, barrier: float, minimum: float) -> float:
     """Return the least speed at which the phase at ``minimum`` invades the unstable one at ``barrier``."""
     pulled = _pulled(loss, stiffness, barrier)
-    if _lead(loss, stiffness, pulled, barrier, minimum) >= 0:
-        return pulled
     return pulled * _root(lambda speed: _lead(loss, stiffness, speed * pulled, barrier, minimum), 1.0)
 
 
@@ -219,6 +218,7 @@ def _arriving(loss: Loss, stiffness: float, gamma: float, minimum: float) -> flo
 
 def _root(increasing: Callable[[float], float], low: float) -> float:
     """Return the root above ``low`` of an increasing function of a dimensionless γ, ``low`` if it is not negative."""
+    increasing = functools.cache(increasing)  # brentq asks for both ends again, and each value is two orbits
     if increasing(low) >= 0:
         return low
     high = max(2 * low, 1.0)
