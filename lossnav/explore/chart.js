@@ -3,7 +3,7 @@
 /** @import { Box, Figure } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { drawPanel, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
+import { drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
 
 /** @typedef {Box & { title: string | null }} Row */
 
@@ -27,8 +27,7 @@ export function chartFrame(stage, root, width, rows, aside = 348, gap = 34) {
   const [left, right] = [40, w - 10];
   let top = 22;
   const found = /** @type {Record<K, Row>} */ ({});
-  for (const name of /** @type {K[]} */ (Object.keys(rows))) {
-    const [title, tall, short] = rows[name];
+  for (const [name, [title, tall, short]] of entries(rows)) {
     const bottom = top + (isWide(root) ? tall : short);
     found[name] = { left, right, top, bottom, title };
     top = bottom + gap;

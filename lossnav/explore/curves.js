@@ -10,12 +10,12 @@ import { handle } from "./controls.js";
 import { clamp, curve, drawLine, entries, ink, lastOf, mapped, nameAcross, panelWindow, scale, ticksAcross, upright } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
-import { lineTable } from "./tables.js";
+import { inked, lineTable } from "./tables.js";
 
 /** @typedef {{ trait: string, name: string, mark: string, range: number[], ticks: (string | number)[][], log?: boolean, whole?: boolean, seconds?: number }} Axis */
 /** @typedef {{ title: string, range: number[], ticks: (string | number)[][], tall: number, short: number }} CurveRow */
 /** @typedef {{ row: string, name: string, tint: string, dash: string }} CurveLine */
-/** @typedef {{ title: string, label: string, hint: string, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
+/** @typedef {{ title: string, label: string, hint: string, marks: Record<string, number[]>, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
 /** @typedef {{ f: ChartFrame<string>, x: Scale, up: Record<string, Scale> }} CurveScene */
 
 /** Where a value of the axis is drawn: lines come in these numbers, too. */
@@ -31,25 +31,29 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
  */
 
 /**
- * What builds a view of lines.
+ * What builds a view of lines, and its traits: the one along the axis comes last.
  * @template T
  * @param {Sheet} sheet
  * @param {CurveParts<T>} parts
- * @returns {(root: HTMLElement, state: State<T>) => View}
+ * @returns {[(root: HTMLElement, state: State<T>) => View, (keyof T & string)[]]}
  */
-export const curvesView = (sheet, parts) => (root, state) => buildCurves(root, state, sheet, parts);
+export function curvesView(sheet, parts) {
+  const traits = /** @type {(keyof T & string)[]} */ ([...Object.keys(sheet.marks), sheet.axis.trait]);
+  return [(root, state) => buildCurves(root, state, traits, sheet, parts), traits];
+}
 
 /**
  * @template T
  * @param {HTMLElement} root
  * @param {State<T>} state
+ * @param {(keyof T & string)[]} traits
  * @param {Sheet} sheet
  * @param {CurveParts<T>} parts
  * @returns {View}
  */
-function buildCurves(root, state, sheet, parts) {
+function buildCurves(root, state, traits, sheet, parts) {
   const { axis, rows, lines } = sheet;
-  const trait = /** @type {keyof T & string} */ (axis.trait);
+  const trait = lastOf(traits);
   const [low, high] = [axis.range[0], lastOf(axis.range)];
   const ends = [low, high].map((value) => along(axis, value));
   const at = () => /** @type {number} */ (state.get(trait));
@@ -57,8 +61,7 @@ function buildCurves(root, state, sheet, parts) {
     const found = clamp(axis.log ? 10 ** u : u, low, high);
     return /** @type {any} */ (axis.whole ? Math.round(found) : found);
   };
-  const dials = parts.dials(state);
-  const style = (/** @type {CurveLine} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-width": 2.4, "stroke-dasharray": dash });
+  const style = (/** @type {CurveLine} */ line) => ({ ...inked(line), "stroke-width": 2.4 });
   const table = lineTable(lines, [], style);
   const go = (/** @type {number} */ u) => {
     time?.pause();
@@ -68,11 +71,11 @@ function buildCurves(root, state, sheet, parts) {
   /** @type {CurveScene} */
   let drawn;
   root.classList.add("ln-curves");
-  const view = simpleView(root, state, [.../** @type {(keyof T & string)[]} */ (Object.keys(dials)), trait], {
+  const view = simpleView(root, state, traits, {
     label: sheet.label,
     title: sheet.title,
     hint: sheet.hint,
-    dials,
+    dials: parts.dials(state),
     beside: [...(time ? [time.node] : []), table.node],
     grips(stage) {
       const knob = handle(stage, {

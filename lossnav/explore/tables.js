@@ -2,9 +2,12 @@
 
 /** @import { Attributes } from "./kit.js" */
 
-import { draw, make } from "./kit.js";
+import { draw, entries, ink, make, mapped } from "./kit.js";
 
 /** @typedef {{ row: HTMLElement, cells: HTMLElement[], drawn: SVGElement }} TableRow */
+
+/** How a line of the constants is drawn. */
+export const inked = (/** @type {{ tint: string, dash: string }} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-dasharray": dash });
 
 /**
  * A row's sample in a table: a piece of its line.
@@ -21,8 +24,7 @@ export const lineSample = (style) => (at) => draw(at, "path", { class: "ln-line"
 export function sampleTable(rows, heads = []) {
   const body = make("tbody");
   const found = /** @type {Record<K, TableRow>} */ ({});
-  for (const key of /** @type {K[]} */ (Object.keys(rows))) {
-    const { name, sample } = rows[key];
+  for (const [key, { name, sample }] of entries(rows)) {
     const box = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" });
     const drawn = sample(box);
     const cells = (heads.length ? heads.slice(1) : [""]).map(() => make("td"));
@@ -43,8 +45,4 @@ export function sampleTable(rows, heads = []) {
  * @param {string[]} heads
  * @param {(line: L, key: K) => Attributes} style
  */
-export function lineTable(lines, heads, style) {
-  const keys = /** @type {K[]} */ (Object.keys(lines));
-  const rows = keys.map((key) => [key, { name: lines[key].name, sample: lineSample(style(lines[key], key)) }]);
-  return sampleTable(/** @type {Record<K, { name: string, sample: (at: SVGElement) => SVGElement }>} */ (Object.fromEntries(rows)), heads);
-}
+export const lineTable = (lines, heads, style) => sampleTable(mapped(lines, (line, key) => ({ name: line.name, sample: lineSample(style(line, key)) })), heads);

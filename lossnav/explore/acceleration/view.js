@@ -10,15 +10,14 @@ import { handle, logDial } from "../controls.js";
 import { clamp, compact, curve, drawLine, entries, figure, fixed, ink, layer, mapped, nameAcross, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { overTime, runner } from "../runner.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { kept, race } from "./model.js";
 
-const TINT = { descent: "descent", nesterov: "belief", heavy: "heavy", ballistic: "ballistic", newton: "newton" };
 const FLOOR = Math.log10(SHARED.edge);
 
 /** How a rule's line is drawn. */
-const style = (/** @type {Rule} */ rule) => ({ stroke: ink(TINT[rule]), "stroke-width": 2.2, "stroke-dasharray": SHARED.lines[rule].dash });
+const style = (/** @type {Rule} */ rule) => ({ ...inked(SHARED.lines[rule]), "stroke-width": 2.2 });
 
 /**
  * @param {HTMLElement} root
@@ -104,7 +103,7 @@ function drawLosses(at, f, losses) {
   return entries(losses).map(([rule, line]) => {
     const points = line.map((loss, n) => [x(n), y(Math.log10(Math.max(loss, 10 ** SHARED.least)))]);
     drawLine(inner, points, { ...style(rule), ...curve(`loss ${rule}`, x, y) });
-    return overTime(points, f, ink(TINT[rule]));
+    return overTime(points, f, ink(SHARED.lines[rule].tint));
   });
 }
 

@@ -17,7 +17,6 @@ from lossnav.explore.base import Explorable, number_trait
 _SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _LINES = _SHARED["lines"]
-_TINT = {"descent": "descent", "nesterov": "belief", "heavy": "heavy", "ballistic": "ballistic", "newton": "newton"}
 
 
 class Acceleration(Explorable):
@@ -98,7 +97,7 @@ class Acceleration(Explorable):
         image.frame(below, title, (-3, -2, -1, 0), (0, 0.5, 1), "curvature h, as a power of ten")
         h = np.linspace(-math.log10(self.kappa), 0, 151)
         for row, (rule, line) in enumerate(_LINES.items()):
-            tint, dash = colour(_TINT[rule]), line["dash"]
+            tint, dash = colour(line["tint"]), line["dash"]
             loss = np.log10(np.maximum(self.losses(rule), 10.0 ** _SHARED["least"]))
             run = np.stack([np.arange(len(loss)), loss], axis=1)
             image.inside(above, run, tint, 2.2, dash, f"loss {rule}")

@@ -9,7 +9,7 @@ import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } fr
 import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
 import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readoutNode, scaffold, trace, upright, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { averageWeight, averages, beliefLaw, gradientStream, lookAhead, smoothed, smootherWeight } from "./model.js";
 
@@ -25,7 +25,7 @@ const LAST = SHARED.steps;
 const BEFORE = 30; // steps that stay in view before now
 const PACE = 12; // steps per second
 const LEAP = 2.5;
-const LINES = mapped(SHARED.lines, ({ color, width, dash }) => ({ stroke: ink(color), "stroke-width": width, "stroke-dasharray": dash }));
+const LINES = mapped(SHARED.lines, (line) => ({ ...inked(line), "stroke-width": line.width }));
 
 /**
  * @param {HTMLElement} root

@@ -159,8 +159,8 @@ class BeliefFilter(Explorable):
         ):
             line = _SHARED["lines"][name]
             points = np.stack([steps, values], axis=-1)[first:until]
-            image.inside(panel, points, colour(line["color"]), line["width"], line["dash"], name)
-            image.legend(place, 68, line["name"], colour(line["color"]), line["dash"])
+            image.inside(panel, points, colour(line["tint"]), line["width"], line["dash"], name)
+            image.legend(place, 68, line["name"], colour(line["tint"]), line["dash"])
 
     def _first(self) -> int:
         """Return the step before the first one shown."""

@@ -9,7 +9,7 @@ import { explorable, inPython } from "../life.js";
 import { drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./model.js";
 
@@ -22,7 +22,7 @@ const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildBelievedEllipse = (root, state) => {
   const lines = { ...BELIEFS, other: { ...SHARED.other, tint: "neutral" } };
-  const table = lineTable(lines, ["belief", "off the full", "length"], ({ dash, tint }) => ({ stroke: ink(tint), "stroke-dasharray": dash }));
+  const table = lineTable(lines, ["belief", "off the full", "length"], inked);
   return simpleView(root, state, TRAITS, {
     label: "five beliefs about the second moment of gradients, and five steps",
     title: SHARED.title,
@@ -47,7 +47,7 @@ const buildBelievedEllipse = (root, state) => {
       const [inner, found, made] = [panelWindow(at, frame), believed(given), steps(given)];
       draw(inner, "path", { d: trace(outline(found.full).map(pixels(frame))), fill: ink("neutral"), "fill-opacity": 0.16 });
       const ring = (/** @type {Spread} */ matrix, /** @type {keyof typeof lines} */ key) =>
-        drawLine(inner, outline(matrix).map(pixels(frame)), { stroke: ink(lines[key].tint), "stroke-dasharray": lines[key].dash, "stroke-width": 1.8, ...curve(key, frame.x, frame.y) });
+        drawLine(inner, outline(matrix).map(pixels(frame)), { ...inked(lines[key]), "stroke-width": 1.8, ...curve(key, frame.x, frame.y) });
       ring(rowSpreads(given).other, "other");
       for (const [key, matrix] of entries(found)) ring(matrix, key);
       const off = entries(made).map(([key, step]) => ({ key, by: angleApart(step, made.full), long: Math.hypot(...step) }));

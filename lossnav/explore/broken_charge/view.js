@@ -14,13 +14,11 @@ import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { evenly, runner } from "../runner.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
-
-const HUE = { imbalance: "optimal", decay: "ink", flow: "descent" };
 
 /**
  * @param {HTMLElement} root
@@ -35,7 +33,7 @@ function buildBrokenCharge(root, state) {
   const [plane, chart, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
   const run = runner(root, state, plane, 6);
-  const table = lineTable(lines, [], ({ dash }, key) => ({ stroke: ink(HUE[key]), "stroke-dasharray": dash }));
+  const table = lineTable(lines, [], inked);
   scaffold(root, {
     label: "what a loss cannot change of two weights, and what changes it",
     title: SHARED.title,
@@ -119,7 +117,7 @@ function pairContours(at, f) {
  */
 function drawCharge(at, f, { x, y }, { imbalance }, alone) {
   const inner = panelWindow(at, f.rows.imbalance);
-  const style = (/** @type {"imbalance" | "decay" | "flow"} */ name, width = 1.8) => ({ stroke: ink(HUE[name]), "stroke-width": width, "stroke-dasharray": SHARED.lines[name].dash });
+  const style = (/** @type {"imbalance" | "decay" | "flow"} */ name, width = 1.8) => ({ ...inked(SHARED.lines[name]), "stroke-width": width });
   const over = (/** @type {number[]} */ values) => values.map((v, i) => [x(i / 100), y(v)]);
   drawLine(inner, over(imbalance), { ...style("imbalance", 2.6), ...curve("imbalance", x, y) });
   drawLine(inner, over(alone), { ...style("decay"), ...curve("decay", x, y) });

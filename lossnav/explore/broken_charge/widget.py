@@ -15,7 +15,6 @@ _SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
 _STEPS: int = _SHARED["steps"]
 _EDGE: float = _SHARED["edge"]
-_HUE = {"imbalance": "optimal", "decay": "ink", "flow": "descent"}
 
 
 class BrokenCharge(Explorable):
@@ -99,9 +98,10 @@ class BrokenCharge(Explorable):
         found = self.imbalance()
         lines = {"imbalance": found, "decay": self.decay_alone(), "flow": np.full(_STEPS + 1, found[0])}
         for number, (name, values) in enumerate(lines.items()):
-            tint, dash = colour(_HUE[name]), _SHARED["lines"][name]["dash"]
+            line = _SHARED["lines"][name]
+            tint, dash = colour(line["tint"]), line["dash"]
             points = np.stack([np.arange(len(values)) / 100, values], axis=1)
             called = "" if name == "flow" else name  # tests compare lines that bend
             image.inside(chart, points, tint, 2.6 if name == "imbalance" else 1.8, dash, called)
-            image.legend(424, 336 + 26 * number, _SHARED["lines"][name]["name"], tint, dash)
+            image.legend(424, 336 + 26 * number, line["name"], tint, dash)
         return image.svg()

@@ -18,7 +18,7 @@ function certaintyWords({ curvature, entropy, now }) {
   ]];
 }
 
-export default explorable("Certainty", curvesView(SHARED, {
+export default explorable("Certainty", ...curvesView(SHARED, {
   dials: (state) => ({
     curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: SHARED.marks.curvature }),
     entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: SHARED.marks.entropy }),
@@ -30,4 +30,4 @@ export default explorable("Certainty", curvesView(SHARED, {
     `variance = ln.uncertainty.overdamped_variance(${inPython(now)}, **known)`,
     `left = ln.uncertainty.overdamped_offset(${inPython(now)}, **known)`,
   ],
-}), ["curvature", "entropy", "now"]);
+}));

@@ -19,7 +19,7 @@ function edgeWords({ beta, stretch }) {
   ]];
 }
 
-export default explorable("CloudEdge", curvesView(SHARED, {
+export default explorable("CloudEdge", ...curvesView(SHARED, {
   dials: (state) => ({
     beta: momentumDial(state, SHARED.marks.beta),
   }),
@@ -30,4 +30,4 @@ export default explorable("CloudEdge", curvesView(SHARED, {
     `steps = ln.sgd.stationary(${inPython(stretch)}, form="discrete", **known)`,
     `equation = ln.sgd.stationary(${inPython(stretch)}, form="sde", **known)`,
   ] : []),
-}), ["beta", "stretch"]);
+}));

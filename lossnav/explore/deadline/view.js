@@ -12,15 +12,14 @@ import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
 import { clamp, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { overTime, runner } from "../runner.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
 
-const RATE_INK = { flat: "descent", middle: "optimal", steep: "ballistic" };
 const [LEAST, MOST] = SHARED.marks.span;
 
 /** How a curvature's line is drawn. */
-const lineOf = (/** @type {Line} */ line) => ({ stroke: ink(RATE_INK[line]), "stroke-width": 2.4, "stroke-dasharray": SHARED.lines[line].dash });
+const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": 2.4 });
 
 /**
  * @param {HTMLElement} root
@@ -113,10 +112,10 @@ function drawRates(at, f, setting, x) {
   const row = f.rows.rate;
   const y = scale([0, 1.05], [row.bottom, row.top]);
   upright(at, x(setting.span), row, "ln-axis");
-  return entries(SHARED.lines).map(([line, { h }]) => {
+  return entries(SHARED.lines).map(([line, { h, tint }]) => {
     const points = samples(0, 1, 160).map((u) => [x(setting.span * u), y(shareOfRate(h, setting.span * (1 - u), setting))]);
     drawLine(at, points, { ...lineOf(line), ...curve(line, x, y) });
-    return overTime(points, { left: x(0), right: x(setting.span) }, ink(RATE_INK[line]));
+    return overTime(points, { left: x(0), right: x(setting.span) }, ink(tint));
   });
 }
 

@@ -18,7 +18,6 @@ from lossnav.rules.deadline import deadline_rate, loss_weight
 
 _SHARED = constants(__file__)
 _MARKS = _SHARED["marks"]
-_TINT = {"flat": "descent", "middle": "optimal", "steep": "ballistic"}
 _COSINE = tuple(_SHARED["presets"]["cosine"])
 
 
@@ -97,8 +96,9 @@ class Deadline(Explorable):
         u = np.linspace(0, 1, 161)
         for row, (name, line) in enumerate(_SHARED["lines"].items()):
             rates = self.multiplier(line["h"], self.span * (1 - u))
-            image.line(above, np.stack([self.span * u, rates], axis=1), colour(_TINT[name]), 2.4, line["dash"], name)
-            image.legend(548, 120 + 28 * row, line["name"], colour(_TINT[name]), line["dash"])
+            tint, dash = colour(line["tint"]), line["dash"]
+            image.line(above, np.stack([self.span * u, rates], axis=1), tint, 2.4, dash, name)
+            image.legend(548, 120 + 28 * row, line["name"], tint, dash)
         image.text(548, 80, f"T = {self.span:.2f}, γ = {self.gamma:.2f}")
         image.text(548, 100, f"c = {self.charge:.2f}")
         middle = Panel((46, 318, 706, 438), (-0.02, 1.02), (-0.05, 1.05))

@@ -19,7 +19,7 @@ function decayWords({ decay, gamma, curvature }) {
   ]];
 }
 
-export default explorable("DecayShrinks", curvesView(SHARED, {
+export default explorable("DecayShrinks", ...curvesView(SHARED, {
   dials: (state) => ({
     decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: SHARED.marks.decay }),
     gamma: discountDial(state, SHARED.marks.gamma),
@@ -31,4 +31,4 @@ export default explorable("DecayShrinks", curvesView(SHARED, {
     `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}, drift=ln.drifts.weight_decay(${inPython(decay)})), valley, [0.0])`,
     "path.asymptote",
   ],
-}), ["decay", "gamma", "curvature"]);
+}));

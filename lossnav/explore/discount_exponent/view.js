@@ -29,7 +29,7 @@ function exponentWords(given) {
   ]];
 }
 
-export default explorable("DiscountExponent", curvesView(SHARED, {
+export default explorable("DiscountExponent", ...curvesView(SHARED, {
   dials: (state) => ({ gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }) }),
   curves,
   words: exponentWords,
@@ -38,4 +38,4 @@ export default explorable("DiscountExponent", curvesView(SHARED, {
     `gain = np.array([ln.rules.rates(ln.Objective(gamma=${inPython(gamma)}), [one])[0] / one[0] for one in h])`,
     "gain[1], np.log(gain[2] / gain[0]) / np.log(h[2, 0] / h[0, 0])",
   ],
-}), ["gamma", "curvature"]);
+}));

@@ -19,11 +19,11 @@ function rootWords({ epsilon, size }) {
   ]];
 }
 
-export default explorable("DiscountedRoot", curvesView(SHARED, {
+export default explorable("DiscountedRoot", ...curvesView(SHARED, {
   dials: (state) => ({
     epsilon: logDial(state, "epsilon", { symbol: "ε", name: "half the discount rate", marks: SHARED.marks.epsilon, text: (v) => fixed(v, 3) }),
   }),
   curves,
   words: rootWords,
   python: ({ epsilon, size }) => [`learner = ln.belief.Beliefs(gamma=${inPython(2 * epsilon)})`, `learner.step(1.0, ${inPython(size ** 2)}, dt=1.0)`],
-}), ["epsilon", "size"]);
+}));

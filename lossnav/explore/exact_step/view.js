@@ -19,7 +19,7 @@ function lengthWords(given) {
   ]];
 }
 
-export default explorable("ExactStep", curvesView(SHARED, {
+export default explorable("ExactStep", ...curvesView(SHARED, {
   dials: (state) => ({
     gamma: discountDial(state, SHARED.marks.gamma),
     fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: SHARED.marks.fading }),
@@ -31,4 +31,4 @@ export default explorable("ExactStep", curvesView(SHARED, {
     `rule = ln.derive(ln.Objective(gamma=${inPython(gamma)}), dt=${inPython(dt)}, exact=True, **options)`,
     "rule([1.0], rule.init([0.0]), [0.0])[0]",
   ],
-}), ["gamma", "fading", "dt"]);
+}));

@@ -9,18 +9,17 @@ import { clamp, compact, curve, drawDot, drawLine, fixed, ink, panelWindow, plai
 import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestGrowing, extremal, extremalCost } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["growing", "gamma", "horizon"];
 const [LEAST, MOST] = SHARED.growing;
-const HUE = { chosen: "ink", best: "optimal", free: "optimal" };
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildExtremals = (root, state) => {
-  const look = (/** @type {"chosen" | "best" | "free"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": 2.4, "stroke-dasharray": SHARED.lines[name].dash });
+  const look = (/** @type {"chosen" | "best" | "free"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": 2.4 });
   const move = (/** @type {number} */ c) => state.set("growing", clamp(c, LEAST, MOST));
   return simpleView(root, state, TRAITS, {
     label: "every path here solves the same equation; cost chooses one",
@@ -60,7 +59,7 @@ const buildExtremals = (root, state) => {
       const tracks = /** @type {const} */ ([["free", 0], ["best", best], ["chosen", growing]]).map(([name, value]) => {
         const line = path(value);
         drawLine(upper, line, { ...look(name), ...curve(name, x, y) });
-        return overTime(line, f, ink(HUE[name]));
+        return overTime(line, f, ink(SHARED.lines[name].tint));
       });
       drawLine(lower, samples(-0.5, 0.65, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
       drawDot(lower, [c(best), J(cost(best))], 4.5, ink("optimal"));

@@ -13,7 +13,6 @@ from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
 _SHARED = constants(__file__)
-_HUES = {"free": "optimal", "best": "optimal", "chosen": "ink"}
 
 
 class Extremals(Explorable):
@@ -88,8 +87,8 @@ class Extremals(Explorable):
             image.inside(left, np.stack([t, self.path(other, t)], axis=1), CONTOUR, 1.0)
         image.line(left, [(self.horizon, _SHARED["low"]), (self.horizon, _SHARED["high"])], colour("ink"), 1.4, "5 3")
         for name, value in {"free": 0.0, "best": self.best(), "chosen": self.growing}.items():
-            dash = _SHARED["lines"][name]["dash"]
-            image.inside(left, np.stack([t, self.path(value, t)], axis=1), colour(_HUES[name]), 2.4, dash, name)
+            line, points = _SHARED["lines"][name], np.stack([t, self.path(value, t)], axis=1)
+            image.inside(left, points, colour(line["tint"]), 2.4, line["dash"], name)
         parabola = [(value, self.cost(value)) for value in c.tolist()]
         image.inside(right, parabola, colour("neutral"), 2.0, name="parabola")
         image.dot(right, self.best(), self.cost(self.best()), colour("optimal"))

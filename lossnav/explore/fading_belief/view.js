@@ -18,7 +18,7 @@ function fadingWords({ epsilon, size, time }) {
   ]];
 }
 
-export default explorable("FadingBelief", curvesView(SHARED, {
+export default explorable("FadingBelief", ...curvesView(SHARED, {
   dials: (state) => ({
     epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: SHARED.marks.epsilon }),
     size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: SHARED.marks.size }),
@@ -30,4 +30,4 @@ export default explorable("FadingBelief", curvesView(SHARED, {
     "rule = ln.derive(ln.Objective(gamma=0.0), dt=1.0, **options)",
     "rule([1.0], rule.init([0.0]), [0.0])[0]  # −1/(√V + ε)",
   ],
-}), ["epsilon", "size", "time"]);
+}));

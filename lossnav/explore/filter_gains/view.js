@@ -18,11 +18,11 @@ function gainWords({ beta, n }) {
   ]];
 }
 
-export default explorable("FilterGains", curvesView(SHARED, {
+export default explorable("FilterGains", ...curvesView(SHARED, {
   dials: (state) => ({
     beta: momentumDial(state, SHARED.marks.beta),
   }),
   curves,
   words: gainWords,
   python: ({ beta, n }) => [`exact = ln.belief.kalman_gains(${inPython(beta)}, ${n})`, `adam = ln.belief.corrected_gains(${inPython(beta)}, ${n})`, "adam[-1] / exact[-1]"],
-}), ["beta", "n"]);
+}));

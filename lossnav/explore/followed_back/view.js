@@ -22,7 +22,7 @@ function planWords(given) {
   ]];
 }
 
-export default explorable("FollowedBack", curvesView(SHARED, {
+export default explorable("FollowedBack", ...curvesView(SHARED, {
   dials: (state) => ({
     gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }),
   }),
@@ -34,4 +34,4 @@ export default explorable("FollowedBack", curvesView(SHARED, {
     `laws = [ln.trajectory.phase_plane.feedback(ln.Objective(gamma=${inPython(gamma)}), well, end, (-1.75, 1.75)) for end in (left, right)]`,
     `[(float(law.speed(${inPython(start)})) ** 2 / 2, float(law.action(${inPython(start)}))) for law in laws]  # K, J`,
   ],
-}), ["gamma", "start"]);
+}));

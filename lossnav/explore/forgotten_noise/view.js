@@ -21,7 +21,7 @@ function forgottenWords(given) {
   ]];
 }
 
-export default explorable("ForgottenNoise", curvesView(SHARED, {
+export default explorable("ForgottenNoise", ...curvesView(SHARED, {
   dials: (state) => ({
     power: linearDial(state, "power", { symbol: "q", name: "how fast noise is forgotten", marks: SHARED.marks.power }, 140),
     stiffness: logDial(state, "stiffness", { symbol: "ωT", name: "of the deadline", marks: SHARED.marks.stiffness }),
@@ -34,4 +34,4 @@ export default explorable("ForgottenNoise", curvesView(SHARED, {
     `rate = ln.rules.deadline_rate(ln.Objective(), ${inPython(stiffness ** 2)}, [1 - ${inPython(share)}, *(1 - (np.arange(1000) + 0.5) / 1000)])`,
     "best, rate[0] / rate[1:].mean()",
   ],
-}), ["power", "stiffness", "share"]);
+}));

@@ -20,7 +20,7 @@ function stepsWords({ digits, kappa }) {
   ]];
 }
 
-export default explorable("KappaSteps", curvesView(SHARED, {
+export default explorable("KappaSteps", ...curvesView(SHARED, {
   dials: (state) => ({
     digits: linearDial(state, "digits", { symbol: "d", name: "digits of the loss", marks: SHARED.marks.digits, text: (v) => fixed(v, 1) }, 110),
   }),
@@ -30,4 +30,4 @@ export default explorable("KappaSteps", curvesView(SHARED, {
     `kept = ln.acceleration.tuned("heavy ball", ${inPython(1 / kappa)}, 1.0).kept([${inPython(1 / kappa)}])`,
     `-${inPython(digits)} * np.log(10) / (2 * np.log(kept))`,
   ],
-}), ["digits", "kappa"]);
+}));

@@ -21,7 +21,7 @@ function modeWords(given) {
   ]];
 }
 
-export default explorable("ModeMemory", curvesView(SHARED, {
+export default explorable("ModeMemory", ...curvesView(SHARED, {
   dials: (state) => ({
     bend: logDial(state, "bend", { symbol: "ηh", name: "step times curvature", marks: SHARED.marks.bend, text: compact }),
     beta: momentumDial(state, SHARED.marks.beta),
@@ -29,4 +29,4 @@ export default explorable("ModeMemory", curvesView(SHARED, {
   curves,
   words: modeWords,
   python: ({ bend, beta, n }) => [`ln.sgd.displacement([${inPython(bend)}], [1, ${n}], eta=1.0, beta=${inPython(beta)}, batch=1, gradient_variance=[1.0], form="discrete")`],
-}), ["bend", "beta", "n"]);
+}));

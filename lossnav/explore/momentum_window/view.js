@@ -20,11 +20,11 @@ function windowWords({ beta, bend }) {
   ]];
 }
 
-export default explorable("MomentumWindow", curvesView(SHARED, {
+export default explorable("MomentumWindow", ...curvesView(SHARED, {
   dials: (state) => ({
     beta: momentumDial(state, SHARED.marks.beta),
   }),
   curves,
   words: windowWords,
   python: ({ beta, bend }) => [`ball = ln.acceleration.Method(1.0, ${inPython(beta)})`, `ball.kept([${inPython(bend)}])`],
-}), ["beta", "bend"]);
+}));

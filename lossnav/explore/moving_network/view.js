@@ -13,15 +13,13 @@ import { explorable, inPython } from "../life.js";
 import { logAxis, logUp } from "../logs.js";
 import { exponentAt } from "../modes.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { forecast, longest, meanFar, measuredExponents, nearestLag, nearestRun, temperature } from "./model.js";
 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {ChartFrame<"far" | "slope">} MotionFrame */
 /** @typedef {{ f: MotionFrame, x: Scale, up: Scale, slope: Scale }} Scene */
-
-const TINT = { far: "optimal", seeds: "descent", tangent: "ink" };
 
 /** @type {(keyof Traits)[]} */
 const TRAITS = ["eta", "batch", "beta", "n"];
@@ -31,7 +29,7 @@ const TRAITS = ["eta", "batch", "beta", "n"];
  * @param {State<Traits>} state
  */
 function buildMovingNetwork(root, state) {
-  const table = lineTable(SHARED.lines, [], ({ dash }, key) => ({ stroke: ink(TINT[key]), "stroke-dasharray": dash, "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
+  const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
   const view = simpleView(root, state, TRAITS, {
     label: "how far a trained network gets in n steps, predicted and recorded",

@@ -24,7 +24,7 @@ function quinticWords({ sigma, before, n }) {
   ]];
 }
 
-export default explorable("MuonQuintic", curvesView(SHARED, {
+export default explorable("MuonQuintic", ...curvesView(SHARED, {
   dials: (state) => ({
     sigma: logDial(state, "sigma", { symbol: "σ", name: "at the start", marks: SHARED.marks.sigma, text: compact }),
     before: linearDial(state, "before", { symbol: "q", name: "quintic steps before the cubic", marks: SHARED.marks.before, text: String }, lastOf(SHARED.marks.before)),
@@ -37,4 +37,4 @@ export default explorable("MuonQuintic", curvesView(SHARED, {
     `    x = x * (a + b * x**2 + c * x**4) if k < ${before} else x * (3 - x**2) / 2`,
     "x",
   ],
-}), ["sigma", "before", "n"]);
+}));

@@ -13,13 +13,12 @@ import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { between } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { laws, matched, oscillator, rates, settles, steps } from "./model.js";
 
 /** @typedef {Setting & { start: number[] }} Traits */
 
-const TINT = { path: "descent", mean: "ink", exact: "optimal", circle: "optimal" };
 const NAMES = { over: "overdamped", critical: "critical", under: "underdamped" };
 
 /** @type {(keyof Traits)[]} */
@@ -31,7 +30,7 @@ const TRAITS = ["start", "eta", "beta", "rho"];
  */
 function buildNoisyOscillator(root, state) {
   const spell = (/** @type {number} */ v) => fixed(v, v < 0.01 ? 4 : v < 0.1 ? 3 : 2);
-  const table = lineTable(SHARED.lines, [], ({ dash }, key) => ({ stroke: ink(TINT[key]), "stroke-dasharray": dash, "stroke-width": key === "path" ? 1.2 : 2.6 }));
+  const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "path" ? 1.2 : 2.6 }));
   return simpleView(root, state, TRAITS, {
     label: "one mode of SGD with noise, in phase space",
     title: SHARED.title,
@@ -79,7 +78,7 @@ function drawAll(at, f, setting, [theta, w]) {
   const line = times(setting).map((t) => scaled(oscillator(setting, t, from)));
   drawLine(inner, line, { stroke: ink("ink"), "stroke-width": 2, ...curve("mean", f.x, f.y) });
   const ring = (/** @type {{ theta: number, v: number, both: number }} */ law) => ellipse(law).map(scaled);
-  drawLine(inner, ring(smooth), { stroke: ink("optimal"), "stroke-width": 2, "stroke-dasharray": SHARED.lines.circle.dash, ...curve("circle", f.x, f.y) });
+  drawLine(inner, ring(smooth), { ...inked(SHARED.lines.circle), "stroke-width": 2, ...curve("circle", f.x, f.y) });
   if (settles(setting)) drawLine(inner, ring(exact), { stroke: ink("optimal"), "stroke-width": 2.6, ...curve("exact", f.x, f.y) });
   drawDot(inner, pixel([0, 0]), 2.5, ink("soft"));
   const count = SHARED.draws.length;

@@ -15,7 +15,6 @@ from lossnav.explore.base import Explorable, number_trait, point_trait
 _SHARED = constants(__file__)
 _HOLD: float = _SHARED["hold"]
 _EDGE: float = _SHARED["edge"]
-_TINT = {"path": "descent", "mean": "ink", "exact": "optimal", "circle": "optimal"}
 
 
 class NoisyOscillator(Explorable):
@@ -81,14 +80,14 @@ class NoisyOscillator(Explorable):
         mode = self.mode()
         units = np.array([1.0, 1 / mode.omega])
         for name, points in self._lines(mode).items():
-            width = {"path": 1.0, "mean": 2.0}.get(name, 2.4)
-            image.inside(panel, points * units, colour(_TINT[name]), width, _SHARED["lines"][name]["dash"], name)
+            line, width = _SHARED["lines"][name], {"path": 1.0, "mean": 2.0}.get(name, 2.4)
+            image.inside(panel, points * units, colour(line["tint"]), width, line["dash"], name)
         image.dot(panel, float(self.start[0]), float(self.start[1]), colour("ink"), 8.0)
         known = f"η = {self.eta:.4g}, β = {self.beta:.3g}, ρ = {self.rho:.3g}"
         image.text(474, 76, known, font_weight="bold")
         image.text(474, 100, f"{mode.regime}, ζ = {mode.zeta:.3g}" if mode.stable else "SGD diverges")
-        for i, (name, line) in enumerate(_SHARED["lines"].items()):
-            image.legend(474, 136 + 30 * i, line["name"], colour(_TINT[name]), line["dash"])
+        for i, line in enumerate(_SHARED["lines"].values()):
+            image.legend(474, 136 + 30 * i, line["name"], colour(line["tint"]), line["dash"])
         return image.svg()
 
     def _lines(self, mode: sgd.Mode) -> dict[str, Array]:

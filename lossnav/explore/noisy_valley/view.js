@@ -11,7 +11,7 @@ import { explorable, inPython } from "../life.js";
 import { drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, carriedBy, level, longAxis, parts, split } from "./model.js";
 
@@ -26,7 +26,7 @@ const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
  * @param {State<Traits>} state
  */
 function buildNoisyValley(root, state) {
-  const table = lineTable(SHARED.lines, [], ({ dash, tint }) => ({ stroke: ink(tint), "stroke-dasharray": dash }));
+  const table = lineTable(SHARED.lines, [], inked);
   return simpleView(root, state, TRAITS, {
     label: "a valley with noise that has a direction",
     title: SHARED.title,

@@ -9,16 +9,15 @@ import { clamp, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, map
 import { explorable, inPython } from "../life.js";
 import { traitPlayer } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { wayLength, ways } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["mu", "sigma", "share"];
-const HUE = { arc: "optimal", spread: "neutral", precision: "neutral" };
 const [WEST, EAST] = SHARED.mu;
 const [NARROW_END, BROAD_END] = [SHARED.sigma[0], lastOf(SHARED.sigma)];
-const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": name === "arc" ? 3 : 2, "stroke-dasharray": SHARED.lines[name].dash });
+const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "arc" ? 3 : 2 });
 
 /** @type {(root: HTMLElement, state: import("../life.js").State<Setting>) => import("../life.js").View} */
 const buildNormalArcs = (root, state) => {
@@ -71,7 +70,7 @@ const buildNormalArcs = (root, state) => {
         const [m, s] = way(given.share);
         const bell = samples(-SHARED.edge, SHARED.edge, 160).map((v) => [x(v), p(Math.exp(-(((v - m) / s) ** 2) / 2) / (s * Math.sqrt(2 * Math.PI)))]);
         drawLine(bells, bell, { ...style(name), ...curve(`bell ${name}`, x, p) });
-        drawDot(plane, [x(m), y(s)], 4.5, ink(HUE[name]));
+        drawDot(plane, [x(m), y(s)], 4.5, ink(SHARED.lines[name].tint));
       }
       drawDot(plane, [x(SHARED.from[0]), y(SHARED.from[1])], 6, ink("ink"));
       const lengths = mapped(roads, (way) => wayLength(way));

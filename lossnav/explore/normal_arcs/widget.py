@@ -13,7 +13,6 @@ from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.metrics.geodesics import distance, geodesic
 
 _SHARED = constants(__file__)
-_HUES = {"arc": "optimal", "spread": "neutral", "precision": "neutral"}
 
 
 class NormalArcs(Explorable):
@@ -77,7 +76,8 @@ class NormalArcs(Explorable):
         value, ways = np.linspace(-edge, edge, 161), self._ways(np.linspace(0, 1, 161))
         here = {name: points[0] for name, points in self._ways(np.array([self.share])).items()}
         for row, (name, points) in enumerate(ways.items()):
-            line, hue, (m, s) = _SHARED["lines"][name], colour(_HUES[name]), here[name]
+            line, (m, s) = _SHARED["lines"][name], here[name]
+            hue = colour(line["tint"])
             image.inside(plane, points, hue, 2.4, line["dash"], name)
             bell = np.exp(-(((value - m) / s) ** 2) / 2) / (s * math.sqrt(2 * math.pi))
             image.inside(bells, np.stack([value, bell], axis=1), hue, 2.4, line["dash"], f"bell {name}")

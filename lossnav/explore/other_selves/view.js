@@ -21,7 +21,7 @@ function selvesWords(given) {
   ]];
 }
 
-export default explorable("OtherSelves", curvesView(SHARED, {
+export default explorable("OtherSelves", ...curvesView(SHARED, {
   dials: (state) => ({
     beta: linearDial(state, "beta", { symbol: "β", name: "weight of all that is later", marks: SHARED.marks.beta }, 95),
     delta: linearDial(state, "delta", { symbol: "δ", name: "discount of a step", marks: SHARED.marks.delta }, 38),
@@ -33,4 +33,4 @@ export default explorable("OtherSelves", curvesView(SHARED, {
     `[ln.rules.quasi_hyperbolic(${inPython(curvature)}, ${inPython(delta)}, ${inPython(beta)}, planner=who)`,
     ` for who in ("sophisticated", "naive")]  # what a step leaves; after ${n} steps, to that power`,
   ],
-}), ["beta", "delta", "curvature", "n"]);
+}));

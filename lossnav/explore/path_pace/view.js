@@ -21,7 +21,7 @@ function paceWords(given) {
   ]];
 }
 
-export default explorable("PathPace", curvesView(SHARED, {
+export default explorable("PathPace", ...curvesView(SHARED, {
   dials: (state) => ({
     power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: SHARED.marks.power }, 100),
     bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: SHARED.marks.bend, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
@@ -35,4 +35,4 @@ export default explorable("PathPace", curvesView(SHARED, {
     `wanted, mine = np.sqrt(2 * L), ${inPython(pace)} * np.sqrt(11) * (L / 5.5) ** ${inPython(power)}`,
     "np.sum((mine - wanted) ** 2 / (2 * mine) * np.linalg.norm(np.diff(path, axis=0), axis=1))  # speed",
   ],
-}), ["power", "bend", "pace"]);
+}));

@@ -9,17 +9,16 @@ import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, plainTicks,
 import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { limitRate, myopicFactor, plannedFactor, sumCost } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["gamma", "dt"];
-const HUE = { planned: "ink", limit: "optimal", myopic: "neutral" };
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildPlannedSteps = (root, state) => {
-  const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], ({ dash }, key) => ({ stroke: ink(HUE[key]), "stroke-dasharray": dash }));
+  const table = lineTable(SHARED.lines, ["θ over time", "rate", "J"], inked);
   return simpleView(root, state, TRAITS, {
     label: "steps that are planned together become a path as they get shorter",
     title: SHARED.title,
@@ -39,14 +38,15 @@ const buildPlannedSteps = (root, state) => {
       const inner = panelWindow(at, f.rows.path);
       const [rate, dt] = [limitRate(setting.gamma), setting.dt];
       const smooth = samples(0, SHARED.span, 200).map((t) => [x(t), y(Math.exp(-rate * t))]);
-      const tracks = [overTime(smooth, f, ink(HUE.limit))];
+      const tracks = [overTime(smooth, f, ink(SHARED.lines.limit.tint))];
       drawLine(inner, smooth, { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.7, ...curve("limit", x, y) });
       const costs = { planned: [0, 0], limit: [rate, rate / 2], myopic: [0, 0] };
       for (const [name, m] of entries({ myopic: myopicFactor(setting), planned: plannedFactor(setting) })) {
         const steps = Array.from({ length: Math.floor(SHARED.span / dt) + 2 }, (_, n) => [x(n * dt), y(m ** n)]);
-        drawLine(inner, steps, { stroke: ink(HUE[name]), "stroke-width": 1.6, "stroke-dasharray": SHARED.lines[name].dash, ...curve(name, x, y) });
-        if (dt > 0.1) for (const step of steps) drawDot(inner, step, 3.6, ink(HUE[name]));
-        tracks.push(overTime(steps, f, ink(HUE[name])));
+        drawLine(inner, steps, { ...inked(SHARED.lines[name]), "stroke-width": 1.6, ...curve(name, x, y) });
+        const color = ink(SHARED.lines[name].tint);
+        if (dt > 0.1) for (const step of steps) drawDot(inner, step, 3.6, color);
+        tracks.push(overTime(steps, f, color));
         costs[name] = [-Math.log(m) / dt, sumCost(setting, m)];
       }
       for (const [name, row] of entries(table.rows)) row.cells.forEach((cell, i) => (cell.textContent = fixed(costs[name][i], 3)));

@@ -11,7 +11,6 @@ from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.objective import Objective
 
 _SHARED = constants(__file__)
-_HUES = {"limit": "optimal", "myopic": "neutral", "planned": "ink"}
 
 
 class PlannedSteps(Explorable):
@@ -70,10 +69,11 @@ class PlannedSteps(Explorable):
         t, n = np.linspace(0, span, 201), np.arange(int(span / self.dt) + 2)
         lines = {"limit": (t, np.exp(-self.rate() * t))}
         lines |= {name: (n * self.dt, factor**n) for name, factor in self.factors().items()}
-        for row, (name, hue) in enumerate(_HUES.items()):
-            style, width = _SHARED["lines"][name], 4.0 if name == "limit" else 1.6
-            image.inside(panel, np.stack(lines[name], axis=1), colour(hue), width, style["dash"], name)
-            image.legend(500, 76 + 44 * row, style["name"], colour(hue), style["dash"])
+        for row, name in enumerate(("limit", "myopic", "planned")):
+            line, width = _SHARED["lines"][name], 4.0 if name == "limit" else 1.6
+            hue, dash = colour(line["tint"]), line["dash"]
+            image.inside(panel, np.stack(lines[name], axis=1), hue, width, dash, name)
+            image.legend(500, 76 + 44 * row, line["name"], hue, dash)
             image.text(536, 94 + 44 * row, f"J = {self.costs()[name]:.3f}")
         image.text(500, 220, f"γ = {self.gamma:.2f}, Δt = {self.dt:.2f}")
         return image.svg()

@@ -20,7 +20,7 @@ function postponedWords(given) {
   ]];
 }
 
-export default explorable("Postponed", curvesView(SHARED, {
+export default explorable("Postponed", ...curvesView(SHARED, {
   dials: (state) => ({
     moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: SHARED.marks.moved }, 100),
     every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: SHARED.marks.every }, 110),
@@ -32,4 +32,4 @@ export default explorable("Postponed", curvesView(SHARED, {
     `left = max(0.0, ${SHARED.plan} + ${inPython(moved)} * planned - ${inPython(now)})`,
     "ln.rules.deadline_rate(ln.Objective(), 1.0, left)",
   ],
-}), ["moved", "every", "now"]);
+}));

@@ -19,7 +19,7 @@ function pullWords({ place, ...given }) {
   ]];
 }
 
-export default explorable("PullBack", curvesView(SHARED, {
+export default explorable("PullBack", ...curvesView(SHARED, {
   dials: (state) => ({
     certainty: logDial(state, "certainty", { symbol: "p", name: "certainty 1/v of the first", marks: SHARED.marks.certainty }),
     curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the second", marks: SHARED.marks.curvature }),
@@ -30,4 +30,4 @@ export default explorable("PullBack", curvesView(SHARED, {
     `kept = ln.uncertainty.overdamped_offset(1.0, initial=${inPython(1 / certainty)}, curvature=${inPython(curvature)}, eta=1.0, k=1.0, gamma=1.0, entropy=0.0)`,
     "1 - 2 * kept  # where the weight settles",
   ],
-}), ["certainty", "curvature", "place"]);
+}));

@@ -20,7 +20,7 @@ function rollWords({ gamma, now }) {
   ]];
 }
 
-export default explorable("PushAndBrake", curvesView(SHARED, {
+export default explorable("PushAndBrake", ...curvesView(SHARED, {
   dials: (state) => ({
     gamma: logDial(state, "gamma", { symbol: "γ", name: "discount, and friction", marks: SHARED.marks.gamma }),
   }),
@@ -30,4 +30,4 @@ export default explorable("PushAndBrake", curvesView(SHARED, {
     `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [-1.0])`,
     `path(${inPython(now)}), path.velocity(${inPython(now)})`,
   ],
-}), ["gamma", "now"]);
+}));

@@ -12,6 +12,7 @@ import { buttonRow, handle, linearDial, logDial } from "../controls.js";
 import { clamp, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readoutNode, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { planePoint } from "../point.js";
+import { inked } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { digger, landFan, landFrame, landGround, wayOf } from "./land.js";
 import { deepEnds, edgeStarts, planFrom, raceLoss, racePlanner, runRace, shared, trackAction } from "./model.js";
@@ -24,7 +25,7 @@ import { lawNode, raceTable, raceWords } from "./words.js";
 
 const UNTIL = SHARED.race.step * SHARED.race.steps;
 const STARTS = edgeStarts();
-const LINES = mapped(SHARED.lines, ({ color, dash }) => /** @type {Attributes} */ ({ stroke: ink(color), "stroke-dasharray": dash, "stroke-width": 2.2 }));
+const LINES = mapped(SHARED.lines, (line) => /** @type {Attributes} */ ({ ...inked(line), "stroke-width": 2.2 }));
 const NOTE =
   "γ is the planner's alone. The other three have the rate 0.02, the heavy ball a momentum of 0.9; one of their steps " +
   "takes 0.02 units of time. J is the cost of each whole path (Eq. 2).";

@@ -193,12 +193,12 @@ class Race(Explorable):
         image.frame(chart, "loss of each, against time", range(6), range(int(np.ceil(low)), int(high) + 1), "time t")
         for i, (name, track) in enumerate(tracks.items()):
             line = _SHARED["lines"][name]
-            style = (colour(line["color"]), 2.2, line["dash"])
+            style = (colour(line["tint"]), 2.2, line["dash"])
             image.line(plane, track, *style, name=name)
             t = np.arange(len(track)) * _RACE["step"]
             image.line(chart, zip(t, losses[name], strict=True), *style, name=f"loss of {name}")
             words = line["name"] if self.even() else f"{line['name']}: {deep[name]} of {len(edge_starts())}"
-            image.legend(46 + 330 * (i % 2), 866 + 24 * (i // 2), words, colour(line["color"]), line["dash"])
+            image.legend(46 + 330 * (i % 2), 866 + 24 * (i // 2), words, colour(line["tint"]), line["dash"])
         image.dot(plane, self.start[0], self.start[1], colour("ink"), 8.0)
         return image.svg()
 

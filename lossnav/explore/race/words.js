@@ -4,14 +4,14 @@
 /** @import { Plan, Planner, RunnerName } from "./model.js" */
 
 import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
-import { entries, fixed, ink, make, mapped, verdictLines } from "../kit.js";
-import { lineTable } from "../tables.js";
+import { entries, fixed, make, mapped, verdictLines } from "../kit.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { nearRest } from "./model.js";
 
 /** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
 export function raceTable() {
-  const { node, rows } = lineTable(SHARED.lines, ["learner", "L now", "J", "deep"], ({ color, dash }) => ({ stroke: ink(color), "stroke-dasharray": dash, "stroke-width": 2.2 }));
+  const { node, rows } = lineTable(SHARED.lines, ["learner", "L now", "J", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
   const show = (losses, costs, { deep, planner, count }) => {
     for (const [name, { cells }] of entries(rows)) {

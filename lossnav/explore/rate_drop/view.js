@@ -20,7 +20,7 @@ function dropWords(given) {
   ]];
 }
 
-export default explorable("RateDrop", curvesView(SHARED, {
+export default explorable("RateDrop", ...curvesView(SHARED, {
   dials: (state) => ({
     drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: SHARED.marks.drop }),
     memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.marks.memory, text: (v) => fixed(v, 0) }),
@@ -33,4 +33,4 @@ export default explorable("RateDrop", curvesView(SHARED, {
     `rest = rate["mass"] / (decay * rate["friction"] ** 2)  # of r⁴, for gradients of size 1`,
     `ln.noether.radius_squared(0.1 * ${inPython(n)}, initial=(${inPython(drop)} * rest) ** 0.5, gradient_norm_squared=1.0, decay=decay, **rate)`,
   ],
-}), ["drop", "memory", "n"]);
+}));

@@ -15,7 +15,6 @@ import { restRate } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 
-const TINT = { descent: "descent", heavy: "heavy", nesterov: "belief", adam: "adam", newton: "newton", ballistic: "ballistic" };
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
 /**
@@ -57,7 +56,8 @@ function buildRegretRace(root, state) {
       moving.replaceChildren();
       const inner = panelWindow(moving, frame);
       for (const rule of [...found.order].reverse()) {
-        const style = { stroke: ink(TINT[rule]), "stroke-width": 2, "stroke-dasharray": SHARED.lines[rule].dash };
+        const { tint, dash } = SHARED.lines[rule];
+        const style = { stroke: ink(tint), "stroke-width": 2, "stroke-dasharray": dash };
         drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
       }
       drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
@@ -93,7 +93,7 @@ function buildRegretRace(root, state) {
  */
 function racers(f, given, { order, paths, regrets }) {
   const [pixel, end] = [pixels(f), 4 / restRate(given.gamma, 1)];
-  const rules = order.map((rule) => ({ at: (/** @type {number} */ share) => pixel(between(paths[rule], (share * end) / regrets[rule].dt)), color: ink(TINT[rule]) }));
+  const rules = order.map((rule) => ({ at: (/** @type {number} */ share) => pixel(between(paths[rule], (share * end) / regrets[rule].dt)), color: ink(SHARED.lines[rule].tint) }));
   return [...rules, { at: (share) => pixel(placeOfBest(given, share * end)), color: ink("optimal") }];
 }
 
@@ -113,7 +113,7 @@ function drawBars(at, width, order, regrets) {
     const y = top + ROW * row;
     const { speed, direction } = regrets[rule];
     const [middle, end] = [speed, speed + direction].map((v) => x(Math.min(v, SHARED.most)));
-    const color = ink(TINT[rule]);
+    const color = ink(SHARED.lines[rule].tint);
     draw(at, "text", { class: "ln-tick", x: left - 6, y: y + 18, "text-anchor": "end" }, SHARED.lines[rule].name);
     draw(at, "rect", { x: left, y: y + 4, width: middle - left, height: ROW - 8, fill: color });
     draw(at, "rect", { x: middle, y: y + 4, width: end - middle, height: ROW - 8, fill: color, "fill-opacity": 0.35 });

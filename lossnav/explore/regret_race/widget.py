@@ -19,10 +19,6 @@ from lossnav.trajectory.solve import solve
 _SHARED = constants(__file__)
 _MARKS, _LINES, _ADAM = _SHARED["marks"], _SHARED["lines"], _SHARED["adam"]
 _HOLD: float = _SHARED["hold"]
-_TINT = {
-    "descent": "descent", "heavy": "heavy", "nesterov": "belief", "adam": "adam", "newton": "newton",
-    "ballistic": "ballistic",
-}  # fmt: skip
 
 
 class RegretRace(Explorable):
@@ -115,7 +111,7 @@ class RegretRace(Explorable):
         image.frame(plane, "θ₂ (h = κ)", (-1, 0, 1), (-1, 0, 1), "θ₁ (h = 1)")
         image.contours(plane, np.array([4.0, 4.0 * self.kappa]))
         for rule, path in self.paths().items():
-            image.inside(plane, path, colour(_TINT[rule]), 2.0, _LINES[rule]["dash"], rule)
+            image.inside(plane, path, colour(_LINES[rule]["tint"]), 2.0, _LINES[rule]["dash"], rule)
         if any(self.start):
             slow = float(rules.rates(Objective(gamma=self.gamma), [[1.0]])[0])
             best = solve(Objective(gamma=self.gamma), self._loss(), self.start)
@@ -136,7 +132,7 @@ class RegretRace(Explorable):
             middle = min(one.speed * scale, right - left)
             end = min(one.total * scale, right - left)
             image.text(430, y + 15, _LINES[rule]["name"])
-            image.add("rect", x=left, y=y, width=middle, height=20, fill=colour(_TINT[rule]))
-            pale = {"fill": colour(_TINT[rule]), "fill_opacity": "0.35"}
+            image.add("rect", x=left, y=y, width=middle, height=20, fill=colour(_LINES[rule]["tint"]))
+            pale = {"fill": colour(_LINES[rule]["tint"]), "fill_opacity": "0.35"}
             image.add("rect", x=left + middle, y=y, width=end - middle, height=20, **pale)
             image.text(700, y + 15, f"{one.relative:.2g}")

@@ -21,7 +21,7 @@ function nameWords(given) {
   ]];
 }
 
-export default explorable("Renamed", curvesView(SHARED, {
+export default explorable("Renamed", ...curvesView(SHARED, {
   dials: (state) => ({
     unit: logDial(state, "unit", { symbol: "u", name: "unit of θ₂", marks: SHARED.marks.unit }),
     mix: linearDial(state, "mix", { symbol: "m", name: "ψ₂ mixed into θ₁", marks: SHARED.marks.mix, label: (v) => fixed(v, 0) }, 80),
@@ -34,4 +34,4 @@ export default explorable("Renamed", curvesView(SHARED, {
     "plain, priced = ln.Objective(gamma=1.0), ln.Objective(gamma=1.0, metric=M.T @ G @ M)",
     "[M @ ln.rules.gradient_descent(objective, M.T @ H @ start, M.T @ H @ M, 1.0) for objective in (plain, priced)]",
   ],
-}), ["unit", "mix", "first"]);
+}));

@@ -8,7 +8,7 @@ import { clamp, curve, draw, drawLine, drawPanel, entries, fixed, ink, isWide, n
 import { explorable, inPython } from "../life.js";
 import { overTime } from "../runner.js";
 import { simpleView } from "../simple.js";
-import { lineTable } from "../tables.js";
+import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
@@ -16,10 +16,9 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
 /** @type {(keyof Traits)[]} */
 const TRAITS = ["gamma", "start"];
-const HUE = { best: "optimal", other: "neutral", edge: "ink" };
 const [SLOW, FAST] = SHARED.gamma;
 const [WEST, EAST] = SHARED.start;
-const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ stroke: ink(HUE[name]), "stroke-width": name === "edge" ? 2 : 2.8, "stroke-dasharray": SHARED.lines[name].dash });
+const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "edge" ? 2 : 2.8 });
 
 /** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
 const buildStayMap = (root, state) => {
@@ -81,7 +80,7 @@ const buildStayMap = (root, state) => {
         if (!plan) return [];
         const [kind, line] = /** @type {const} */ ([name === best ? "best" : "other", plan.points.map(([when, x]) => [t(when), y(x)])]);
         drawLine(inner, line, { ...style(kind), ...curve(name, t, y) });
-        return [overTime(line, time, ink(HUE[kind]))];
+        return [overTime(line, time, ink(SHARED.lines[kind].tint))];
       });
       draw(at, "line", { class: "ln-plumb", x1: g(Math.log10(gamma)), x2: time.left, y1: y(start), y2: y(start) });
       upright(at, g(Math.log10(gamma)), map, "ln-plumb");

@@ -69,7 +69,7 @@ class StayMap(Explorable):
         for name, law in laws(self.gamma).items():
             if np.isfinite(self.actions()[name]):
                 t, x = course(law, self.start, _SHARED["until"])
-                style = (colour("optimal"), 2.8, "none") if name == best else (colour("neutral"), 2.8, "2 4")
-                image.inside(time, np.stack([t, x], axis=1), *style, name=name)
+                line = _SHARED["lines"]["best" if name == best else "other"]
+                image.inside(time, np.stack([t, x], axis=1), colour(line["tint"]), 2.8, line["dash"], name)
         image.dot(area, float(np.log10(self.gamma)), self.start, colour("ink"), 8.0)
         return image.svg()

@@ -22,7 +22,7 @@ function boundsWords(given) {
   ]];
 }
 
-export default explorable("ValueBounds", curvesView(SHARED, {
+export default explorable("ValueBounds", ...curvesView(SHARED, {
   dials: (state) => ({
     smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.marks.smoothness }),
     pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.marks.pl }),
@@ -36,4 +36,4 @@ export default explorable("ValueBounds", curvesView(SHARED, {
     `low, high = ln.value_bounds(plan, soft, [${inPython(start)}], smoothness=${inPython(smoothness)}, pl=${inPython(pl)})`,
     `low, ln.value(plan, soft, [${inPython(start)}]), high`,
   ],
-}), ["gamma", "smoothness", "pl", "start"]);
+}));

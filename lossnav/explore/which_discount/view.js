@@ -21,7 +21,7 @@ function discountWords(given) {
   ]];
 }
 
-export default explorable("WhichDiscount", curvesView(SHARED, {
+export default explorable("WhichDiscount", ...curvesView(SHARED, {
   dials: (state) => ({
     power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: SHARED.marks.power }, 100),
     kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, 1) }),
@@ -33,4 +33,4 @@ export default explorable("WhichDiscount", curvesView(SHARED, {
     `bowl = ln.losses.Quadratic(np.diag([1.0, ${inPython(kappa)}]), minimum=[0.0, 0.0])`,
     `ln.regret(path, ln.Objective(gamma=${inPython(gamma)}), bowl).relative`,
   ],
-}), ["power", "kappa", "gamma"]);
+}));
