@@ -22,7 +22,7 @@ from lossnav import explore, figures
 from lossnav.explore import _scripts
 from lossnav.explore._picture import signed
 from lossnav.explore.base import point_trait, whole_trait
-from lossnav.explore.double_well.widget import course, laws
+from lossnav.explore.double_well.plans import course, laws
 
 WIDGETS = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
 MOVED = {

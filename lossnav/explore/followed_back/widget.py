@@ -9,7 +9,7 @@ from lossnav.explore._curves import Curves, grid, points
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
-from lossnav.explore.double_well.widget import landscape, laws
+from lossnav.explore.double_well.plans import Plans, landscape, laws
 from lossnav.problem.losses import Section
 from lossnav.trajectory.phase_plane import Feedback
 
@@ -17,7 +17,7 @@ _SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
 
 
-class FollowedBack(Curves):
+class FollowedBack(Plans, Curves):
     """Kinetic energy K = θ̇²/2η of the paths that stay in and cross the double well of Fig. 1, and kL above them.
 
     The gap between kL and a plan's K at the start is γJ, up to a constant that both plans share.
@@ -41,10 +41,6 @@ class FollowedBack(Curves):
             "loss": points(_AXIS, theta, loss.value(theta[:, None]) - floor),
             **{name: _energies(law) for name, law in plans.items()},
         }
-
-    def actions(self) -> dict[str, float]:
-        """Return J of the path that stays and of the path that crosses, NaN for one that does not exist."""
-        return {name: float(law.action(self.start)) for name, law in laws(self.gamma).items()}
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

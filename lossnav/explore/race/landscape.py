@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 from lossnav.explore._scripts import constants
-from lossnav.explore.double_well.widget import landscape
+from lossnav.explore.double_well.plans import landscape
 from lossnav.problem.losses import Loss, Section
 from lossnav.problem.losses.base import scalar
 from lossnav.problem.objective import Objective

@@ -13,7 +13,7 @@ from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, number_within, point_trait
-from lossnav.explore.double_well.widget import course, landscape
+from lossnav.explore.double_well.plans import course, landscape
 from lossnav.explore.race.landscape import Dent, basins, dug_landscape, edge_starts, into_wells, rests, section
 from lossnav.problem.losses import Loss, Section
 from lossnav.problem.objective import Objective

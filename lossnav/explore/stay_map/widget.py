@@ -7,12 +7,12 @@ import numpy as np
 from lossnav.explore._picture import Panel, Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
-from lossnav.explore.double_well.widget import course, laws
+from lossnav.explore.double_well.plans import Plans, course, laws
 
 _SHARED = constants(__file__)
 
 
-class StayMap(Explorable):
+class StayMap(Plans, Explorable):
     """The map of staying and crossing in the double well of Fig. 1, and the two plans that belong to a point of it.
 
     Args:
@@ -29,15 +29,6 @@ class StayMap(Explorable):
 
     gamma = number_trait(_SHARED["gamma"], 0.8)
     start = number_trait(_SHARED["start"], -0.55)
-
-    def actions(self) -> dict[str, float]:
-        """Return J of the plan that stays and of the one that crosses, NaN for one that does not exist."""
-        return {name: float(law.action(self.start)) for name, law in laws(self.gamma).items()}
-
-    def verdict(self) -> str:
-        """Return which plan is optimal, ``"stay"`` or ``"cross"``."""
-        actions = self.actions()
-        return min(actions, key=lambda name: np.inf if np.isnan(actions[name]) else actions[name])
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""
