@@ -1,6 +1,6 @@
 // Panels over a running time: a stack that shares its time axis, and what makes time run.
 
-/** @import { Box, Figure } from "./kit.js" */
+/** @import { Box, Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
 import { drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
@@ -60,10 +60,18 @@ export function timeAxis(at, f, first, span, step, name) {
   /** @type {[number, string][]} */
   const ticks = [];
   for (let t = Math.ceil(first / step) * step; t <= first + span; t += step) ticks.push([t, String(t).replace("-", "−")]);
+  nameTicks(at, f, x, ticks, name);
+  return x;
+}
+
+/**
+ * Ticks and the name of the axis under a stack of panels.
+ * @type {(at: Element, f: ChartFrame<string>, x: Scale, ticks: [number, string][], name: string) => void}
+ */
+export function nameTicks(at, f, x, ticks, name) {
   const box = { ...f, top: 0 };
   ticksAcross(at, box, x, ticks);
   nameAcross(at, box, name, 33);
-  return x;
 }
 
 /**

@@ -5,9 +5,9 @@
 /** @import { State, View } from "./life.js" */
 /** @import { Mover } from "./simple.js" */
 
-import { chartFrame, chartGround, valueAxis } from "./chart.js";
+import { chartFrame, chartGround, nameTicks, valueAxis } from "./chart.js";
 import { handle } from "./controls.js";
-import { clamp, curve, drawLine, entries, ink, lastOf, mapped, nameAcross, panelWindow, scale, ticksAcross, upright } from "./kit.js";
+import { clamp, curve, drawLine, entries, ink, lastOf, mapped, panelWindow, scale, upright } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 import { simpleView } from "./simple.js";
 import { inked, lineTable } from "./tables.js";
@@ -98,10 +98,8 @@ function buildCurves(root, state, traits, sheet, parts) {
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, mapped(rows, ({ title, tall, short }) => /** @type {[string, number, number]} */ ([title, tall, short])));
       const x = scale(ends, [f.left, f.right]);
-      const whole = { ...f, top: 0 };
       chartGround(ground, f);
-      ticksAcross(ground, whole, x, /** @type {[number, string][]} */ (axis.ticks).map(([v, text]) => [along(axis, v), text]));
-      nameAcross(ground, whole, axis.name, 33);
+      nameTicks(ground, f, x, /** @type {[number, string][]} */ (axis.ticks).map(([v, text]) => [along(axis, v), text]), axis.name);
       const up = mapped(rows, ({ range, ticks }, name) => valueAxis(ground, f.rows[name], range, /** @type {[number, string][]} */ (ticks)));
       return (drawn = { f, x, up });
     },

@@ -85,7 +85,7 @@ export function compact(value) {
     const raised = [...String(Number(power))].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
     return `${digits.replace("-", "−")}·10${raised}`;
   }
-  return fixed(value, Math.min(4, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+  return fixed(value, clamp(2 - Math.floor(Math.log10(size)), 0, 4));
 }
 
 /**
@@ -141,7 +141,7 @@ export const pixels = (frame) => ([x, y]) => [frame.x(x), frame.y(y)];
  * A number of pixels with two decimals. Redraws write thousands of them, and this takes a third of the time of toFixed.
  * @param {number} v
  */
-export function pixelText(v) {
+function pixelText(v) {
   const n = Math.round(Math.abs(v) * 100);
   if (!(n < 1e9)) return v.toFixed(2); // far out, or no number
   const part = n % 100;

@@ -54,11 +54,11 @@ export function inPython(value) {
  * @param {Values} values
  * @param {string[]} computed
  */
-export function pythonOf(name, values, computed) {
+function pythonOf(name, values, computed) {
   const call = `explore.${name}(${Object.entries(values).map(([trait, value]) => `${trait}=${inPython(value)}`).join(", ")})`;
   const lines = [...computed, call];
-  const heads = [lines.some((line) => line.includes("math.")) ? ["import math", ""] : [], lines.some((line) => line.includes("np.")) ? ["import numpy as np", ""] : []];
-  return [...heads.flat(), ...(computed.length ? ["import lossnav as ln"] : []), "from lossnav import explore", "", ...lines].join("\n");
+  const head = (/** @type {string} */ name, words = name) => (lines.some((line) => line.includes(`${name}.`)) ? [`import ${words}`, ""] : []);
+  return [...head("math"), ...head("np", "numpy as np"), ...(computed.length ? ["import lossnav as ln"] : []), "from lossnav import explore", "", ...lines].join("\n");
 }
 
 /** The part of an address that holds a state: #explore=NAME&trait=JSON&… */
@@ -71,7 +71,7 @@ const inAddress = (/** @type {string} */ name, /** @type {Values} */ values) =>
  * @param {Values} values
  * @returns {Values}
  */
-export function fromAddress(name, values, hash = location.hash) {
+function fromAddress(name, values, hash = location.hash) {
   const told = new URLSearchParams(hash.replace(/^#/, ""));
   if (told.get("explore") !== name) return {};
   /** @type {Values} */
@@ -155,7 +155,6 @@ export function explorable(name, build, traits) {
     render({ model, el }) {
       const root = make("div", { class: "lossnav-explorable", "data-explorable": name, role: "group" });
       let timer = 0;
-      const save = () => model.save_changes();
       /** @type {State<T>} */
       const state = {
         get: (trait) => model.get(trait),
@@ -164,7 +163,7 @@ export function explorable(name, build, traits) {
           model.set(trait, value);
           clearTimeout(timer);
           // Python needs the place where the hand rests, not every pixel on the way.
-          timer = window.setTimeout(save, 60);
+          timer = window.setTimeout(() => model.save_changes(), 60);
         },
         show: (trait, value) => model.set(trait, value),
         shared: model,

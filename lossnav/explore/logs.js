@@ -3,7 +3,8 @@
 /** @import { ChartFrame, Row } from "./chart.js" */
 /** @import { Scale } from "./kit.js" */
 
-import { nameAcross, scale, ticksAcross, ticksUp } from "./kit.js";
+import { nameTicks } from "./chart.js";
+import { scale, ticksUp } from "./kit.js";
 
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
@@ -11,7 +12,7 @@ const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
  * A power of ten as an axis writes it.
  * @type {(power: number) => string}
  */
-export const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** power) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((c) => RAISED[Number(c)]).join("")}`);
+const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** power) : `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((c) => RAISED[Number(c)]).join("")}`);
 
 /**
  * The scale of the logarithm to base 10 along a chart, with ticks at whole powers, or each `every` of them.
@@ -19,9 +20,7 @@ export const spellPower = (power) => (power >= -2 && power <= 4 ? String(10 ** p
  */
 export function logAxis(at, f, range, name, every = 1) {
   const x = scale(range.map(Math.log10), [f.left, f.right]);
-  const box = { ...f, top: 0 };
-  ticksAcross(at, box, x, powersIn(range, every));
-  nameAcross(at, box, name, 33);
+  nameTicks(at, f, x, powersIn(range, every), name);
   return x;
 }
 

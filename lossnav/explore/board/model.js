@@ -16,7 +16,7 @@ export const BOARD_BOWL = SHARED.curvatures;
  * The numbers of the switches that are on.
  * @type {(at: Corner) => Assumed}
  */
-export const assumedAt = (at) => ({
+const assumedAt = (at) => ({
   gamma: at.horizon === "discounted" ? NUMBERS.gamma : 0,
   decay: at.drift === "decay" ? NUMBERS.j : 0,
   fading: at.belief === "fading" ? NUMBERS.alpha : 0,
@@ -33,7 +33,7 @@ const meanDecay = (y) => (y === 0 ? 1 : -Math.expm1(-y) / y);
  * Where θ moves in a time Δt, with `exact` along the flow: NaN where there is no plan.
  * @type {(assumed: Assumed, believed: Believed, theta: number, dt: number, exact: boolean) => number}
  */
-export function moveOf({ gamma, decay, fading }, { mean, curvature, metric }, theta, dt, exact) {
+function moveOf({ gamma, decay, fading }, { mean, curvature, metric }, theta, dt, exact) {
   if (curvature === 0 && mean !== 0 && gamma + fading <= 0) return NaN;
   const pull = curvature / metric;
   const half = gamma / 2 + decay;

@@ -8,7 +8,7 @@
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { linearDial, logDial, rootDial } from "../controls.js";
-import { compact, couple, curve, drawDot, drawLine, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { compact, couple, curve, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
@@ -26,10 +26,13 @@ import { chargeLaw, pairWalk } from "./model.js";
  */
 function buildBrokenCharge(root, state) {
   const { marks, lines, edge, hold, high } = SHARED;
-  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 4) });
-  const beta = momentumDial(state, marks.beta);
-  const decay = rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: (v) => fixed(v, 4) });
-  const noise = linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100);
+  const finely = (/** @type {number} */ v) => fixed(v, 4);
+  const dials = {
+    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: finely }),
+    beta: momentumDial(state, marks.beta),
+    decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: finely }),
+    noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100),
+  };
   const [plane, chart, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
   const run = runner(root, state, plane, 6);
@@ -38,7 +41,7 @@ function buildBrokenCharge(root, state) {
     label: "what a loss cannot change of two weights, and what changes it",
     title: SHARED.title,
     hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
-    areas: { control: [eta.node, beta.node, decay.node, noise.node, run.node], stage: [plane], rows: [table.node, chart], words: [readout] },
+    areas: { control: [...Object.values(dials).map((dial) => dial.node), run.node], stage: [plane], rows: [table.node, chart], words: [readout] },
   });
   /** @type {SquareFrame} */
   let square;
@@ -63,10 +66,7 @@ function buildBrokenCharge(root, state) {
     update() {
       const setting = state.pick("start", "eta", "beta", "decay", "noise");
       const walk = pairWalk(setting);
-      eta.show(setting.eta);
-      beta.show(setting.beta);
-      decay.show(setting.decay);
-      noise.show(setting.noise);
+      for (const [trait, dial] of entries(dials)) dial.show(setting[trait]);
       moving.replaceChildren();
       over.replaceChildren();
       const inner = panelWindow(moving, square);
@@ -82,10 +82,10 @@ function buildBrokenCharge(root, state) {
     },
     leave: run.leave,
     python() {
-      const { start, eta: step, beta: kept, decay: pull } = state.pick("start", "eta", "beta", "decay");
+      const { start, eta, beta, decay } = state.pick("start", "eta", "beta", "decay");
       const first = start[0] ** 2 - start[1] ** 2;
       return [
-        `alone = ln.noether.discrete_rescale(${inPython(first)}, 0.0, [0.0] * ${SHARED.steps}, eta=${inPython(step)}, beta=${inPython(kept)}, decay=${inPython(pull)})`,
+        `alone = ln.noether.discrete_rescale(${inPython(first)}, 0.0, [0.0] * ${SHARED.steps}, eta=${inPython(eta)}, beta=${inPython(beta)}, decay=${inPython(decay)})`,
       ];
     },
   };

@@ -11,7 +11,7 @@ import SHARED from "./constants.json" with { type: "json" };
  * The rate a of θ̇ = −a∇L with a time s left (theory: L1).
  * @type {(h: number, s: number, terms: Terms) => number}
  */
-export function deadlineRate(h, s, { gamma, charge }) {
+function deadlineRate(h, s, { gamma, charge }) {
   const root = Math.sqrt(gamma ** 2 / 4 + h);
   const tau = root * s < 1e-6 ? s : Math.tanh(root * s) / root;
   return (charge * (1 - (gamma * tau) / 2) + tau) / (1 + (gamma / 2 + charge * h) * tau);

@@ -20,7 +20,7 @@ export function exactStep(/** @type {Setting} */ { gamma, fading, dt }) {
 }
 
 /** Where the minimum of the believed loss is by then. */
-export const targetThen = (/** @type {Setting} */ { fading, dt }) => Math.exp(-fading * dt);
+const targetThen = (/** @type {Setting} */ { fading, dt }) => Math.exp(-fading * dt);
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
 export function curves(given) {

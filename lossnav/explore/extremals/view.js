@@ -16,6 +16,7 @@ import { bestGrowing, extremal, extremalCost } from "./model.js";
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["growing", "gamma", "horizon"];
 const [LEAST, MOST] = SHARED.growing;
+const [FROM, TO] = SHARED.across;
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildExtremals = (root, state) => {
@@ -36,7 +37,7 @@ const buildExtremals = (root, state) => {
       const y = valueAxis(ground, f.rows.path, [SHARED.low, SHARED.high], plainTicks([-1, 0, 1, 2]));
       const J = valueAxis(ground, f.rows.cost, [0, SHARED.most], plainTicks([0, 0.5, 1, 1.5], 1));
       const x = timeAxis(ground, { ...f, bottom: f.rows.path.bottom }, 0, SHARED.span, 1, "time t");
-      return { f, x, y, J, c: timeAxis(ground, f, -0.5, 1.15, 0.25, "c₊, the coefficient of the growing root") };
+      return { f, x, y, J, c: timeAxis(ground, f, FROM, TO - FROM, 0.25, "c₊, the coefficient of the growing root") };
     },
     grips(stage) {
       /** @type {import("../kit.js").Scale} */
@@ -61,7 +62,7 @@ const buildExtremals = (root, state) => {
         drawLine(upper, line, { ...look(name), ...curve(name, x, y) });
         return overTime(line, f, ink(SHARED.lines[name].tint));
       });
-      drawLine(lower, samples(-0.5, 0.65, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
+      drawLine(lower, samples(FROM, TO, 200).map((v) => [c(v), J(Math.min(cost(v), 3 * SHARED.most))]), { stroke: ink("neutral"), "stroke-width": 2, ...curve("parabola", c, J) });
       drawDot(lower, [c(best), J(cost(best))], 4.5, ink("optimal"));
       return [`Up to T = ${fixed(horizon, 2)} your path costs J\u00a0=\u00a0${compact(cost(growing))}.`, [
         `c₊ = ${fixed(growing, 3)} with γ = ${fixed(gamma, 2)}. Least: J = ${compact(cost(best))} at c₊ = ${fixed(best, 3)}.`,

@@ -79,10 +79,10 @@ class Extremals(Explorable):
         """Return the paths and the parabola, as an SVG document."""
         image, span, most = Picture(720, 360, _SHARED["title"]), _SHARED["span"], _SHARED["most"]
         left = Panel((46, 56, 350, 300), (0.0, span), (_SHARED["low"], _SHARED["high"]))
-        right = Panel((396, 56, 700, 300), (-0.5, 0.65), (0.0, most))
+        right = Panel((396, 56, 700, 300), tuple(_SHARED["across"]), (0.0, most))
         image.frame(left, "θ − μ over time", range(span + 1), (-1, 0, 1, 2), "time t")
         image.frame(right, "J up to T, of each c₊", (-0.5, -0.25, 0, 0.25, 0.5), (0, 0.5, 1, 1.5), "c₊")
-        t, c = np.linspace(0, span, 121), np.linspace(-0.5, 0.65, 201)
+        t, c = np.linspace(0, span, 121), np.linspace(*right.x, 201)
         for other in _SHARED["others"]:
             image.inside(left, np.stack([t, self.path(other, t)], axis=1), CONTOUR, 1.0)
         image.line(left, [(self.horizon, _SHARED["low"]), (self.horizon, _SHARED["high"])], colour("ink"), 1.4, "5 3")

@@ -18,7 +18,7 @@ const apply = ([a, b, c], [x, y]) => [a * x + b * y, b * x + c * y];
  * @param {number} ratio
  * @returns {Symmetric}
  */
-export function metricOf(angle, ratio) {
+function metricOf(angle, ratio) {
   const turn = (angle * Math.PI) / 90; // 2α in radians
   const [mean, half] = [(ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2];
   const aside = Math.abs(angle) % 90 === 0 ? 0 : half * Math.sin(turn); // exactly 0 along the axes

@@ -18,8 +18,6 @@ import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
 
-const TOP = 0.3; // of the axis of shares
-
 /**
  * @param {HTMLElement} root
  * @param {State<Traits>} state
@@ -62,7 +60,7 @@ function buildNoiseSpectrum(root, state) {
       const ends = [2 ** SHARED.first, 2 ** (SHARED.first + SHARED.shares.length)];
       scales = {
         h: logAxis(ground, upper, ends, "curvature ρ + λ"),
-        share: valueAxis(ground, upper.rows.share, [0, TOP], plainTicks([0, 0.1, 0.2, 0.3], 1)),
+        share: valueAxis(ground, upper.rows.share, [0, SHARED.top], plainTicks([0, 0.1, 0.2, 0.3], 1)),
         x: logAxis(under, lower, SHARED.n, "number of steps n"),
         c: valueAxis(under, lower.rows.c, [0, 2.1], plainTicks([0, 1, 2])),
       };
@@ -109,7 +107,7 @@ function drawBars(at, f, { h, share }, setting, n) {
   });
   const row = f.rows.share;
   const grid = samples(SHARED.first * Math.log10(2), (SHARED.first + SHARED.shares.length) * Math.log10(2), 64);
-  const line = grid.map((u) => [h(u), share(TOP * stillCounts(10 ** u, n, setting))]);
+  const line = grid.map((u) => [h(u), share(SHARED.top * stillCounts(10 ** u, n, setting))]);
   drawLine(inner, line, { stroke: ink("optimal"), "stroke-width": 2.2, ...curve("counts", h, share) });
   const words = draw(inner, "text", { class: "ln-text", x: row.right - 6, y: row.top + 18, "text-anchor": "end" }, "what still counts, 0 to 1");
   words.style.setProperty("--c", ink("optimal"));

@@ -14,7 +14,6 @@ from lossnav.explore.base import Explorable, number_trait, whole_trait
 
 _SHARED = constants(__file__)
 _MOST: int = _SHARED["n"][1]
-_TOP = 0.3  # of the axis of shares
 
 
 class NoiseSpectrum(Explorable):
@@ -102,7 +101,7 @@ class NoiseSpectrum(Explorable):
         image, pink, blue = Picture(720, 520, _SHARED["title"]), colour("optimal"), colour("descent")
         rho, noise = self.spectrum()
         ends = np.log10(2.0) * np.array([_SHARED["first"], _SHARED["first"] + len(rho)])
-        bars = Panel((46, 56, 706, 250), (float(ends[0]), float(ends[1])), (0.0, _TOP))
+        bars = Panel((46, 56, 706, 250), (float(ends[0]), float(ends[1])), (0.0, _SHARED["top"]))
         ticks = tuple(range(int(np.ceil(ends[0])), int(np.floor(ends[1])) + 1))
         image.frame(bars, "share of the noise in each octave; pink: what of it still counts", ticks,
                     (0, 0.1, 0.2, 0.3), "log₁₀ of the curvature ρ + λ")  # fmt: skip
@@ -113,7 +112,7 @@ class NoiseSpectrum(Explorable):
                 image.add("rect", x=left + 1, y=top, width=right - left - 2, height=bottom - top, fill=blue,
                           fill_opacity=opacity)  # fmt: skip
         grid = np.linspace(ends[0], ends[1], 129)
-        image.inside(bars, np.stack([grid, _TOP * self.counts(10**grid)], axis=1), pink, 2.2, name="counts")
+        image.inside(bars, np.stack([grid, _SHARED["top"] * self.counts(10**grid)], axis=1), pink, 2.2, name="counts")
         slope = Panel((46, 326, 706, 466), (0.0, float(np.log10(_MOST))), (0.0, 2.1))
         image.frame(slope, "exponent c after n steps", (0, 1, 2, 3), (0, 1, 2), "log₁₀ of the number of steps n")
         steps = np.unique(np.rint(10 ** np.linspace(np.log10(2), np.log10(_MOST), 241)).astype(int))

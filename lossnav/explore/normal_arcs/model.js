@@ -7,7 +7,7 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @typedef {(share: number) => number[]} Way the mean and the spread at a share of the way */
 
 /** The Fisher distance of two normal distributions. */
-export function fisherDistance(/** @type {number[]} */ [m, s], /** @type {number[]} */ [n, u]) {
+function fisherDistance(/** @type {number[]} */ [m, s], /** @type {number[]} */ [n, u]) {
   return 2 * Math.SQRT2 * Math.asinh(Math.hypot((m - n) / Math.SQRT2, s - u) / (2 * Math.sqrt(s * u)));
 }
 

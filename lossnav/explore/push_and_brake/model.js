@@ -12,7 +12,7 @@ export const planRate = (/** @type {number} */ gamma) => 1 / (Math.hypot(gamma /
 export const slowRate = (/** @type {number} */ gamma) => 1 / (gamma / 2 + Math.sqrt(gamma ** 2 / 4 - 1));
 
 /** @type {(gamma: number, t: number) => { place: number, momentum: number }} */
-export function ballAt(gamma, t) {
+function ballAt(gamma, t) {
   const square = gamma ** 2 / 4 - 1;
   const pace = Math.sqrt(Math.abs(square));
   const [even, odd] = square < 0 ? [Math.cos(pace * t), Math.sin(pace * t)] : [Math.cosh(pace * t), Math.sinh(pace * t)];

@@ -14,7 +14,7 @@ import SHARED from "./constants.json" with { type: "json" };
  * One step of each rule, at the rates of the textbooks where there are such.
  * @type {(kappa: number) => Record<Rule, Step>}
  */
-export function stepsOf(kappa) {
+function stepsOf(kappa) {
   const root = Math.sqrt(kappa);
   const share = (root - 1) / (root + 1);
   const h = [1, kappa];
@@ -46,7 +46,7 @@ export function stepsOf(kappa) {
  * Where each rule is after 0, 1, … steps, until its loss is `arrive` of the first.
  * @type {(setting: Setting) => Record<Rule, number[][]>}
  */
-export function pathsOf({ start, kappa }) {
+function pathsOf({ start, kappa }) {
   const loss = (/** @type {number[]} */ [x, y]) => (x * x + kappa * y * y) / 2;
   const enough = SHARED.arrive * loss(start);
   const steps = stepsOf(kappa);
@@ -115,7 +115,7 @@ const leastCost = (rates, x) => rates.reduce((sum, r, i) => sum + (r * x[i] ** 2
  * The regret of a path, and the time of a step for which it costs least.
  * @type {(path: number[][], setting: Setting) => Regret}
  */
-export function regretOf(path, { gamma, kappa }) {
+function regretOf(path, { gamma, kappa }) {
   if (!Math.hypot(...path[0])) return { speed: 0, direction: 0, dt: 1 };
   const h = [1, kappa];
   const rates = h.map((bend) => restRate(gamma, bend));

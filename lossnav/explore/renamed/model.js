@@ -28,7 +28,7 @@ function mean(G, H) {
 const rules = (G, H) => ({ descent: ONE, half: inverse(mean(ONE, H)), natural: inverse(G), ballistic: inverse(mean(G, H)), newton: inverse(H) });
 
 const names = (/** @type {Setting} */ { unit, mix }) => [[1, mix], [0, unit]];
-export const startOf = (/** @type {Setting} */ { first }) => [[first], [SHARED.second]];
+const startOf = (/** @type {Setting} */ { first }) => [[first], [SHARED.second]];
 
 /** The same, carried back to θ. @type {(given: Setting) => Record<string, Matrix>} */
 export function carried(given) {
@@ -38,7 +38,7 @@ export function carried(given) {
 }
 
 /** The direction in which each rule leaves the start, in degrees. @type {(given: Setting) => Record<string, number>} */
-export function headings(given) {
+function headings(given) {
   const slope = times(SHARED.hessian, startOf(given));
   return mapped(carried(given), (P) => {
     const [[x], [y]] = times(P, slope);

@@ -8,11 +8,11 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @typedef {ReturnType<typeof coneWalk>} Walk */
 
 /** The radius of rest: T30 for the steady part of the pull, the white-noise law for the rest of it. */
-export const restingRadius = (/** @type {Setting} */ { eta, beta, decay, noise }) =>
+const restingRadius = (/** @type {Setting} */ { eta, beta, decay, noise }) =>
   ((eta / (2 * decay * (1 - beta))) * (noise + ((1 - noise) * (1 + beta)) / (1 - beta))) ** 0.25;
 
 /** The angle of a step at rest, T29. */
-export const restingAngle = (/** @type {Setting} */ { eta, beta, decay }) => Math.sqrt((2 * eta * decay) / (1 + beta));
+const restingAngle = (/** @type {Setting} */ { eta, beta, decay }) => Math.sqrt((2 * eta * decay) / (1 + beta));
 
 /**
  * The walk in units of the radius of rest, its radius, and the angle of each block of steps (root of the mean square)

@@ -9,7 +9,7 @@ const { ridge, axis } = SHARED;
 const [LOW, HIGH, COUNT] = [axis.range[0], axis.range[1], 240];
 
 /** L at θ > 0. @type {(theta: number) => number} */
-export const lossAt = (theta) => theta + Math.log1p(Math.exp(-2 * theta)) - Math.LN2 + (ridge * theta ** 2) / 2;
+const lossAt = (theta) => theta + Math.log1p(Math.exp(-2 * theta)) - Math.LN2 + (ridge * theta ** 2) / 2;
 
 /** @type {(theta: number) => number} */
 const slopeAt = (theta) => Math.tanh(theta) + ridge * theta;
@@ -18,7 +18,7 @@ const slopeAt = (theta) => Math.tanh(theta) + ridge * theta;
 export const bendAt = (theta) => slopeAt(theta) ** 2 / (2 * lossAt(theta));
 
 /** 1/s₊(h). @type {(gamma: number, h: number) => number} */
-export const perLoss = (gamma, h) => 1 / (Math.hypot(gamma / 2, Math.sqrt(h)) + gamma / 2);
+const perLoss = (gamma, h) => 1 / (Math.hypot(gamma / 2, Math.sqrt(h)) + gamma / 2);
 
 /**
  * V/kL at θ = `from` and at `count` further points up to `to`, each the same factor from the one before. In u = ln θ the
