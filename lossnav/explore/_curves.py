@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.explore._picture import Panel, Picture, colour
 from lossnav.explore.base import Explorable
@@ -20,17 +19,6 @@ class Curves(Explorable):
     def lines(self) -> dict[str, Array]:
         """Return each line's points as drawn, shape (N, 2): logarithms to base 10 where an axis is logarithmic."""
         raise TypeError(f"{type(self).__name__} does not define lines()")
-
-    def _span(self, name: str) -> Array:
-        """Return how much the axes of a line span, across and up, shape (2,).
-
-        Raises:
-            ValueError: there is no such line.
-        """
-        shared = self._shared
-        row = shared["rows"][shared["lines"][_checks.one_of("name", name, tuple(shared["lines"]))]["row"]]
-        ends = [_along(shared["axis"], shared["axis"]["range"][i]) for i in (0, -1)]
-        return np.array([ends[1] - ends[0], row["range"][-1] - row["range"][0]])
 
     def picture(self) -> str:
         """Return the lines at the present state, as an SVG document."""
@@ -70,3 +58,8 @@ def grid(axis: dict[str, Any], count: int = 240) -> Array:
 def points(axis: dict[str, Any], x: Array, y: Array) -> Array:
     """Return points of a line over an axis, shape (N, 2), for values x of it and heights y as drawn."""
     return np.stack([np.log10(x) if axis.get("log") else x, y], axis=1)
+
+
+def over(axis: dict[str, Any], x: Array, heights: dict[str, Array]) -> dict[str, Array]:
+    """Return the points of several lines over the same values of an axis."""
+    return {name: points(axis, x, y) for name, y in heights.items()}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lossnav._checks import Array
 from lossnav.explore._scripts import stylesheet
 
 Style = dict[str, float | str]
@@ -80,6 +81,12 @@ class Picture:
             self.text(x, bottom + 17, label, **tick, text_anchor="middle")
         self.text((left + right) / 2, bottom + 34, xlabel, text_anchor="middle", fill=self._soft)
 
+    def square(self, size: float, edge: float, ticks: Sequence[Tick], across: str, up: str) -> Panel:
+        """Draw the frame of the plane [−edge, edge]² of two weights, ``size`` pixels wide, and return its panel."""
+        panel = Panel((46, 56, 46 + size, 56 + size), (-edge, edge), (-edge, edge))
+        self.frame(panel, up, ticks, ticks, across)
+        return panel
+
     def line(
         self,
         panel: Panel,
@@ -120,10 +127,8 @@ class Picture:
 
     def contours(self, panel: Panel, curvatures: ArrayLike) -> None:
         """Draw the contours ½Σhᵢθᵢ² = level²/2 of a bowl about the origin."""
-        turn = np.linspace(0, 2 * np.pi, 361)
-        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
         for level in np.arange(0.5, 5.0, 0.5):
-            self.inside(panel, level * circle / np.sqrt(curvatures), CONTOUR, 1.0)
+            self.inside(panel, level * circle(360) / np.sqrt(curvatures), CONTOUR, 1.0)
 
     def arrow(
         self, panel: Panel, start: ArrayLike, end: ArrayLike, stroke: str, dash: str = "none", name: str = ""
@@ -175,6 +180,18 @@ def _number(value: float) -> str:
 
 def _labelled(tick: Tick) -> tuple[float, str]:
     return (tick, _number(tick)) if isinstance(tick, (int, float)) else (tick[0], tick[1])
+
+
+def circle(parts: int) -> Array:
+    """Return the corners of a regular polygon on the unit circle, closed, shape (parts + 1, 2)."""
+    turn = np.linspace(0, 2 * np.pi, parts + 1)
+    return np.stack([np.cos(turn), np.sin(turn)], axis=1)
+
+
+def rotation(angle: float) -> Array:
+    """Return the matrix that turns by an angle in degrees, shape (2, 2)."""
+    turn = math.radians(angle)
+    return np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
 
 
 def signed(value: float, digits: int) -> str:

@@ -236,7 +236,9 @@ def assert_shows_the_same(widget: explore.Explorable, drawn: list, words: str) -
         low, high = (pick(np.concatenate(lines), axis=0) for pick in (np.min, np.max))
         size = np.full(2, np.max(high - low)) if isinstance(widget, PLANES) else high - low
         if isinstance(widget, Curves):  # lines may be level, or upright
-            size = widget._span(curve)
+            axis, row = widget._shared["axis"], widget._shared["rows"][widget._shared["lines"][curve]["row"]]
+            across = np.log10(axis["range"]) if axis.get("log") else axis["range"]
+            size = np.array([across[-1] - across[0], row["range"][-1] - row["range"][0]])
         # Both round to pixels, and the twin clips; an arrow's shaft stops short of its tip by some pixels.
         near = 0.04 if curve in ARROWS else 0.012
         assert distance(np.concatenate(lines), frame[curve], size) < near, curve

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from lossnav import rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, circle, colour, rotation, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
@@ -99,10 +99,9 @@ class BelievedEllipse(Explorable):
 
     def picture(self) -> str:
         """Return the ellipses and the steps, as an SVG document."""
-        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
-        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        ticks = (-2, -1, 0, 1, 2)
-        image.frame(panel, "second weight of the row", ticks, ticks, "first weight of the row")
+        image = Picture(720, 500, _SHARED["title"])
+        names = ("first weight of the row", "second weight of the row")
+        panel = image.square(400, _SHARED["edge"], range(-2, 3), *names)
         other = self.covariance()[2:, 2:]
         image.inside(panel, _outline(other), colour("neutral"), 1.8, _SHARED["other"]["dash"], "other")
         off, steps = self.off(), self.steps()
@@ -122,13 +121,11 @@ class BelievedEllipse(Explorable):
 
 def _turned(angle: float, spread: Sequence[float]) -> Array:
     """Return the matrix with these eigenvalues, the first along ``angle`` in degrees."""
-    turn = math.radians(angle)
-    axes = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    axes = rotation(angle)
     return axes @ np.diag(spread) @ axes.T
 
 
 def _outline(matrix: Array) -> Array:
     """Return points of the ellipse xᵀC⁻¹x = 1, closed, shape (N, 2)."""
-    turn = np.linspace(0, 2 * np.pi, 181)
     values, vectors = np.linalg.eigh(matrix)
-    return (np.stack([np.cos(turn), np.sin(turn)], axis=1) * np.sqrt(values)) @ vectors.T
+    return (circle(180) * np.sqrt(values)) @ vectors.T

@@ -10,7 +10,7 @@ import traitlets
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
 from lossnav.explore._coins import coins
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.rules.derive import board, typeset
@@ -125,8 +125,7 @@ class Board(Explorable):
         found = board.corner(self.positions())
         source = found.get("source", "").rstrip().split("\n")
         image = Picture(720, 496 + 15 * len(source), _SHARED["title"])
-        panel = Panel((46, 56, 386, 396), (-_SHARED["edge"], _SHARED["edge"]), (-_SHARED["edge"], _SHARED["edge"]))
-        image.frame(panel, "θ₂ (h = 1)", _SHARED["ticks"], _SHARED["ticks"], "θ₁ (h = 1/9)")
+        panel = image.square(340, _SHARED["edge"], _SHARED["ticks"], "θ₁ (h = 1/9)", "θ₂ (h = 1)")
         image.contours(panel, _CURVATURES)
         image.inside(panel, self.path(), colour("optimal"), 2.6, name="path")
         image.dot(panel, self.start[0], self.start[1], colour("ink"), 8.0)

@@ -80,8 +80,7 @@ class BrokenCharge(Explorable):
     def picture(self) -> str:
         """Return the plane and the quantity over the steps, as an SVG document."""
         image, high, walk = Picture(720, 460, _SHARED["title"]), _SHARED["high"], self.walk()
-        plane = Panel((46, 56, 376, 386), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
-        image.frame(plane, "b", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "a")
+        plane = image.square(330, _EDGE, range(-2, 3), "a", "b")
         along = np.linspace(-2.6, 2.6, 161)
         for size in (0.0, 0.25, 1.0, 2.25, 4.0):
             for side in (-1, 1):

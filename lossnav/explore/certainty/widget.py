@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import weights
@@ -37,7 +37,7 @@ class Certainty(Curves):
         for variance, left, entropy in (("bayes", "slow", 0.0), ("forgets", "left", self.entropy)):
             spread, way = self._at(t, entropy)
             heights |= {variance: np.log10(spread), left: way}
-        return {name: points(_AXIS, t, height) for name, height in heights.items()}
+        return over(_AXIS, t, heights)
 
     def _at(self, t: Array, entropy: float) -> tuple[Array, Array]:
         known = {"curvature": self.curvature, "entropy": entropy, "initial": 1.0, "eta": 1.0, "k": 1.0, "gamma": 1.0}

@@ -6,7 +6,7 @@ import numpy as np
 
 from lossnav import rules
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -35,8 +35,7 @@ class DecayShrinks(Curves):
         """Return the resting places and the logarithms of the rates, over log₁₀ ηkh."""
         h = grid(_AXIS)
         rate, plain = self._rates(h, self._penalty()), self._rates(h, 0.0)
-        heights = {"share": h / (h + self._penalty()), "rate": np.log10(rate), "plain": np.log10(plain)}
-        return {name: points(_AXIS, h, height) for name, height in heights.items()}
+        return over(_AXIS, h, {"share": h / (h + self._penalty()), "rate": np.log10(rate), "plain": np.log10(plain)})
 
     def _penalty(self) -> float:
         return self.decay * (self.decay + self.gamma)

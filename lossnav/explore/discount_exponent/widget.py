@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over, points
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import modes
@@ -51,7 +51,7 @@ class DiscountExponent(Curves):
         }
         up = np.array(_SHARED["rows"]["exponent"]["range"])
         crossing = points(_AXIS, np.full_like(up, 0.75 * self.gamma**2), up)
-        return {"crossing": crossing, **{name: points(_AXIS, h, height) for name, height in heights.items()}}
+        return {"crossing": crossing, **over(_AXIS, h, heights)}
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

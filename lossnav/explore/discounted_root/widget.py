@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import beliefs
@@ -39,7 +39,7 @@ class DiscountedRoot(Curves):
             "planned": np.log10(step),
             "ratio": step / adam,
         }
-        return {name: points(_AXIS, size, height) for name, height in heights.items()}
+        return over(_AXIS, size, heights)
 
     def _planned(self, size: Array) -> Array:
         """Return the step for a unit of slope, by the model of beliefs itself."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.analysis import helmholtz
-from lossnav.explore._picture import CONTOUR, Panel, Picture, colour, signed
+from lossnav.explore._picture import CONTOUR, Panel, Picture, circle, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.drifts import Linear
@@ -81,14 +81,10 @@ class DriftField(Explorable):
 
     def picture(self) -> str:
         """Return the field, the loss, the path and the three places, as an SVG document."""
-        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
-        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        pink, grey = colour("optimal"), colour("neutral")
-        image.frame(panel, "θ₂", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁")
-        angle = np.linspace(0, 2 * np.pi, 181)
+        image, pink, grey = Picture(720, 500, _SHARED["title"]), colour("optimal"), colour("neutral")
+        panel = image.square(400, _SHARED["edge"], range(-2, 3), "θ₁", "θ₂")
         for radius in np.arange(0.5, 3.5, 0.5):
-            ring = np.array(self.minimum) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-            image.inside(panel, ring, CONTOUR, 1.0)
+            image.inside(panel, np.array(self.minimum) + radius * circle(180), CONTOUR, 1.0)
         self._arrows(image, panel)
         path = self.path()
         pace = max(abs(self.rate), self._decay_rate(path))

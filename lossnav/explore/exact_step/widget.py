@@ -7,7 +7,7 @@ import scipy.linalg
 
 from lossnav import rules
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -37,7 +37,7 @@ class ExactStep(Curves):
         dt = grid(_AXIS)
         euler, exact = self._steps(dt)
         heights = {"edge": np.full_like(dt, 2.0), "target": np.exp(-self.fading * dt), "euler": euler, "exact": exact}
-        return {name: points(_AXIS, dt, height) for name, height in heights.items()}
+        return over(_AXIS, dt, heights)
 
     def _steps(self, dt: Array) -> tuple[Array, Array]:
         """Return the first-order step and the exact one, the matrix exponential itself."""

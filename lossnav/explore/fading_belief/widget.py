@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -44,7 +44,7 @@ class FadingBelief(Curves):
             "adam": np.full_like(time, self.size / (self.size + self.epsilon)),
             "planned": self._summed(fading, time),
         }
-        return {name: points(_AXIS, time, height) for name, height in heights.items()}
+        return over(_AXIS, time, heights)
 
     def _gain(self, fading: float) -> float:
         """Return what multiplies m in the velocity of a derived rule, 1/(s₊ + α)."""

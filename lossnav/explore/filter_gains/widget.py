@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 from lossnav.trajectory import beliefs
@@ -36,8 +36,7 @@ class FilterGains(Curves):
         """Return the logarithms of both weights and their ratio, over log₁₀ n."""
         n = grid(_AXIS)
         exact, adam = (gains[n.astype(int) - 1] for gains in self._gains(_AXIS["range"][1]))
-        heights = {"exact": np.log10(exact), "adam": np.log10(adam), "ratio": adam / exact}
-        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+        return over(_AXIS, n, {"exact": np.log10(exact), "adam": np.log10(adam), "ratio": adam / exact})
 
     def _gains(self, count: int) -> tuple[Array, Array]:
         return beliefs.kalman_gains(self.beta, count), beliefs.corrected_gains(self.beta, count)

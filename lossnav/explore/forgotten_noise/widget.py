@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -66,7 +66,7 @@ class ForgottenNoise(Curves):
         z = grid(_AXIS)
         best, deadline = self._rates(1 - z)
         heights = {"best": best, "deadline": deadline, "level": np.zeros_like(z), "late": np.log10(self._left(1 - z))}
-        return {name: points(_AXIS, z, height) for name, height in heights.items()}
+        return over(_AXIS, z, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

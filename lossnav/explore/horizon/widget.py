@@ -10,7 +10,7 @@ import traitlets
 
 from lossnav import _checks, rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.objective import Objective
@@ -95,9 +95,8 @@ class Horizon(Explorable):
 
     def picture(self) -> str:
         """Return the contours with the path, the optimal step and its limits, as an SVG document."""
-        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
-        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        image.frame(panel, "θ₂ (h = 1)", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), "θ₁ (h = 1/9)")
+        image = Picture(720, 500, _SHARED["title"])
+        panel = image.square(400, _SHARED["edge"], range(-4, 5, 2), "θ₁ (h = 1/9)", "θ₂ (h = 1)")
         image.contours(panel, _CURVATURES)
         r = rules.rates(Objective(gamma=self.gamma), _HESSIAN)
         times = 9 / r[0] * np.linspace(0, 1, 121) ** 3

@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnav import rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, circle, colour, rotation, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
@@ -53,7 +53,7 @@ class MetricEllipse(Explorable):
 
     def metric(self) -> Array:
         """Return G, shape (2, 2), with det G = 1."""
-        axes = self._axes()
+        axes = rotation(self.angle)
         return axes @ np.diag([1 / self.ratio, self.ratio]) @ axes.T
 
     def path(self) -> Trajectory:
@@ -89,16 +89,12 @@ class MetricEllipse(Explorable):
 
     def picture(self) -> str:
         """Return the contours, the ellipse, the path and the directions, as an SVG document."""
-        image, edge = Picture(720, 500, _SHARED["title"]), _SHARED["edge"]
-        panel = Panel((46, 56, 446, 456), (-edge, edge), (-edge, edge))
-        ticks = (-3, -2, -1, 0, 1, 2, 3)
-        image.frame(panel, "θ₂ (h = 2)", ticks, ticks, "θ₁ (h = 1/4)")
+        image = Picture(720, 500, _SHARED["title"])
+        panel = image.square(400, _SHARED["edge"], range(-3, 4), "θ₁ (h = 1/4)", "θ₂ (h = 2)")
         image.contours(panel, _CURVATURES)
-        turn = np.linspace(0, 2 * np.pi, 361)
-        circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
         start = np.array(self.start)
-        shape = circle * _SIZE * np.array([math.sqrt(self.ratio), 1 / math.sqrt(self.ratio)])
-        image.inside(panel, start + shape @ self._axes().T, colour("ink"), 1.8)
+        shape = circle(360) * _SIZE * np.array([math.sqrt(self.ratio), 1 / math.sqrt(self.ratio)])
+        image.inside(panel, start + shape @ rotation(self.angle).T, colour("ink"), 1.8)
         r = rules.rates(self._objective(), _HESSIAN)
         image.inside(panel, self.path()(9 / r[0] * np.linspace(0, 1, 241) ** 3), colour("optimal"), 3.2, name="path")
         ways, reach = self.directions(), min(_REACH, float(np.linalg.norm(start)))
@@ -117,8 +113,3 @@ class MetricEllipse(Explorable):
 
     def _objective(self) -> Objective:
         return Objective(gamma=self.gamma, metric=self.metric())
-
-    def _axes(self) -> Array:
-        """Return the ellipse's long and short axis as unit columns."""
-        turn = math.radians(self.angle)
-        return np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])

@@ -6,7 +6,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.analysis import sgd
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
@@ -41,7 +41,7 @@ class ModeMemory(Curves):
             "mode": np.log10(self._far(self.bend, n) / self._far(self.bend, np.ones(1))),
             "ceiling": np.broadcast_to(top, n.shape),
         }
-        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+        return over(_AXIS, n, heights)
 
     def _far(self, bend: float, n: Array) -> Array:
         return sgd.displacement(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 
@@ -47,7 +47,7 @@ class MuonQuintic(Curves):
         n, alone, then = grid(_AXIS), self._walk(_LAST), self._walk(self.before)
         far, near = (np.log10(np.maximum(np.abs(1 - values), 1e-15)) for values in (alone, then))
         heights = {"edge": np.full_like(n, _EDGE), "quintic": alone, "cubic": then, "far": far, "near": near}
-        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+        return over(_AXIS, n, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

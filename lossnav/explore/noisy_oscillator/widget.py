@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.analysis import sgd
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, circle, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
@@ -74,9 +74,7 @@ class NoisyOscillator(Explorable):
     def picture(self) -> str:
         """Return the phase plane, as an SVG document."""
         image = Picture(720, 500, _SHARED["title"])
-        panel = Panel((46, 56, 446, 456), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
-        ticks = (-2, -1, 0, 1, 2)
-        image.frame(panel, "velocity v, in units of ω", ticks, ticks, "position θ − μ")
+        panel = image.square(400, _EDGE, range(-2, 3), "position θ − μ", "velocity v, in units of ω")
         mode = self.mode()
         units = np.array([1.0, 1 / mode.omega])
         for name, points in self._lines(mode).items():
@@ -119,5 +117,4 @@ class NoisyOscillator(Explorable):
 
 def _ellipse(law: Array) -> Array:
     """Return two standard deviations of a law, shape (121, 2)."""
-    turn = np.linspace(0, 2 * np.pi, 121)
-    return 2 * np.stack([np.cos(turn), np.sin(turn)], axis=1) @ np.linalg.cholesky(law).T
+    return 2 * circle(120) @ np.linalg.cholesky(law).T

@@ -6,7 +6,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.analysis import sgd
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, circle, colour, rotation, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 
@@ -42,8 +42,7 @@ class NoisyValley(Explorable):
 
     def process(self) -> sgd.OrnsteinUhlenbeck:
         """Return the process, with κ = 1."""
-        turn = np.deg2rad(self.angle)
-        axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        axes = rotation(self.angle)
         return sgd.OrnsteinUhlenbeck(_VALLEY, axes @ np.diag([self.ratio**0.5, self.ratio**-0.5]) @ axes.T)
 
     def arrows(self) -> dict[str, Array]:
@@ -66,9 +65,7 @@ class NoisyValley(Explorable):
     def picture(self) -> str:
         """Return both level sets and the three arrows, as an SVG document."""
         image = Picture(720, 500, _SHARED["title"])
-        panel = Panel((46, 56, 446, 456), (-_EDGE, _EDGE), (-_EDGE, _EDGE))
-        ticks = (-2, -1, 0, 1, 2)
-        image.frame(panel, "θ₂", ticks, ticks, "θ₁")
+        panel = image.square(400, _EDGE, range(-2, 3), "θ₁", "θ₂")
         place = np.array(self.start)
         for name, matrix in (("phi", _VALLEY), ("psi", self.process().curvature)):
             image.inside(panel, _level(matrix, place), colour(_LINES[name]["tint"]), 2.4, "none", name)
@@ -85,6 +82,4 @@ class NoisyValley(Explorable):
 
 def _level(matrix: Array, place: Array) -> Array:
     """Return the level set of ½xᵀMx through a place, shape (161, 2)."""
-    turn = np.linspace(0, 2 * np.pi, 161)
-    circle = np.sqrt(place @ matrix @ place) * np.stack([np.cos(turn), np.sin(turn)])
-    return np.linalg.solve(np.linalg.cholesky(matrix).T, circle).T
+    return np.linalg.solve(np.linalg.cholesky(matrix).T, np.sqrt(place @ matrix @ place) * circle(160).T).T

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait, whole_trait
 from lossnav.rules.inconsistent import quasi_hyperbolic
@@ -51,7 +51,7 @@ class OtherSelves(Curves):
         heights = {who: np.where(n == 0, first[who], shares[who]) for who in _PLANNERS}
         for who in _PLANNERS:
             heights[f"{who}Left"] = np.where(n == 0, 0.0, np.log10(first[who]) + (n - 1) * np.log10(shares[who]))
-        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+        return over(_AXIS, n, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.losses import Quadratic
@@ -68,8 +68,7 @@ class PathPace(Curves):
         """Return the regret over the least cost and its parts, over log₁₀ of the pace."""
         pace = grid(_AXIS)
         speed, direction = self._parts(pace)
-        heights = {"total": speed + direction, "speed": speed, "direction": direction}
-        return {name: points(_AXIS, pace, height) for name, height in heights.items()}
+        return over(_AXIS, pace, {"total": speed + direction, "speed": speed, "direction": direction})
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -60,7 +60,7 @@ class Postponed(Curves):
             "kept": np.log10(kept),
             "plateau": np.full_like(t, np.log10(_NOISE / 2)),
         }
-        return {name: points(_AXIS, t, height) for name, height in heights.items()}
+        return over(_AXIS, t, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

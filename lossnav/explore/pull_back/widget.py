@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
@@ -36,7 +36,7 @@ class PullBack(Curves):
         """Return the loss of the second task, the pull to the first, and both, over θ."""
         theta = grid(_AXIS)
         task, pull = self._costs(theta)
-        return {name: points(_AXIS, theta, y) for name, y in {"task": task, "pull": pull, "both": task + pull}.items()}
+        return over(_AXIS, theta, {"task": task, "pull": pull, "both": task + pull})
 
     def _costs(self, theta: Array) -> tuple[Array, Array]:
         bowls = (

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._picture import signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
@@ -37,7 +37,7 @@ class PushAndBrake(Curves):
     def lines(self) -> dict[str, Array]:
         """Return places and momenta over time."""
         t = grid(_AXIS)
-        return {name: points(_AXIS, t, height) for name, height in self._heights(t).items()}
+        return over(_AXIS, t, self._heights(t))
 
     def _heights(self, t: Array) -> dict[str, Array]:
         """Return each line at times t: the path by the solver, ball and flow by the exponentials of their equations."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.analysis import noether
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 
@@ -41,7 +41,7 @@ class RateDrop(Curves):
             "law": np.full_like(n, self.drop**-0.5),
             "fixed": np.full_like(n, 1 / self.drop),
         }
-        return {name: points(_AXIS, n, height) for name, height in heights.items()}
+        return over(_AXIS, n, heights)
 
     def _squared(self, n: Array) -> Array:
         """Return r² over its new rest n steps after the drop, by (T33) with gradients of constant size."""

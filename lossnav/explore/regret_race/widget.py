@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnav import rules
 from lossnav._checks import Array
-from lossnav.explore._picture import Panel, Picture, colour, signed
+from lossnav.explore._picture import Picture, colour, signed
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait, point_trait
 from lossnav.problem.losses import Quadratic
@@ -106,9 +106,8 @@ class RegretRace(Explorable):
 
     def picture(self) -> str:
         """Return the paths and the bars, as an SVG document."""
-        image, edge = Picture(760, 480, _SHARED["title"]), _SHARED["edge"]
-        plane = Panel((46, 56, 406, 416), (-edge, edge), (-edge, edge))
-        image.frame(plane, "θ₂ (h = κ)", (-1, 0, 1), (-1, 0, 1), "θ₁ (h = 1)")
+        image = Picture(760, 480, _SHARED["title"])
+        plane = image.square(360, _SHARED["edge"], (-1, 0, 1), "θ₁ (h = 1)", "θ₂ (h = κ)")
         image.contours(plane, np.array([4.0, 4.0 * self.kappa]))
         for rule, path in self.paths().items():
             image.inside(plane, path, colour(_LINES[rule]["tint"]), 2.0, _LINES[rule]["dash"], rule)

@@ -8,6 +8,7 @@ import scipy.linalg
 from lossnav import rules
 from lossnav._checks import Array
 from lossnav.explore._curves import Curves
+from lossnav.explore._picture import circle
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.objective import Objective
@@ -44,12 +45,11 @@ class Renamed(Curves):
 
     def lines(self) -> dict[str, Array]:
         """Return the level line, what has one length in ψ, and the paths of gradient flows with each rule, in θ."""
-        start, turn = self._start(), np.linspace(0, 2 * np.pi, 241)
-        circle = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-        height = np.einsum("i,ij,j", start, _H, start) / np.einsum("ti,ij,tj->t", circle, _H, circle)
+        start, ring = self._start(), circle(240)
+        height = np.einsum("i,ij,j", start, _H, start) / np.einsum("ti,ij,tj->t", ring, _H, ring)
         return {
-            "level": np.sqrt(height)[:, None] * circle,
-            "ball": start + _SHARED["ball"] / np.sqrt(self.unit) * circle @ self._names().T,
+            "level": np.sqrt(height)[:, None] * ring,
+            "ball": start + _SHARED["ball"] / np.sqrt(self.unit) * ring @ self._names().T,
             **{rule: self._path(rule) for rule in _RULES},
         }
 

@@ -9,7 +9,7 @@ import numpy as np
 from lossnav import noether
 from lossnav._checks import Array
 from lossnav.explore._coins import coins
-from lossnav.explore._picture import CONTOUR, Panel, Picture, colour
+from lossnav.explore._picture import CONTOUR, Panel, Picture, circle, colour
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import Explorable, number_trait
 
@@ -86,16 +86,14 @@ class ScaleCone(Explorable):
 
     def picture(self) -> str:
         """Return the walk, its radius and its angle, as an SVG document."""
-        image, edge, top = Picture(720, 430, _SHARED["title"]), _SHARED["edge"], _SHARED["top"]
+        image, top = Picture(720, 430, _SHARED["title"]), _SHARED["top"]
         walk, pink, ink = self.walk(), colour("optimal"), colour("ink")
-        plane = Panel((46, 56, 376, 386), (-edge, edge), (-edge, edge))
-        image.frame(plane, "θ₂/r∗", (-2, -1, 0, 1, 2), (-2, -1, 0, 1, 2), "θ₁/r∗")
+        plane = image.square(330, _SHARED["edge"], range(-2, 3), "θ₁/r∗", "θ₂/r∗")
         for turn in np.arange(0, 2 * np.pi, np.pi / 12):
             ray = np.linspace(0, 4, 200)[:, None] * [np.cos(turn), np.sin(turn)]
             image.inside(plane, ray, CONTOUR, 1.0)
         image.inside(plane, walk, pink, 1.6, name="walk")
-        turn = np.linspace(0, 2 * np.pi, 121)
-        image.line(plane, np.stack([np.cos(turn), np.sin(turn)], axis=1), ink, 1.6, "5 4")
+        image.line(plane, circle(120), ink, 1.6, "5 4")
         image.dot(plane, float(walk[0, 0]), float(walk[0, 1]), ink, 6.0)
         image.dot(plane, float(walk[-1, 0]), float(walk[-1, 1]), pink)
         steps = np.arange(_STEPS + 1) / 100

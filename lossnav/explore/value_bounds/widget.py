@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 
@@ -54,7 +54,7 @@ class ValueBounds(Curves):
             "smoothness": np.full_like(theta, self.smoothness),
             "pl": np.full_like(theta, self.pl),
         }
-        return {name: points(_AXIS, theta, height) for name, height in heights.items()}
+        return over(_AXIS, theta, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""

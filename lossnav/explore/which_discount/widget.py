@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, points
+from lossnav.explore._curves import Curves, grid, over
 from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.trajectory import modes
@@ -75,7 +75,7 @@ class WhichDiscount(Curves):
             "ownC": self._alignment(self.power, gamma),
             "descentC": self._alignment(1.0, gamma),
         }
-        return {name: points(_AXIS, gamma, height) for name, height in heights.items()}
+        return over(_AXIS, gamma, heights)
 
     def description(self) -> str:
         """Return what the static twin shows, in words."""
