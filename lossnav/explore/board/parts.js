@@ -77,7 +77,7 @@ export function formulaBox() {
   const labels = { equation: "equation", velocity: "what solves it", rate: "with", step: "a step" };
   const lines = mapped(labels, (words) => ({ words: make("span", { class: "ln-soft" }, words), box: make("div", { class: "ln-formula" }) }));
   const beliefs = make("div", { class: "ln-beliefs" });
-  const rows = [...Object.values(lines).map(({ words, box }) => make("div", { class: "ln-line-of" }, words, box))];
+  const rows = Object.values(lines).map(({ words, box }) => make("div", { class: "ln-line-of" }, words, box));
   const node = make("div", { class: "ln-formulas", "aria-live": "off" }, ...rows, make("div", { class: "ln-line-of" }, make("span", { class: "ln-soft" }, "beliefs"), beliefs), make("p", { class: "ln-note" }, SHARED.said));
   const show = (/** @type {Shown | null} */ shown) => {
     for (const [name, { box }] of entries(lines)) box.replaceChildren(...(shown ? [formula(treeNode(shown[name]))] : ["–"]));
