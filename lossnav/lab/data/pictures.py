@@ -26,7 +26,7 @@ _ARCHIVES = ("images.tar.xz", "images.tar.gz", "images.tar")
 _LARGEST = 2**20  # bytes of one picture file
 _UNPACKED, _MEMBERS = 2**30, 200_000  # of an archive: bytes, and entries with folders and what systems add of their own
 _SPLITS = ("train", "test")
-_MEMORY = "pictures"  # the decoded arrays are kept under this name and the digest of the files
+_MEMORY = "planes"  # the decoded arrays (N, 3, H, W) are kept under this name and the digest of the files
 
 
 def find_pictures(folder: Path) -> Path | None:
@@ -77,7 +77,7 @@ def load_pictures(
 
 def _shuffled(pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
     order = np.random.default_rng(0).permutation(len(labels))
-    return torch.from_numpy(pixels[order]).permute(0, 3, 1, 2), torch.from_numpy(labels[order])
+    return torch.from_numpy(pixels[order]), torch.from_numpy(labels[order])
 
 
 class Listing(NamedTuple):
@@ -203,7 +203,7 @@ def _decode(source: Path, files: dict[Path, bytes], size: tuple[int, int]) -> di
                     what = f"has {found[0]} × {found[1]} pixels, but {size[0]} × {size[1]} are wanted"
                     raise DataCorrupted(f"{source}: {path} {what}")
                 bar.update()
-            arrays[split] = np.stack(images)
+            arrays[split] = np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2))
     return arrays
 
 

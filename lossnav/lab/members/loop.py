@@ -54,10 +54,12 @@ def learn(
     Yields:
         Outputs (S, B, …) and losses (S,), both before the step.
     """
+    parameters = list(ensemble.parameters())
     for x, y in batches:
         outputs = ensemble(x)
         values = member_losses(outputs, y, loss)
-        ensemble.zero_grad(set_to_none=True)
+        for parameter in parameters:  # as zero_grad does, which walks through all modules to find them
+            parameter.grad = None
         values.sum().backward()
         if clip is not None:
             ensemble.clip_grad_norm(clip)

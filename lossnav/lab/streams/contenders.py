@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc, t
+from scipy.special import stdtrit
 
 from lossnav._checks import Array, array, counts, finite, instance, one_of, shown, whole
 from lossnav.lab.members import Ensemble
@@ -57,6 +57,8 @@ class Contender:
         """
         counts(count=count)
         whole("seed", seed, low=0)
+        from scipy.stats import qmc  # here: it takes half a second to load, and only a search needs it
+
         points = qmc.LatinHypercube(len(self.space), rng=np.random.default_rng(seed)).random(count)
         low, high = np.log([*self.space.values()]).T
         values = np.exp(low + points * (high - low))
@@ -115,7 +117,7 @@ def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float
         raise ValueError(f"differences has shape {values.shape}, but it must be (S,) with S >= 2")
     finite("level", level, low=0.0, high=math.nextafter(1.0, 0.0), open_low=True)
     mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
-    reach = float(t.ppf((1 + level) / 2, len(values) - 1)) * error
+    reach = float(stdtrit(len(values) - 1, (1 + level) / 2)) * error
     return float(mean), float(mean - reach), float(mean + reach)
 
 
