@@ -82,15 +82,21 @@ def simulate(
             raise ValueError(f"velocity = {_checks.shown(velocity)} is given without start, but it must come with it")
         bound(run)
         law = stationary(run.curvature, eta=run.eta, beta=run.beta, batch=1, gradient_variance=run.variance, form=form)
-        state[:] = np.einsum("lij,plj->pli", np.stack([root(one) for one in law]), rng.normal(size=state.shape))
+        state[:] = _mapped(np.stack([root(one) for one in law]), rng.normal(size=state.shape))
     step, spread = _transitions(run.curvature, run.variance, run.eta, run.beta, form)
     found = np.empty((steps + 1, paths, modes, 2))
     found[0] = state
     for k in range(steps):
-        found[k + 1] = np.einsum("lij,plj->pli", step, found[k])
-        found[k + 1] += np.einsum("lij,plj->pli", spread, rng.normal(size=(paths, modes, spread.shape[-1])))
+        found[k + 1] = _mapped(step, found[k])
+        found[k + 1] += _mapped(spread, rng.normal(size=(paths, modes, spread.shape[-1])))
     theta, v = np.moveaxis(found, (3, 1), (0, 1))
     return np.ascontiguousarray(theta), np.ascontiguousarray(v)
+
+
+def _mapped(matrices: Array, vectors: Array) -> Array:
+    """Return M_l x_pl, shape (P, L, I), for matrices (L, I, J) with J <= 2: einsum takes three times as long."""
+    first, *rest = (matrices[..., j] * vectors[..., j, None] for j in range(matrices.shape[-1]))
+    return sum(rest, start=first)
 
 
 @dataclass(frozen=True)
