@@ -2,7 +2,8 @@
 
 The theme's templates name a script with all icons (1.5 MB; ``icons.css`` has those in use) and, twice, the settings of
 an extension that runs cells through a public server. Pictures outside of the first screen wait until they are near.
-Each picture has a copy for the dark theme. What the templates say wrongly to those who listen is put right.
+Each picture has a copy for the dark theme. A page has its theme from its first frame on. What the templates say wrongly
+to those who listen is put right.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ SAID = (  # to those who listen
     # everything on a page belongs to a landmark
     (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
 )
+# The theme's first script leaves "auto" to its last one: a page was drawn in no theme's colours, then as a whole again.
+THEME = re.compile(r'dataset\.theme = localStorage\.getItem\("theme"\) \|\| "auto";')
+AT_ONCE = """dataset.theme =
+      { light: "light", dark: "dark" }[document.documentElement.dataset.mode] ??
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");"""
 PICTURE = re.compile(r'<img (?P<before>[^>]*)src="(?P<source>[^":]*_images/[^"]+)"(?P<after>[^>]*?)\s*/?>')
 SEARCHED = '[".headerlink", "script", "style"]'
 CLASSES = re.compile(r'class="([^"]*)"\s*')
@@ -57,6 +63,7 @@ def lighter(page: str, folder: Path) -> str:
         page = pattern.sub("", page)
     for pattern, better in SAID:
         page = pattern.sub(better, page)
+    page = THEME.sub(AT_ONCE, page)
 
     def lazy(found: re.Match[str]) -> str:
         path = folder / found["source"]

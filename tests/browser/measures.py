@@ -77,9 +77,9 @@ READ = """document.querySelectorAll('.katex').forEach(
 TOKENS = """(() => {
   const seen = new Set();
   const way = e => (e.matches('.bd-article') ? '' : `${way(e.parentElement)}<${e.className}`);
-  for (const code of document.querySelectorAll('.bd-article pre')) {
-    const tokens = [...code.querySelectorAll('span:not(:has(*))')];
-    if (!tokens.length || !code.getClientRects().length) continue;
+  const codes = [...document.querySelectorAll('.bd-article pre')].filter(code => code.getClientRects().length);
+  for (const code of codes) {
+    const tokens = [...code.querySelectorAll('span')].filter(span => !span.childElementCount);
     const fresh = tokens.filter((token) => {
       const kind = way(token) + (token.getAttribute('style') ?? '');
       return token.textContent.trim() && !seen.has(kind) && seen.add(kind);

@@ -24,6 +24,10 @@ IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
 }))"""
 
+# What moves by itself on the page of a reader who wants no motion.
+MOVING = """document.getAnimations().map(e => `${e.transitionProperty ?? e.animationName} ${
+  e.effect.target.outerHTML.slice(0, 80)}`)"""
+
 FORMULAS_CUT = 2  # on a page of a phone: definitions by cases do not break
 
 # What sticks out to the right although no ancestor scrolls or clips it (a drawing clips its own content). Of formulas
@@ -133,6 +137,7 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
             assert page.complaints() == []
         for scheme in SCHEMES:
             put_on(page, scheme)
+            assert page.evaluate(MOVING) == []
             found = page.evaluate(TOO_WIDE)
             assert found["width"] <= found["limit"], (scheme, found)
             assert found["culprits"] == [], scheme
@@ -143,12 +148,12 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
 def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
     with browser.page(WIDE, scripts=False) as page:
         page.open(f"{base}/{name}.html")
+        assert_formulas_are_drawn(page)
         if name in CHAPTERS:
             assert_pictures_stand_in(page, name.removeprefix("book/"))
         for width, height in (WIDE, PHONE):
             page.tab.set_viewport_size({"width": width, "height": height})
             assert page.evaluate("window.innerWidth") == width
-            assert_formulas_are_drawn(page)
             assert_nothing_overlaps(page)
 
 
@@ -157,3 +162,12 @@ def test_root_leads_to_the_landing_page(browser: Browser, base: str) -> None:
     with browser.page() as page:
         page.open(f"{base}/index.html")
         page.wait_until("location.pathname.endsWith('/book/index.html')")
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_a_page_has_its_theme_before_the_script_that_changes_it(browser: Browser, base: str) -> None:
+    with browser.page(dark=True) as page:
+        page.tab.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
+        page.open(f"{base}/book/references.html")
+        page.tab.unroute_all()
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
