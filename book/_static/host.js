@@ -63,8 +63,10 @@
     return models.get(id);
   }
 
+  const shownBy = (script) => JSON.parse(script.textContent).model_id;
+
   async function mount(script, states) {
-    const id = JSON.parse(script.textContent).model_id;
+    const id = shownBy(script);
     const values = states[id] && states[id].state;
     if (!values || !values._esm) return; // its picture stays
     const widget = await load(values._esm);
@@ -84,8 +86,12 @@
   function start() {
     const states = {};
     for (const script of document.querySelectorAll(STATE)) Object.assign(states, JSON.parse(script.textContent).state);
-    for (const script of document.querySelectorAll(VIEW))
-      mount(script, states).catch((error) => console.error("explorable:", error));
+    const views = [...document.querySelectorAll(VIEW)];
+    // All modules first: explorables that are mounted together move the page below them once.
+    const wanted = views.map((script) => states[shownBy(script)]?.state._esm).filter(Boolean);
+    Promise.allSettled(wanted.map(load)).then(() => {
+      for (const script of views) mount(script, states).catch((error) => console.error("explorable:", error));
+    });
   }
 
   if (document.readyState === "loading") document.addEventListener("readystatechange", start, { once: true });
