@@ -72,9 +72,7 @@ notebooks: $(INSTALLED)
 lint: $(INSTALLED)
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --check --quiet . || { echo "lint: run $(VENV)/bin/ruff format ."; exit 1; }
-	@$(VENV)/bin/mypy --no-error-summary
-	@$(VENV)/bin/mypy --no-error-summary book/_tools
-	@$(VENV)/bin/mypy --no-error-summary benchmarks
+	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
 	@$(PY) book/_tools/node.py types
 	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy, import-linter and, where it is installed, tsc have nothing to say"

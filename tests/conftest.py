@@ -10,6 +10,10 @@ import pytest
 from chrome import Browser
 from resources import need_a_browser
 
+# Before its first graph, torch's compiler would build and load three programs, to see that the C++ compiler knows the
+# vectors that the processor says it has: seven seconds of a processor.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each file the first N tests, of each test the first case")

@@ -1,5 +1,8 @@
 """Where tests find real data, recorded runs and a browser, how they load a study's script, how a disk becomes full."""
 
+from __future__ import annotations
+
+import functools
 import importlib.util
 import os
 import sys
@@ -7,9 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 from chrome import find_chrome
+
+if TYPE_CHECKING:
+    from lossnav.lab.data import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "book" / "results"
@@ -24,6 +31,14 @@ def recorded(name: str) -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+@functools.cache
+def real(name: str) -> Dataset:
+    """Return the data set of this name in SHARED, read once by a process: nobody writes into it."""
+    from lossnav import data  # and torch, which not all who look here need
+
+    return data.load(name, root=SHARED)
 
 
 def need_a_browser() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, SHARED, real, recorded
 from scipy.linalg import solve_continuous_are
 
-from lossnav import data, records
+from lossnav import records
 
 NETWORKS = sorted(path.stem for path in RESULTS.glob("root-*.json") if path.stem != "root-known")
 
@@ -73,7 +73,7 @@ def test_the_recorded_root_is_what_torchs_adam_makes_of_one_network(script, name
     task, then = script.TASKS[name], run["judged"][0]
     network = task.network(then["seed"])
     optimizer = torch.optim.Adam(network.parameters(), then["lr"], script.BETAS, run["eps"])
-    images = script.pictures(data.load("cifar10", root=SHARED), task.examples)
+    images = script.pictures(real("cifar10"), task.examples)
     losses = []
     for x, y in script.batches(images, task.batch, [then["seed"]], run["steps"]):
         loss = cross_entropy(network(x[0]), y[0])

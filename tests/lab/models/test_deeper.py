@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from resources import SHARED
+from resources import SHARED, real
 from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, cross_entropy, gelu, linear
@@ -176,7 +176,7 @@ def test_seeds_run_together_as_alone(make):
 @pytest.fixture(scope="module")
 def pictures() -> data.Dataset:
     """Two real images a class and split; the first ten have one of each class."""
-    whole = data.load("cifar10", root=SHARED)
+    whole = real("cifar10")
     few = {}
     for name in ("train", "test"):
         split = getattr(whole, name)

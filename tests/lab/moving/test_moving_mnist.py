@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from resources import SHARED, recorded
+from resources import SHARED, real, recorded
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from lossnav import data, moving, sgd
+from lossnav import moving, sgd
 from lossnav.analysis import series
 from lossnav.lab.moving.sweeps import rested
 
@@ -28,7 +28,7 @@ def arrived():
     """A trained network, its data, the study's script, and the basin that a pilot walk has visited."""
     script, threads = recorded("moving_network"), torch.get_num_threads()
     torch.set_num_threads(1)
-    images = script.pictures(data.load("mnist", root=SHARED))
+    images = script.pictures(real("mnist"))
     base, hot = script.BASE, replace(script.BASE, eta=0.05)
     model = rested(script.network(0), images, ((hot, 3000), (base, 4000)), seed=0)
     pilot = moving.walk(model, images, base, steps=3000, burn=200, seed=1, starts=3, longest=1)

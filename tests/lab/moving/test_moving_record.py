@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, SHARED, real, recorded
 
-from lossnav import data, records, sgd
+from lossnav import records, sgd
 from lossnav.lab.moving.sweeps import around, rested
 
 THRESHOLD = 5e-3  # of η/(S(1−β)): below it the chapter promises absolute predictions within 15 %
@@ -93,7 +93,7 @@ def test_a_run_made_now_is_as_fast_as_the_recorded_one(script, record):
 
     Trained for half as many steps: the loss is 4 % from where it ends.
     """
-    images = script.pictures(data.load("mnist", root=SHARED))
+    images = script.pictures(real("mnist"))
     hot, cold = script.TRAINING
     model = rested(script.network(1), images, (hot, (cold[0], 8000)), seed=1)
     now = script.run(model, images, script.BASE, 1, steps=2500, burn=500)

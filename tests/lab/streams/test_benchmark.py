@@ -18,14 +18,14 @@ SETTINGS = {
 
 @pytest.mark.slow
 def test_plasticity_is_lost_by_sgd_and_adam_and_kept_by_uncertain():
-    """In means over seeds, whose standard errors are 0.034 for SGD and at most 0.015 for the remedies."""
+    """In means over seeds, whose standard errors are 0.042 for SGD and at most 0.016 for the remedies."""
     stream = continual.Permuted(data.load("digits"), SEEDS, examples=960)
     assert stream.steps == 60
 
     def learn(rule):
         nets = networks.perceptrons(stream.inputs, (32, 32, 32), 10, seeds=SEEDS)
         built = contenders.CONTENDERS[rule].build(nets, SETTINGS[rule], 0)
-        return continual.run(nets, built, stream, tasks=40, progress=False)
+        return continual.run(nets, built, stream, tasks=30, progress=False)
 
     runs = dict(zip(SETTINGS, training.in_parallel(learn, SETTINGS), strict=True))
     change = {rule: (run.last() - run.first()).mean().item() for rule, run in runs.items()}

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, SHARED, real, recorded
 
-from lossnav import data, experiment, optim, records
+from lossnav import experiment, optim, records
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,6 @@ def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
     """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""
     then = next(run for run in record.results["tested"] if run["rule"] == rule)
     one = replace(script.one(rule, then["lr"], 1), seed=then["seed"], train_size=script.IMAGES - script.HELD_OUT)
-    now = experiment.run(one, dataset=data.load("mnist", root=SHARED)).results[0]
+    now = experiment.run(one, dataset=real("mnist")).results[0]
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
     assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.01)

@@ -10,7 +10,7 @@ import statistics
 import numpy as np
 import pytest
 import torch
-from resources import RESULTS, ROOT, SHARED, recorded
+from resources import RESULTS, ROOT, SHARED, real, recorded
 from scipy import stats
 
 from lossnav import data, experiment, optim, records
@@ -254,7 +254,7 @@ def test_a_run_made_now_equals_the_recorded_one(script):
     4 % and 2 %.
     """
     (wanted,), (then,) = script.opening(1, 1), load("opening").results
-    now = experiment.run(wanted, dataset=data.load("cifar10", root=SHARED)).results[0]
+    now = experiment.run(wanted, dataset=real("cifar10")).results[0]
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.01)
     assert now["test_loss"][0] == pytest.approx(then["test_loss"][0], rel=0.01)
     assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.05)

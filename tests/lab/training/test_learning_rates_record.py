@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, SHARED, real, recorded
 
-from lossnav import data, experiment, records
+from lossnav import experiment, records
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_every_rule_has_the_same_number_of_rates_and_seeds(script, record):
 @pytest.mark.parametrize("rule", ["sgd", "ballistic"])
 def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
     """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""
-    now = experiment.run(script.one(rule, 0, seed=1, epochs=1), dataset=data.load("mnist", root=SHARED)).results[0]
+    now = experiment.run(script.one(rule, 0, seed=1, epochs=1), dataset=real("mnist")).results[0]
     then = next(r for r in record.results if (r["rule"], r["factor"], r["seed"]) == (rule, 0.0, 1))
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
     assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.01)

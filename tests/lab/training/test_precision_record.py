@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, SHARED, real, recorded
 from scipy import stats
 
-from lossnav import data, experiment, records, sweep
+from lossnav import experiment, records, sweep
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,6 @@ def test_a_run_made_now_equals_the_recorded_one(record):
     """The first epoch of one run, on whatever processor: sums are rounded differently. Nothing is tested in it."""
     base = {key: value for key, value in record.config.items() if key not in ("precision", "threads")}
     (one,) = sweep.grid({"precision": ["bfloat16"]}, [0], {**base, "epochs": 1, "test_size": 100})
-    now = experiment.run(one, dataset=data.load("cifar10", root=SHARED)).results[0]
+    now = experiment.run(one, dataset=real("cifar10")).results[0]
     then = next(run for run in record.results["runs"] if (run["precision"], run["seed"]) == ("bfloat16", 0))
     assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
