@@ -208,17 +208,17 @@ class Problem:
             diagonal += whole
         else:
             dt = matrices(self.dt)
-            metric = np.broadcast_to(objective.metric_matrix(dim) * dt / objective.eta, (self.steps, dim, dim))
+            metric = objective.metric_matrix(dim) * dt / objective.eta
             left, right = (matrices(factor) for factor in self.kinetic_factors)
             before, after = (matrices(share) for share in self.drift_shares)
             between = np.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
             jacobian = objective.drift.jacobian(path)
             ahead = np.eye(dim) / dt - after * jacobian[..., 1:, :, :]
             behind = -np.eye(dim) / dt - before * jacobian[..., :-1, :, :]
-            product = "...nji,njk,...nkl->...nil"
-            diagonal[..., :-1, :, :] += left * np.einsum(product, behind, metric, behind)
-            diagonal[..., 1:, :, :] += right * np.einsum(product, ahead, metric, ahead)
-            below = between * np.einsum(product, ahead, metric, behind)
+            lowered, turned = metric @ behind, np.swapaxes(ahead, -1, -2)
+            diagonal[..., :-1, :, :] += left * (np.swapaxes(behind, -1, -2) @ lowered)
+            diagonal[..., 1:, :, :] += right * (turned @ (metric @ ahead))
+            below = between * (turned @ lowered)
             if not isinstance(objective.drift, Linear):
                 diagonal += self._drift_curvature(path)
         if self.terminal is not None:
