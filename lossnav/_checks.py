@@ -229,10 +229,13 @@ def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: 
     matrix = array(name, value, shape=(dim, dim))
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ValueError(f"{name} has shape {matrix.shape}, but it must be square")
-    gap = float(np.max(np.abs(matrix - matrix.T)))
-    if gap > 1e-8 * float(np.max(np.abs(matrix))):
-        raise ValueError(f"{name} = {shown(value)} differs from its transpose by {gap:.3g}, but it must be symmetric")
-    matrix = (matrix + matrix.T) / 2
+    if (matrix != matrix.T).any():
+        gap = float(np.max(np.abs(matrix - matrix.T)))
+        if gap > 1e-8 * float(np.max(np.abs(matrix))):
+            raise ValueError(
+                f"{name} = {shown(value)} differs from its transpose by {gap:.3g}, but it must be symmetric"
+            )
+        matrix = (matrix + matrix.T) / 2
     if definite:
         try:
             np.linalg.cholesky(matrix)
