@@ -26,6 +26,10 @@ export LOSSNAV_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# An oracle of the tests, and what it imports. It would bring torchvision, whose builds need not fit this torch, and
+# transformers imports whatever torchvision it finds.
+ORACLE := curvlinops-for-pytorch==3.0.1 linear_operator==0.6.1 einconv==0.1.0 einops==0.8.2
+
 # Kernels and test workers run side by side: more threads than this each would fight for the cores.
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -49,7 +53,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
 	@echo "install: requirements.txt (a few minutes the first time)"
 	@$(PY) -m pip install --quiet --no-compile -r requirements.txt  # a minute less: most modules are never imported
-	@$(PY) -m pip install --quiet --no-deps --editable .
+	@$(PY) -m pip install --quiet --no-compile --no-deps $(ORACLE) --editable .
 	@touch $@
 
 $(VENDORED): package.json package-lock.json .npmrc requirements.txt book/_tools/vendor.py book/_tools/icons.py | $(INSTALLED)
