@@ -2,8 +2,8 @@
 
 The theme's templates name a script with all icons (1.5 MB; ``icons.css`` has those in use) and, twice, the settings of
 an extension that runs cells through a public server. Pictures outside of the first screen wait until they are near.
-Each picture has a copy for the dark theme. A page has its theme from its first frame on. What the templates say wrongly
-to those who listen is put right.
+Explorables come with small scripts. Each picture has a copy for the dark theme. A page has its theme from its first
+frame on. What the templates say wrongly to those who listen is put right.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lossnav_bundles import with_bundles
 from lossnav_dark import dark_copy
 from PIL import Image
 from sphinx.application import Sphinx
@@ -103,7 +104,7 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
     root = Path(app.outdir)
     for path in root.rglob("*.html"):
         page = path.read_text(encoding="utf-8")
-        path.write_text(lighter(page, path.parent), encoding="utf-8")
+        path.write_text(lighter(with_bundles(page), path.parent), encoding="utf-8")
     for name in ALSO:
         (root / name).unlink(missing_ok=True)
     search = root / "_static" / "searchtools.js"

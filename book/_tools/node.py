@@ -1,6 +1,6 @@
-"""Node on this machine, and the check of the explorables' types with it.
+"""Node on this machine, and what comes with npm: checks of the explorables' scripts, and their bundles for pages.
 
-python book/_tools/node.py types      runs the TypeScript compiler over lossnav/explore, if it is here
+python book/_tools/node.py check      runs the TypeScript compiler and ESLint over the scripts, if they are here
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from paths import BUILD, ROOT
 
 MODULES = (ROOT / "node_modules", BUILD / "npm" / "node_modules")  # by hand, or by vendor.py
+COMPILER, LINTER, BUNDLER = "typescript/bin/tsc", "eslint/bin/eslint.js", "esbuild/bin/esbuild"
+LINTED = ("lossnav/explore", "book/_static", "book/_ext", "eslint.config.mjs")
 
 
 def node_command() -> list[str] | None:
@@ -25,28 +28,38 @@ def node_command() -> list[str] | None:
     return None
 
 
-def compiler() -> Path | None:
-    """The TypeScript compiler, or None where `npm ci` has not brought it."""
-    places = (modules / "typescript" / "bin" / "tsc" for modules in MODULES)
-    return next((place for place in places if place.is_file()), None)
+def tool(script: str) -> list[str] | None:
+    """The command that runs a package's script, or None where `npm ci` has not brought it."""
+    node = node_command()
+    found = next((modules / script for modules in MODULES if (modules / script).is_file()), None)
+    return None if node is None or found is None else [*node, str(found)]
+
+
+def complaints(script: str, *arguments: str, folder: Path = ROOT) -> str | None:
+    """What a tool in a folder says if it is not content, else nothing; None where it cannot run."""
+    if (command := tool(script)) is None:
+        return None
+    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
 
 
 def type_errors(project: Path = ROOT) -> str | None:
     """What the compiler says about the scripts that `project`/tsconfig.json names; None where it cannot run."""
-    node, tsc = node_command(), compiler()
-    if node is None or tsc is None:
-        return None
-    done = subprocess.run([*node, str(tsc), "--project", str(project)], capture_output=True, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+    return complaints(COMPILER, "--project", str(project))
+
+
+def lint_errors(folder: Path = ROOT, paths: Sequence[str] = LINTED) -> str | None:
+    """What ESLint says about these scripts of a folder, by default all of ours; None where it cannot run."""
+    return complaints(LINTER, "--config", str(ROOT / "eslint.config.mjs"), *paths, folder=folder)
 
 
 def main() -> int:
     """Command line."""
-    if sys.argv[1:] != ["types"]:
+    if sys.argv[1:] != ["check"]:
         print(__doc__, file=sys.stderr)
         return 2
-    found = type_errors()
-    print(found or "", end="")
+    found = (type_errors() or "") + (lint_errors() or "")
+    print(found, end="")
     return bool(found)
 
 

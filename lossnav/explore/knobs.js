@@ -2,8 +2,9 @@
 
 /** @import { Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
+/** @import { slider } from "./controls.js" */
 
-import { handle, slider, traitDial } from "./controls.js";
+import { handle, traitDial } from "./controls.js";
 import { clamp, fixed, ink, lastOf } from "./kit.js";
 import { traitPlayer } from "./runner.js";
 

@@ -57,7 +57,7 @@ export function inPython(value) {
 function pythonOf(name, values, computed) {
   const call = `explore.${name}(${Object.entries(values).map(([trait, value]) => `${trait}=${inPython(value)}`).join(", ")})`;
   const lines = [...computed, call];
-  const head = (/** @type {string} */ name, words = name) => (lines.some((line) => line.includes(`${name}.`)) ? [`import ${words}`, ""] : []);
+  const head = (/** @type {string} */ used, words = used) => (lines.some((line) => line.includes(`${used}.`)) ? [`import ${words}`, ""] : []);
   return [...head("math"), ...head("np", "numpy as np"), ...(computed.length ? ["import lossnav as ln"] : []), "from lossnav import explore", "", ...lines].join("\n");
 }
 
@@ -158,7 +158,7 @@ export function explorable(name, build, traits) {
       /** @type {State<T>} */
       const state = {
         get: (trait) => model.get(trait),
-        pick: (...traits) => /** @type {any} */ (Object.fromEntries(traits.map((trait) => [trait, model.get(trait)]))),
+        pick: (...picked) => /** @type {any} */ (Object.fromEntries(picked.map((trait) => [trait, model.get(trait)]))),
         set(trait, value) {
           model.set(trait, value);
           clearTimeout(timer);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -11,9 +12,13 @@ from urllib.parse import unquote, urlsplit
 import icons
 import pytest
 from chrome import Page
+from lossnav_bundles import EXPLORE, HOME, STATE, bundles
 from lossnav_pages import lighter
 from paths import pages
 from PIL import Image
+from test_explorables import WITH_EXPLORABLES
+
+from lossnav.explore._scripts import bundle, stylesheet
 
 MEGABYTE = 1_000_000
 COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}  # by any server; pictures and fonts are already small
@@ -44,6 +49,24 @@ def test_every_icon_of_a_page_has_its_drawing(html: Path, name: str) -> None:
     assert used and used <= {*icons.SOLID, *icons.BRANDS}
     sheet = (html / "_static/lib/icons.css").read_text(encoding="utf-8")
     assert all(f".fa-{icon} {{ --ln-icon: url(" in sheet for icon in used)
+
+
+@pytest.mark.parametrize("name", pages())
+def test_explorables_of_a_page_have_small_scripts(html: Path, name: str) -> None:
+    """Each is what the bundler made of the sources as they are now, and hides none of the widget's state."""
+    page = (html / f"{name}.html").read_text(encoding="utf-8")
+    made = bundles()
+    assert made, "npm has not brought the bundler"
+    for found in STATE.finditer(page):
+        for model in json.loads(found[2])["state"].values():
+            state = model["state"]
+            if home := HOME.fullmatch(state.get("_anywidget_id", "")):
+                folder = EXPLORE / home["folder"]
+                assert {part: state[part] for part in ("_esm", "_css")} == made[folder.name]
+                assert len(state["_esm"]) < len(bundle(folder)) and len(state["_css"]) < len(stylesheet(folder))
+                assert len(state) > 5
+    if name.removeprefix("book/") in WITH_EXPLORABLES:
+        assert "_anywidget_id" in page
 
 
 def test_pages_lose_what_they_do_not_need_and_keep_the_rest(tmp_path: Path) -> None:

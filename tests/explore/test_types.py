@@ -1,21 +1,21 @@
-"""The check of the scripts' types, which `make lint` runs over all of them: it finds what is wrong."""
+"""The checks of the scripts, which `make lint` runs over all of them: they find what is wrong."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from node import compiler, node_command, type_errors
+from node import COMPILER, LINTER, lint_errors, tool, type_errors
 from paths import EXPLORE, ROOT
 
-needs_compiler = pytest.mark.skipif(
-    compiler() is None or node_command() is None, reason="no node or no TypeScript here; `make book` brings both"
+needs_tools = pytest.mark.skipif(
+    tool(COMPILER) is None or tool(LINTER) is None, reason="no node, TypeScript or ESLint here; `make book` brings them"
 )
 
 
 @pytest.mark.slow
-@needs_compiler
-def test_the_check_finds_mistakes(tmp_path):
+@needs_tools
+def test_the_compiler_finds_mistakes(tmp_path):
     mistakes = ["scale(1, 2)", "(x) => x", "fixed(SHARED.title, 2)", "SHARED.nothing", "draw(make('p'), 'nothing')"]
     names = f'import {{ draw, fixed, make, scale }} from "{EXPLORE}/kit.js";'
     shared = f'import SHARED from "{EXPLORE}/horizon/constants.json";'
@@ -26,3 +26,19 @@ def test_the_check_finds_mistakes(tmp_path):
     (tmp_path / "tsconfig.json").write_text(json.dumps(project))
     found = type_errors(tmp_path) or ""
     assert [i for i in range(len(mistakes)) if f"wrong{i}.js(3," in found] == list(range(len(mistakes))), found
+
+
+@needs_tools
+def test_the_linter_finds_what_the_compiler_lets_pass(tmp_path):
+    wrong = {
+        "no-shadow": "const a = 1;\nexport const f = (a) => a;\nf(a);",
+        "no-self-compare": "export const b = 2 === 2;",
+        "no-unused-vars": 'import { ink } from "./kit.js";',
+        "eqeqeq": "export const c = (x) => x == 1;",
+    }
+    for name, lines in wrong.items():
+        (tmp_path / f"{name}.js").write_text(lines + "\n")
+    (tmp_path / "right.js").write_text("export const d = (x) => x === 1;\n")
+    found = lint_errors(tmp_path, ["."]) or ""
+    assert [name for name in wrong if f"{name}.js\n" in found and f"  {name}\n" in found] == list(wrong), found
+    assert "right.js" not in found

@@ -63,7 +63,7 @@ function buildHorizon(root, state) {
   const time = slider({
     symbol: "Δt",
     name: "until the next look",
-    marks: [0.01, 0.1, 1, 10, 100, Infinity].map((value) => ({ value, label: value === Infinity ? "∞" : String(value) })),
+    marks: [0.01, 0.1, 1, 10, 100, Infinity].map((dt) => ({ value: dt, label: dt === Infinity ? "∞" : String(dt) })),
     toPosition: fromTime,
     toValue: toTime,
     text: compact,

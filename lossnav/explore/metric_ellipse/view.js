@@ -140,7 +140,7 @@ function valleyMoving(at, f, given, law) {
   }
   if (reach <= 40) return; // too short to be told apart by name
   const strokes = [...dense(line), ...labels.flatMap(({ x, y }) => dense([from, [x, y]]))];
-  placeLabels(at, edges(f), labels, [from, pixel(ellipseTip(given))].map((spot) => around(spot)), strokes);
+  placeLabels(at, edges(f), labels, [from, pixel(ellipseTip(given))].map((point) => around(point)), strokes);
 }
 
 /**

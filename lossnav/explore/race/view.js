@@ -149,8 +149,8 @@ function buildRace(root, state) {
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
-      const loss = dug[1] ? `explore.Race(tilt=${inPython(tilt)}, dug=${inPython(dug)}).loss()` : `ln.losses.DoubleWell(d=${inPython(tilt)})`;
-      return [`loss = ${loss}`, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
+      const made = dug[1] ? `explore.Race(tilt=${inPython(tilt)}, dug=${inPython(dug)}).loss()` : `ln.losses.DoubleWell(d=${inPython(tilt)})`;
+      return [`loss = ${made}`, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
     },
     leave: time.leave,
   };
