@@ -1,5 +1,6 @@
 """A user's function in batches: how it takes them is found out once, said, and tested again."""
 
+import math
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import lossnav as ln
 from lossnav.problem.functions import batched, budget, differences
+from lossnav.problem.functions.entries import entries, read
 
 BATCH = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -19,13 +21,22 @@ def bowl_columns(x):
     return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 + x[0]
 
 
+def bowl_entries(x):
+    return x @ x + x[0]
+
+
 def bowl_single(x):
     return float(x @ x + x[0]) if x[0] > -1e9 else 0.0
 
 
 @pytest.mark.parametrize(
     ("value", "layout", "calls"),
-    [(bowl_rows, batched.ROWS, 1), (bowl_columns, batched.COLUMNS, 1), (bowl_single, batched.SINGLE, 50)],
+    [
+        (bowl_rows, batched.ROWS, 1),
+        (bowl_columns, batched.COLUMNS, 1),
+        (bowl_entries, batched.ENTRIES, 1),
+        (bowl_single, batched.SINGLE, 50),
+    ],
 )
 def test_the_way_is_found_once_and_said(value, layout, calls):
     loss = ln.losses.Function(value, dim=3)
@@ -37,6 +48,47 @@ def test_the_way_is_found_once_and_said(value, layout, calls):
     before = loss.calls
     assert np.allclose(loss.value(BATCH), expected, rtol=1e-13)
     assert loss.calls - before == calls
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x: x[0] if x[1] > 0 else -x[0],
+        lambda x: math.exp(x[0]),
+        lambda x: float(x[0]) + x[1],
+        lambda x: np.where(x[0] > 0, x[0], x @ x),
+        lambda x: max(x),
+        lambda x: np.linalg.norm(x) + 0.0 * float(x[0]),
+        lambda x: x[0] * 0 + sum(1 for one in x if one > 0),
+        lambda x: np.add(x[0], x @ x, where=True),
+        lambda x: np.sqrt(x @ x) if isinstance(x[0], float) else x[0] * 2,
+    ],
+)
+def test_what_differs_from_point_to_point_is_asked_of_single_points(value):
+    loss = ln.losses.Function(value, dim=3)
+    for _ in range(3):
+        assert np.array_equal(loss.value(BATCH), [value(x) for x in BATCH])
+    assert loss.batches == {"value": batched.SINGLE}
+
+
+def test_entries_are_numbers_for_numpy_and_for_nothing_else():
+    x, (a, b, c) = entries(BATCH), BATCH.T
+    none = np.zeros(len(BATCH))
+    for made, expected in (
+        (np.exp(x[0]) * np.eye(2), [[np.exp(a), none], [none, np.exp(a)]]),
+        (np.array([[1 / x[0], 0.0], [2, x[1] - 1]]), [[1 / a, none], [none + 2, b - 1]]),
+        (np.outer(x, x)[1], [b * a, b * b, b * c]),
+        ([np.hypot(x[0], x[1]), divmod(x[2], 0.5)[1], 7], [np.hypot(a, b), c % 0.5, none + 7]),
+        (np.float64(2.0) * x[0] - np.array(1.0), 2 * a - 1),
+        (-(abs(x[0]) ** 3), -(abs(a) ** 3)),
+    ):
+        found = read(made, len(BATCH), np.shape(made))
+        assert np.allclose(np.moveaxis(found, 0, -1), expected, rtol=1e-15, atol=0)
+    for taken in (bool, float, int, len, list, complex):
+        with pytest.raises(TypeError):
+            taken(x[0])
+    with pytest.raises(ValueError, match="shape"):
+        read([x[0], x[1]], len(BATCH), (3,))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
@@ -81,7 +133,7 @@ def test_tiny_losses_are_told_apart_like_large_ones():
     """1e-20 times a loss: an absolute tolerance would take any two of its values for equal."""
     loss = ln.losses.Function(lambda x: 1e-20 * x[0] ** 2 * np.arange(1, 1 + np.size(x[0])).mean(), dim=2)
     loss.value(BATCH[:, :2])
-    assert loss.batches == {"value": batched.SINGLE}
+    assert loss.batches == {"value": batched.ENTRIES}  # columns are what it only seems to take
 
 
 def test_a_function_that_changes_its_argument_changes_no_path():

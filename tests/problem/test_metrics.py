@@ -145,7 +145,11 @@ def test_relative_metric_does_not_feel_a_change_of_scale():
         (lambda x: [[1 / x[1] ** 2, 0], [0, 2 / x[1] ** 2]], "(D, N)"),
         (lambda x: [[1 / x[..., 1] ** 2, 0], [0, 2 / x[..., 1] ** 2]], "(..., D)"),
         (lambda x: (x[..., 1] ** -2)[..., None, None] * np.diag([1.0, 2.0]), "(..., D)"),
-        (lambda x: np.diag([1 / x[1] ** 2, 2 / x[1] ** 2]), "one by one"),
+        (lambda x: np.diag([1 / x[1] ** 2, 2 / x[1] ** 2]), "entry by entry"),
+        (lambda x: np.array([[1 / x[1] ** 2, 0], [0, 2 / x[1] ** 2]]), "entry by entry"),
+        (lambda x: np.exp(-2 * np.log(abs(x[1]))) * np.diag([1.0, 2.0]), "entry by entry"),
+        (lambda x: np.diag([1.0, 2.0]) / (x @ np.diag([0.0, 1.0]) @ x), "entry by entry"),
+        (lambda x: np.diag([1.0, 2.0]) * (x[1] ** -2 if x[0] > 0 else 1 / x[1] ** 2), "one by one"),
         (lambda x: [[1 / math.pow(x[1], 2), 0], [0, 2 / math.pow(x[1], 2)]], "one by one"),
     ],
 )

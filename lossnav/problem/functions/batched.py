@@ -11,8 +11,9 @@ import numpy as np
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
+from lossnav.problem.functions.entries import entries, read
 
-ROWS, COLUMNS, SINGLE = "(..., D)", "(D, N)", "one by one"
+ROWS, COLUMNS, ENTRIES, SINGLE = "(..., D)", "(D, N)", "entry by entry", "one by one"
 _MANY = 20_000  # calls point by point, after which it is worth a word
 _EVERY = 16  # batches between two tests of the agreement
 
@@ -23,7 +24,8 @@ class Batched:
     Attributes:
         name: the argument's name, for messages.
         owner: what the function was given to, for messages.
-        layout: how it takes several points: ROWS, COLUMNS, SINGLE, or None where that is not known yet.
+        layout: how it takes several points: ROWS, COLUMNS, ENTRIES, SINGLE, or None where that is not
+            known yet.
         calls: how often it was called.
         counts: whether a budget counts these calls; not if the function calls another that is counted.
     """
@@ -47,7 +49,7 @@ class Batched:
         if self.layout is None and len(flat) > 1:
             self.layout = self._detect(flat)
         result = None
-        if self.layout in (ROWS, COLUMNS):
+        if self.layout not in (None, SINGLE):
             result = self._together(flat, self.layout)
             if result is not None and not self._agrees(flat, result):
                 result = None
@@ -67,6 +69,8 @@ class Batched:
 
     def _read(self, result: Any, argument: Array, layout: str) -> Array:
         """Return what the function has returned as an array; ``layout`` says what it was given."""
+        if layout == ENTRIES:
+            return read(result, len(argument[0].values), self._shape)
         return _checks.reals(f"{self.name}(theta)", result)
 
     def _one(self, x: Array) -> Array:
@@ -98,6 +102,8 @@ class Batched:
     def _together(self, flat: Array, layout: str) -> Array | None:
         """Return the values at all points from one call, or None if that fails or has a wrong shape."""
         points = flat.copy() if layout == ROWS else np.ascontiguousarray(flat.T)
+        if layout == ENTRIES:
+            points = entries(flat)
         try:
             result = self._call(points, layout)
         except budget.OutOfBudget:
@@ -106,9 +112,9 @@ class Batched:
             return None
         if result.ndim == 0 or result.size != len(flat) * int(np.prod(self._shape)):
             return None
-        if result.shape[0 if layout == ROWS else -1] != len(flat):
+        if result.shape[-1 if layout == COLUMNS else 0] != len(flat):
             return None
-        result = result if layout == ROWS else np.moveaxis(result, -1, 0)
+        result = np.moveaxis(result, -1, 0) if layout == COLUMNS else result
         return result.reshape(len(flat), *self._shape)
 
     def _detect(self, flat: Array) -> str:
@@ -117,7 +123,7 @@ class Batched:
         probe = flat[0] + np.linspace(0.0, 1e-3, dim + 2)[:, None] * np.arange(1, dim + 1)
         with np.errstate(all="ignore"):
             apart = np.array([self._one(x) for x in probe])
-            for layout in (ROWS, COLUMNS):
+            for layout in (ROWS, COLUMNS, ENTRIES):
                 together = self._together(probe, layout)
                 if together is not None and _same(together, apart, float(np.max(np.abs(apart), initial=0.0))):
                     return layout

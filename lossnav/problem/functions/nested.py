@@ -8,7 +8,7 @@ import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.functions.batched import ROWS, SINGLE, Batched
+from lossnav.problem.functions.batched import COLUMNS, ROWS, Batched
 
 
 class Nested(Batched):
@@ -19,7 +19,7 @@ class Nested(Batched):
     """
 
     def _read(self, result: Any, argument: Array, layout: str) -> Array:
-        if layout != SINGLE:
+        if layout in (ROWS, COLUMNS):
             if isinstance(result, list | tuple):
                 result = _stacked(result, len(self._shape), 0 if layout == ROWS else -1)
             elif np.shape(result) == self._shape:  # no batch in it: constant, if it is what single points have

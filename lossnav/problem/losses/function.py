@@ -22,11 +22,12 @@ class Function(Loss):
     without, relative to the size of L and its next derivatives. Newton's method needs no more of a Hessian.
 
     **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
-    compared with its own values one by one; if they agree it is called with whole arrays from then on. Two ways of
-    writing pass: for arrays of shape (..., D), ``x[..., 0]``, and for one θ with ``x[0]``, ``x[1]``, if that also works
-    on an array of shape (D, N). ``batches`` and the repr say which was found. Anything else (an ``if`` on a
-    coordinate, a norm over all entries) is called point by point, and after 20,000 such calls a warning says so. The
-    agreement is tested again on later batches, wherever they leave the region tested so far or grow.
+    compared with its own values one by one; if they agree it is called with all points from then on. Three ways of
+    writing pass: for arrays of shape (..., D), ``x[..., 0]``; for one θ with ``x[0]``, ``x[1]``, if that also works on
+    an array of shape (D, N); and for one θ with numpy's arithmetic and elementwise functions, ``np.exp(x @ A @ x)``,
+    ``np.array([x[0], 0])``: its entries then hold all points. ``batches`` and the repr say which was found. Anything
+    else (an ``if`` on a coordinate, ``math.exp``) is called point by point, and after 20,000 such calls a warning says
+    so. The agreement is tested again on later batches, wherever they leave the region tested so far or grow.
 
     Args:
         value: maps θ to L(θ); sympy symbols are tried too, for the symbolic equations.
@@ -36,7 +37,8 @@ class Function(Loss):
 
     Attributes:
         calls: how often these functions were called so far, by anyone: with a whole batch or with one point.
-        batches: how each takes several points: "(..., D)", "(D, N)", "one by one", or None where it is not known yet.
+        batches: how each takes several points: "(..., D)", "(D, N)", "entry by entry", "one by one", or None
+            where it is not known yet.
 
     Raises:
         ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape.

@@ -19,8 +19,9 @@ class Function(Metric):
 
     **Batches.** As with ``losses.Function`` the function is tried once on several points together. Ways of writing
     that pass: for arrays of shape (..., D), and for one θ with ``x[0]``, ``x[1]``, if that also works on an array of
-    shape (D, N); both may return lists of lists with arrays and numbers in them, and a constant passes, too. Anything
-    else (``math.exp``, ``np.diag``) is called point by point. ``batches`` says which was found.
+    shape (D, N); both may return lists of lists with arrays and numbers in them, and a constant passes, too. A function
+    that builds its matrix of single entries (``np.array([[1 / x[1], 0], [0, 1]])``, ``np.diag``) is given entries that
+    hold all points. Anything else (``math.exp``, a branch) is called point by point. ``batches`` says which was found.
 
     Args:
         matrix: maps θ to G(θ), shape (D, D); sympy symbols are tried too, for the symbolic equations.
@@ -30,7 +31,8 @@ class Function(Metric):
     Attributes:
         calls: how often these functions were called so far, by anyone: with a whole batch or with one point. Budgets
             (``max_calls``) do not count them.
-        batches: how each takes several points: "(..., D)", "(D, N)", "one by one", or None where it is not known yet.
+        batches: how each takes several points: "(..., D)", "(D, N)", "entry by entry", "one by one", or None
+            where it is not known yet.
 
     Raises:
         ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape.
