@@ -169,7 +169,23 @@ def test_a_plain_function_is_called_with_batches_where_it_can_be(function, layou
 def test_a_constant_function_is_seen_to_be_constant():
     metric = ln.metrics.Function(lambda x: A, dim=2)
     assert np.array_equal(metric.matrix(np.zeros((100, 2))), np.broadcast_to(A, (100, 2, 2)))
-    assert metric.calls < 10
+    assert metric.calls < 15
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [[2 + np.tanh(x.mean()), 0], [0, 1]],
+        lambda x: np.diag([2 + np.tanh(x.sum()), 1.0]),
+        lambda x: [[x[1] ** 2 + 1, 0], [0, 2 + float(np.sign(x.sum()))]],
+    ],
+)
+def test_a_number_that_hardly_changes_is_no_constant(function):
+    """Written for one θ it reduces a whole batch to one number, and at first all points have the same."""
+    metric = ln.metrics.Function(function, dim=2)
+    far = np.array([[3e3, -1e3], [-1e3, 3e3], [2e3, 1e3]])  # the box around them has the others in it
+    for theta in (far, points(metric, 3) * [[-1.0], [1.0], [1.0]], -1e-3 * points(metric, 2)):
+        assert np.allclose(metric.matrix(theta), [function(x) for x in theta], rtol=1e-12)
 
 
 def test_a_given_slope_is_used():

@@ -5,8 +5,6 @@ import math
 import numpy as np
 import pytest
 import scipy.integrate
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import lossnav as ln
 
@@ -129,8 +127,7 @@ def anything(seed, kind):
 
 
 @pytest.mark.parametrize("kind", ["curved", "blind", "sloped", "indefinite"])
-@settings(deadline=None, max_examples=25, derandomize=True)
-@given(seed=st.integers(0, 10**6))
+@pytest.mark.parametrize("seed", [*range(25), 161, 565, 35023])  # the last have gone wrong, with other bounds
 def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
     """From P(T) = 0 the differential equation tends to the least solution, or escapes where there is no minimiser.
 
@@ -138,8 +135,11 @@ def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
     library gets the rotated problem.
     """
     (jacobian, hessian, metric, offset, slope, eta, k, gamma), start, q = anything(seed, kind)
-    spans = np.array([0.5, 0.75, 1.0]) * (16 / gamma + 6)
-    values = long_deadlines(jacobian, hessian, metric, offset, slope, eta, k, gamma, start, spans)
+    for longer in (1, 4, 16):  # where the path grows nearly as fast as the future is discounted, the limit is far off
+        spans = longer * np.array([0.5, 0.75, 1.0]) * (16 / gamma + 6)
+        values = long_deadlines(jacobian, hessian, metric, offset, slope, eta, k, gamma, start, spans)
+        if values is None or abs(values[2] - values[1]) < 1e-5 * (1 + abs(values[2])):
+            break
     turned = q.T @ hessian @ q
     drift = ln.drifts.Linear(q.T @ jacobian @ q, q.T @ offset)
     metric = q.T @ metric @ q
@@ -154,8 +154,9 @@ def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
     assert values is not None
     settled = abs(values[2] - values[1]) + 1e-8 * (1 + abs(traj.action))
     assert abs(values[2] - traj.action) < 10 * settled
-    if settled < 1e-5 * (1 + abs(traj.action)):
-        span = min(16 / gamma, 60 / max(traj.growth, 1e-9))
+    span = 16 / gamma
+    # A path may grow where the loss is blind. Rounding sees it there: farther out it sums squares of last digits.
+    if longer == 1 and settled < 1e-5 * (1 + abs(traj.action)) and (2 * traj.growth - gamma) * span < 20:
         rest = abs(traj.action) + 1
         assert discounted_cost(traj, span) == pytest.approx(traj.action, abs=2e-3 * rest)
 

@@ -62,10 +62,13 @@ class Batched:
         return result.reshape(*theta.shape[:-1], *self._shape)
 
     def _call(self, argument: Array, layout: str = SINGLE) -> Array:
+        return self._read(self._result(argument), argument, layout)
+
+    def _result(self, argument: Array) -> Any:
         if self.counts:
             budget.check(1)
         self.calls += 1
-        return self._read(self._function(argument), argument, layout)
+        return self._function(argument)
 
     def _read(self, result: Any, argument: Array, layout: str) -> Array:
         """Return what the function has returned as an array; ``layout`` says what it was given."""
@@ -101,11 +104,8 @@ class Batched:
 
     def _together(self, flat: Array, layout: str) -> Array | None:
         """Return the values at all points from one call, or None if that fails or has a wrong shape."""
-        points = flat.copy() if layout == ROWS else np.ascontiguousarray(flat.T)
-        if layout == ENTRIES:
-            points = entries(flat)
         try:
-            result = self._call(points, layout)
+            result = self._call(given(flat, layout), layout)
         except budget.OutOfBudget:
             raise
         except Exception:  # whatever it raises on a batch: point by point it may not, or raises what is to be seen
@@ -120,14 +120,21 @@ class Batched:
     def _detect(self, flat: Array) -> str:
         # D + 2 unlike points, so that a function which mixes its batch axis up with D cannot pass by accident.
         dim = flat.shape[-1]
-        probe = flat[0] + np.linspace(0.0, 1e-3, dim + 2)[:, None] * np.arange(1, dim + 1)
+        step = 1e-3 * max(1.0, float(np.max(np.abs(flat[0]))))
+        probe = flat[0] + np.linspace(0.0, step, dim + 2)[:, None] * np.arange(1, dim + 1)
         with np.errstate(all="ignore"):
             apart = np.array([self._one(x) for x in probe])
             for layout in (ROWS, COLUMNS, ENTRIES):
                 together = self._together(probe, layout)
-                if together is not None and _same(together, apart, float(np.max(np.abs(apart), initial=0.0))):
+                if together is None or not _same(together, apart, float(np.max(np.abs(apart), initial=0.0))):
+                    continue
+                if layout == ENTRIES or self._knows_its_constants(probe, layout):
                     return layout
         return SINGLE
+
+    def _knows_its_constants(self, probe: Array, layout: str) -> bool:
+        """Return whether what has no batch in it, if a result may have such parts, does not depend on the point."""
+        return True
 
     def _agrees(self, flat: Array, result: Array) -> bool:
         """Return whether the batch's values are those of single points, as far as that is tested."""
@@ -157,6 +164,13 @@ class Batched:
             UserWarning,
             stacklevel=2,
         )
+
+
+def given(flat: Array, layout: str) -> Array:
+    """Return points of shape (N, D) as a layout has them."""
+    if layout == ENTRIES:
+        return entries(flat)
+    return flat.copy() if layout == ROWS else np.ascontiguousarray(flat.T)
 
 
 def _same(one: Array, other: Array, scale: float) -> bool:

@@ -6,6 +6,7 @@ takes anything that can be added and multiplied: here a coordinate of all points
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NoReturn
 
@@ -33,6 +34,12 @@ class Entry(NDArrayOperatorsMixin):
             return function(*(_boxed(one) for one in inputs))
         found = function(*(one.values if isinstance(one, Entry) else one for one in inputs))
         return tuple(map(Entry, found)) if isinstance(found, tuple) else Entry(found)
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name, None)  # of an array of entries numpy asks each for its own exp, sin, …
+        if isinstance(function, np.ufunc) and function.nin == 1:
+            return functools.partial(function, self)
+        raise AttributeError(name)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("the points of a batch may differ in whether this is true")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.functions.batched import COLUMNS, ROWS, Batched
+from lossnav.problem.functions import budget
+from lossnav.problem.functions.batched import COLUMNS, ROWS, Batched, given
+from lossnav.problem.functions.entries import Entry, entries
 
 
 class Nested(Batched):
@@ -28,20 +31,49 @@ class Nested(Batched):
                 result = np.broadcast_to(result, (len(argument), *self._shape))
         return super()._read(result, argument, layout)
 
+    def _knows_its_constants(self, probe: Array, layout: str) -> bool:
+        # Written for one θ, ``[[np.tanh(x.sum()), 0], [0, 1]]`` has one number for all points of a batch, and where it
+        # hardly changes it looks like a constant. Entries tell: a constant has none.
+        result = self._result(given(probe, layout))
+        if isinstance(result, list | tuple):
+            leaves = _leaves(result, len(self._shape))[1]
+            single = np.array([np.ndim(leaf) == 0 for leaf in leaves])
+        else:
+            single = np.full(math.prod(self._shape), np.shape(result) == self._shape)
+        if not single.any():
+            return True
+        try:
+            found = np.array(self._result(entries(probe)), dtype=object)
+        except budget.OutOfBudget:
+            raise
+        except Exception:  # as in ``_together``
+            return False
+        return found.shape == self._shape and not any(isinstance(one, Entry) for one in found.ravel()[single])
+
 
 def _stacked(rows: Any, depth: int, axis: int) -> Array:
     """Return lists of ``depth`` levels as one array, the batch axis of the entries moved to ``axis``.
 
     Raises:
-        ValueError: if the entries do not broadcast, or are no numbers.
+        ValueError: if the lists differ in length, or the entries do not broadcast or are no numbers.
     """
-    shape: list[int] = []
-    entries = [rows]
-    for _ in range(depth):
-        shape.append(len(entries[0]))
-        if any(len(entry) != shape[-1] for entry in entries):
-            raise ValueError(f"the lists differ in length, but all must have {shape[-1]} entries")
-        entries = [inner for entry in entries for inner in entry]
-    flat = np.stack(np.broadcast_arrays(*(_checks.reals("entry", entry) for entry in entries)))
+    shape, leaves = _leaves(rows, depth)
+    flat = np.stack(np.broadcast_arrays(*(_checks.reals("entry", entry) for entry in leaves)))
     found = flat.reshape(*shape, *flat.shape[1:])
     return np.moveaxis(found, -1, 0) if axis == 0 and found.ndim > depth else found
+
+
+def _leaves(rows: Any, depth: int) -> tuple[list[int], list[Any]]:
+    """Return the shape of lists of ``depth`` levels, and what is in them in its order.
+
+    Raises:
+        ValueError: if lists of one level differ in length.
+    """
+    shape: list[int] = []
+    found = [rows]
+    for _ in range(depth):
+        shape.append(len(found[0]))
+        if any(len(entry) != shape[-1] for entry in found):
+            raise ValueError(f"the lists differ in length, but all must have {shape[-1]} entries")
+        found = [inner for entry in found for inner in entry]
+    return shape, found
