@@ -14,12 +14,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_tools"))
-import node  # noqa: E402
+from lossnav_explorables import STATE
 
-EXPLORE = ROOT / "lossnav" / "explore"
-STATE = re.compile(r'(<script type="application/vnd\.jupyter\.widget-state\+json">)(.*?)(</script>)', re.DOTALL)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "_tools"))
+import node
+from paths import EXPLORE
+
+HELD = re.compile(rf'(<script type="{re.escape(STATE)}">)(.*?)(</script>)', re.DOTALL)
 HOME = re.compile(r"lossnav\.explore\.(?P<folder>\w+)\.widget\.\w+")  # of an explorable: the module of its class
 
 
@@ -60,4 +61,4 @@ def with_bundles(page: str) -> str:
         # "</script" must not end the script that holds it
         return found[1] + written.replace("</", "<\\/") + found[3]
 
-    return STATE.sub(smaller, page)
+    return HELD.sub(smaller, page)

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 import icons
 import pytest
 from chrome import Page
-from lossnav_bundles import EXPLORE, HOME, STATE, bundles
+from lossnav_bundles import HELD, HOME, bundles
 from lossnav_pages import lighter
-from paths import pages
+from paths import EXPLORE, pages
 from PIL import Image
 from test_explorables import WITH_EXPLORABLES
 
@@ -57,7 +57,7 @@ def test_explorables_of_a_page_have_small_scripts(html: Path, name: str) -> None
     page = (html / f"{name}.html").read_text(encoding="utf-8")
     made = bundles()
     assert made, "npm has not brought the bundler"
-    for found in STATE.finditer(page):
+    for found in HELD.finditer(page):
         for model in json.loads(found[2])["state"].values():
             state = model["state"]
             if home := HOME.fullmatch(state.get("_anywidget_id", "")):

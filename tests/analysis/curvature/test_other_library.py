@@ -15,14 +15,13 @@ from torch.nn.functional import cross_entropy
 from lossnav.analysis.curvature import GradientCovariance, Hessian
 
 COMPARED = [case for case in CASES if case.name != "transformer"]
-LOSSES = {cross_entropy: nn.CrossEntropyLoss()}
 
 
 def theirs(kind: str, case: Case) -> torch.Tensor:
     """Return curvlinops' matrix of that name."""
     operators = pytest.importorskip("curvlinops", reason="`make install` has it, requirements.txt has not")
     model = case.model()
-    loss = LOSSES.get(case.loss, nn.MSELoss())
+    loss = nn.CrossEntropyLoss() if case.loss is cross_entropy else nn.MSELoss()
     once = {"check_deterministic": False}  # else it multiplies twice
     operator = getattr(operators, kind)(model, loss, list(model.parameters()), case.batches, **once)
     return operator @ torch.eye(operator.shape[1], dtype=torch.float64)
