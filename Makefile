@@ -19,12 +19,8 @@ INSTALLED := $(VENV)/.installed
 VENDORED := book/_vendor/.fetched
 BUILT := _build/.book-built
 
-# MNIST lies beside the checkout on some machines; elsewhere it is downloaded, or the digits of scikit-learn stand in.
-ifndef LOSSNAV_DATA
-ifneq ($(wildcard ../shared/data/mnist),)
-export LOSSNAV_DATA := $(abspath ../shared/data)
-endif
-endif
+# The book and the tests use what lies in data/, whatever other copies this machine has.
+unexport LOSSNAV_DATA
 
 # An oracle of the tests, and what it imports. It would bring torchvision, whose builds need not fit this torch, and
 # transformers imports whatever torchvision it finds.

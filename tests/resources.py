@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "book" / "results"
 STUDIES = ROOT / "studies"
-SHARED = Path(os.environ.get("LOSSNAV_DATA") or ROOT.parent / "shared" / "data")
+DATA = ROOT / "data"
 
 
 def recorded(name: str) -> ModuleType:
@@ -35,10 +35,10 @@ def recorded(name: str) -> ModuleType:
 
 @functools.cache
 def real(name: str) -> Dataset:
-    """Return the data set of this name in SHARED, read once by a process: nobody writes into it."""
+    """Return the repository's data set of this name, read once by a process: nobody writes into it."""
     from lossnav import data  # and torch, which not all who look here need
 
-    return data.load(name, root=SHARED)
+    return data.load(name, root=DATA)
 
 
 def need_a_browser() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, real, recorded
+from resources import RESULTS, real, recorded
 from scipy.linalg import solve_continuous_are
 
 from lossnav import records
@@ -60,7 +60,6 @@ def test_a_long_run_goes_on_until_the_best_exponent_has_learned_its_images(scrip
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 @pytest.mark.parametrize("name", ["residual", "transformer"])
 def test_the_recorded_root_is_what_torchs_adam_makes_of_one_network(script, name):
     """The short run at p = ½ with its first seed, without ensemble and rule of the study; sums are rounded apart."""

@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,8 +54,8 @@ def obtain(
 ) -> Found:  # fmt: skip
     """Return the verified files of ``source``.
 
-    ``root`` is binding: if the files are not there, that is an error. Then come the folder named by the environment
-    variable LOSSNAV_DATA, if it has this data set, the cache, and the mirrors.
+    ``root`` is binding: if the files are not there, that is an error. Then come the ``shelves``, if one of them has
+    this data set, the cache, and the mirrors; who names one of the last two wants the official files from there.
 
     Raises:
         DataCorrupted: a file that is there is not the right one.
@@ -70,10 +70,22 @@ def obtain(
                 f"Expected: {wanted}. Leave root out to download them"
             )
         return _read_folder(source, folder, "local folder")
-    environment = os.environ.get("LOSSNAV_DATA")
-    if environment and (folder := _folder_with(source, place("LOSSNAV_DATA", environment))) is not None:
-        return _read_folder(source, folder, "local folder")
+    for shelf, origin in shelves(repository=mirrors is None and cache is None):
+        if (folder := _folder_with(source, shelf)) is not None:
+            return _read_folder(source, folder, origin)
     return _from_cache(source, cache_folder(cache) / source.name, download, mirrors)
+
+
+def shelves(*, repository: bool) -> Iterator[tuple[Path, str]]:
+    """Yield the folders of this machine that may hold data sets, and what provenance calls them.
+
+    First the one that LOSSNAV_DATA names; then, if it is asked for, that of the repository whose checkout this is.
+    """
+    if environment := os.environ.get("LOSSNAV_DATA"):
+        yield place("LOSSNAV_DATA", environment), "local folder"
+    checkout = Path(__file__).resolve().parents[3]
+    if repository and (checkout / "pyproject.toml").is_file():
+        yield checkout / "data", "the repository"
 
 
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:

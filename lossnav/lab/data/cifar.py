@@ -15,7 +15,15 @@ import torch
 from torch import Tensor
 
 from lossnav.lab.data._fetch import fetch, file_digest
-from lossnav.lab.data._files import DataCorrupted, DataUnavailable, addresses, cache_folder, place, read_bounded
+from lossnav.lab.data._files import (
+    DataCorrupted,
+    DataUnavailable,
+    addresses,
+    cache_folder,
+    place,
+    read_bounded,
+    shelves,
+)
 from lossnav.lab.data._tar import opened
 from lossnav.lab.data.dataset import Dataset, Provenance, from_pixels
 from lossnav.lab.data.pictures import find_pictures, load_pictures
@@ -37,6 +45,7 @@ _MIRRORS = (
     "https://www.cs.toronto.edu/~kriz/",
     "https://mindspore-website.obs.cn-north-4.myhuaweicloud.com/notebook/datasets/",
 )
+_WHOLE = {"train": 50_000, "test": 10_000}  # images of a split
 _RECORD = 1 + 3 * 32 * 32  # a label, then the red, the green and the blue plane
 _LARGEST = 64 * 2**20  # no batch is larger
 _UNPACKED, _MEMBERS = 256 * 2**20, 1000  # nor is the whole archive; the official one has 184 MB in nine members
@@ -56,16 +65,16 @@ def load_cifar10(
     """Return CIFAR-10; see ``load`` for where it is looked for."""
     keep = cache_folder(cache)
     if root is not None:
-        loader = _local(place("root", root), keep)
+        loader = _local(place("root", root), "local folder", keep)
         if loader is None:
             raise DataUnavailable(
                 f"root = {str(root)!r} has no CIFAR-10: expected {_ARCHIVE}, {_INSIDE}/, cifar10.npz, or pictures as "
                 "train|test/<class>/…, in it or in its folder cifar10/. Leave root out to download the official files"
             )
         return loader()
-    environment = os.environ.get("LOSSNAV_DATA")
-    if environment and (loader := _local(place("LOSSNAV_DATA", environment), keep)) is not None:
-        return loader()
+    for shelf, origin in shelves(repository=mirrors is None and cache is None):
+        if (loader := _local(shelf, origin, keep)) is not None:
+            return loader()
     archive = keep / "cifar10" / _ARCHIVE
     origin = "cache"
     if not archive.is_file():
@@ -79,7 +88,7 @@ def load_cifar10(
     return _from_archive(archive, origin, "delete it, and it will be downloaded again")
 
 
-def _local(root: Path, cache: Path) -> Callable[[], Dataset] | None:
+def _local(root: Path, origin: str, cache: Path) -> Callable[[], Dataset] | None:
     """Return what loads the CIFAR-10 below ``root``: official files before copies, exact copies before lossy ones."""
     if root.is_file():
         if root.name == _ARCHIVE:
@@ -88,20 +97,22 @@ def _local(root: Path, cache: Path) -> Callable[[], Dataset] | None:
     folders = (root, root / "cifar10")
     for folder in (inside for outside in folders for inside in (outside, outside / _INSIDE)):
         if any((folder / name).is_file() for name in _BATCHES):
-            return lambda: _from_batches(folder)
+            return lambda: _from_batches(folder, origin)
     for folder in folders:
         if (folder / _ARCHIVE).is_file():
-            return lambda: _from_archive(folder / _ARCHIVE, "local folder", f"replace it by the official {_ARCHIVE}")
+            return lambda: _from_archive(folder / _ARCHIVE, origin, f"replace it by the official {_ARCHIVE}")
     for folder in folders:
         if (folder / "cifar10.npz").is_file():
             return lambda: _from_npz(folder / "cifar10.npz")
     for folder in (*folders, root / "cifar10-jpeg"):
         if (found := find_pictures(folder)) is not None:
-            return lambda: load_pictures("cifar10", "CIFAR-10", found, _LICENCE, cache / "cifar10", (32, 32), 10)
+            return lambda: load_pictures(
+                "cifar10", "CIFAR-10", found, origin, _LICENCE, cache / "cifar10", (32, 32), 10, _WHOLE
+            )
     return None
 
 
-def _from_batches(folder: Path) -> Dataset:
+def _from_batches(folder: Path, origin: str) -> Dataset:
     contents = {}
     for name in _BATCHES:
         if not (folder / name).is_file():
@@ -110,7 +121,7 @@ def _from_batches(folder: Path) -> Dataset:
             contents[name] = read_bounded(folder / name, _LARGEST)
         except EOFError as error:
             raise DataCorrupted(f"{folder / name} is not a batch of CIFAR-10: {error}; replace it") from None
-    return _official(contents, folder, "local folder", f"replace it by that of the official {_ARCHIVE}")
+    return _official(contents, folder, origin, f"replace it by that of the official {_ARCHIVE}")
 
 
 def _from_archive(archive: Path, origin: str, remedy: str) -> Dataset:

@@ -47,12 +47,14 @@ def load(
     """Load a data set, verified, as uint8 tensors in memory.
 
     * ``"mnist"``: 60,000 + 10,000 images of 28×28, from the four official IDX files (gzip or raw). They are looked for
-      in ``root``; without it in the folder that the environment variable LOSSNAV_DATA names, then in the cache; then
-      they are downloaded. Each file is verified by the SHA-256 of its decompressed bytes *each time it is read*.
+      in ``root``; without it in the folder that the environment variable LOSSNAV_DATA names, then in ``data/`` of the
+      repository, if this is a checkout, then in the cache; then they are downloaded. Each file is verified by the
+      SHA-256 of its decompressed bytes *each time it is read*.
     * ``"cifar10"``: 50,000 + 10,000 colour images of 32×32. Looked for in the same places: the official binary version
       (its archive or its batches, verified by SHA-256; 170 MB, a broken download is continued), or a copy that
       ``.provenance`` names as such: ``cifar10.npz`` with x_train, y_train, x_test, y_test and perhaps a ``label``, or
-      pictures as ``train|test/<class>/…``, in a folder or in ``images.tar.xz``. Official files come before copies.
+      pictures as ``train|test/<class>/…``, in a folder or in ``images.tar.xz``. Official files come before copies. The
+      repository has a sample, 10,000 + 2,000 images of a JPEG copy: ``data/README.md`` says which.
     * ``"digits"``: scikit-learn's 1,797 images of 8×8, every fifth one for testing; needs no network, and has no files
       that a folder could hold.
 
@@ -62,7 +64,8 @@ def load(
             archive itself or an ``.npz`` file. Nothing else is looked at then.
         download: whether the files may be downloaded when they are not on this machine.
         mirrors: web folders to download from instead of the public ones.
-        cache: folder to keep downloads in, instead of the user's cache.
+        cache: folder to keep downloads in, instead of the user's cache. With this or ``mirrors`` the repository is not
+            looked at: the official files are wanted.
 
     Returns:
         The data set on the CPU; ``.to(device)`` moves it. ``.train.x`` (N, C, H, W) uint8, ``.train.y`` (N,) int64,

@@ -7,7 +7,7 @@ import io
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,14 +38,16 @@ def find_pictures(folder: Path) -> Path | None:
 
 
 def load_pictures(
-    name: str, title: str, source: Path, licence: str, cache: Path, size: tuple[int, int], count: int
-) -> Dataset:
-    """Return the data set of pictures of ``size`` (height, width) in ``count`` classes, labelled by their compression.
+    name: str, title: str, source: Path, origin: str, licence: str, cache: Path, size: tuple[int, int], count: int,
+    whole: Mapping[str, int],
+) -> Dataset:  # fmt: skip
+    """Return the data set of pictures of ``size`` (height, width) in ``count`` classes.
 
-    Classes are numbered in alphabetical order. Each split is put into one fixed random order: files come sorted by
-    class, and ``Dataset.head`` should give a sample of all. Decoding 60,000 pictures takes many seconds, so the arrays
-    are kept in ``cache`` under the SHA-256 of the files; and the classes under that of their archive, which is not
-    unpacked again as long as both are there.
+    It is labelled by their compression, and as a sample if a split has fewer pictures than ``whole`` says. Classes are
+    numbered in alphabetical order. ``Dataset.head`` should give a sample of all, but files come sorted by class: where
+    their names number all of a split, that is their order; else it is put into one fixed random order. Decoding 60,000
+    pictures takes many seconds, so the arrays are kept in ``cache`` under the SHA-256 of the files; and the classes
+    under that of their archive, which is not unpacked again as long as both are there.
 
     Raises:
         DataCorrupted: a file is no picture or has another size, or the number of classes is another one.
@@ -65,19 +67,18 @@ def load_pictures(
             _remember(kept, arrays)
         if known and known == _known(cache, source):  # the file that was read
             _remember(known, listing._asdict())
-    (x_train, y_train), (x_test, y_test) = (_shuffled(arrays[split], listing.labels(split)) for split in _SPLITS)
+    (x_train, y_train), (x_test, y_test) = (
+        (torch.from_numpy(arrays[split][order]), torch.from_numpy(listing.labels(split)[order]))
+        for split, order in (("train", listing.train_order), ("test", listing.test_order))
+    )
+    sample = ", sample" if any(len(listing.labels(split)) < whole[split] for split in _SPLITS) else ""
     where = str(source.parent if source.is_file() else source)
     provenance = Provenance(
-        f"{title} ({listing.copy})", "local folder", licence, {"all pictures": str(listing.digest)}, where,
+        f"{title} ({listing.copy}{sample})", origin, licence, {"all pictures": str(listing.digest)}, where,
         verified=False,
     )  # fmt: skip
     pixels = (x_train, y_train, x_test, y_test)
     return from_pixels(name, pixels, scale=255.0, classes=count, provenance=provenance)
-
-
-def _shuffled(pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
-    order = np.random.default_rng(0).permutation(len(labels))
-    return torch.from_numpy(pixels[order]), torch.from_numpy(labels[order])
 
 
 class Listing(NamedTuple):
@@ -86,13 +87,16 @@ class Listing(NamedTuple):
     Attributes:
         digest: SHA-256 of all names and contents.
         copy: what their compression makes of them.
-        train, test: classes of the pictures of a split, (N,) int64, in the order of their names.
+        train, test: classes of the pictures of a split, (N,) int64, in the order of their classes and names.
+        train_order, test_order: where the data set's n-th picture stands among these, (N,) int64.
     """
 
     digest: NDArray[np.str_]
     copy: NDArray[np.str_]
     train: NDArray[np.int64]
     test: NDArray[np.int64]
+    train_order: NDArray[np.int64]
+    test_order: NDArray[np.int64]
 
     def labels(self, split: str) -> NDArray[np.int64]:
         """Return the classes of a split."""
@@ -109,7 +113,14 @@ def _listed(source: Path, title: str, files: dict[Path, bytes], count: int) -> L
     kinds = {path.suffix.lower() for path in files}
     copy = "JPEG copy" if kinds <= {".jpg", ".jpeg"} else "lossy copy" if kinds & set(_LOSSY) else "picture files"
     labels = [np.array([classes.index(path.parts[1]) for path in splits[split]], dtype=np.int64) for split in _SPLITS]
-    return Listing(np.array(_digest(files)), np.array(copy), *labels)
+    return Listing(np.array(_digest(files)), np.array(copy), *labels, *(_order(splits[split]) for split in _SPLITS))
+
+
+def _order(paths: list[Path]) -> NDArray[np.int64]:
+    names = [path.stem for path in paths]
+    if len(set(names)) == len(names) and all(map(str.isdecimal, names)):
+        return np.argsort(np.array(names, dtype=np.int64))
+    return np.random.default_rng(0).permutation(len(paths))
 
 
 def _split(files: dict[Path, bytes]) -> dict[str, list[Path]]:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
+from resources import real
 from torch import nn
 from torch.nn import functional as F
 
-from lossnav import data, noether
+from lossnav import noether
 
 STEPS, BATCH = 1500, 64
 
 
 @functools.cache
 def pixels():
-    """MNIST on 14×14 pixels where it is on this machine, otherwise the digits on 8×8; 10 000 examples at most."""
-    if os.environ.get("LOSSNAV_DATA"):
-        split = data.load("mnist", download=False).train.head(10_000)
-        x = F.avg_pool2d(split.x[:].float().reshape(-1, 1, 28, 28) / 255, 2).flatten(1)
-    else:
-        split = data.load("digits").train
-        x = split.x[:].float().flatten(1) / 16
-    return ((x - x.mean()) / x.std()).double(), split.y[:]
+    """The first 10,000 images of MNIST on 14×14 pixels."""
+    split = real("mnist").train.head(10_000)
+    x = F.avg_pool2d(split.x.float() / 255, 2).flatten(1)
+    return ((x - x.mean()) / x.std()).double(), split.y
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """What the theory says of SGD on real images, with nothing fitted; and of anisotropic noise in two dimensions.
 
-MNIST where it is, on 14×14 pixels, else the digits of scikit-learn. Batches are independent.
+MNIST on 14×14 pixels. Batches are independent.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from resources import SHARED
+from resources import real
 from torch.nn import functional as F
 
-from lossnav import data, sgd
+from lossnav import sgd
 
 START = 0.02
 
@@ -51,10 +51,8 @@ class Regression:
 
 @pytest.fixture(scope="module")
 def images() -> Regression:
-    here = (SHARED / "mnist").is_dir()
-    found = data.load("mnist", root=SHARED / "mnist") if here else data.load("digits")
-    x = found.train.x[:10_000].double()
-    x = (F.avg_pool2d(x, 2) if here else x).flatten(1).numpy()
+    found = real("mnist")
+    x = F.avg_pool2d(found.train.x[:10_000].double(), 2).flatten(1).numpy()
     x = np.c_[(x - x.mean()) / x.std(), np.ones(len(x))]
     y = np.eye(10)[found.train.y[:10_000].numpy()]
     rho, q = np.linalg.eigh(x.T @ x / len(x))

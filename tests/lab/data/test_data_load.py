@@ -1,4 +1,4 @@
-"""Loading: real MNIST where it is present, forged files where errors are wanted, a local mirror for downloads."""
+"""Loading: the repository's own data, forged files where errors are wanted, a local mirror for downloads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import functools
 import gzip
 import hashlib
 import http.server
+import os
+import shutil
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -16,13 +19,12 @@ import fresh
 import numpy as np
 import pytest
 import torch
-from resources import SHARED
+from resources import DATA, ROOT
 
 from lossnav import data
 from lossnav.lab.data import _files, loading
 
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
-needs_mnist = pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -90,9 +92,8 @@ def serve():
         server.server_close()
 
 
-@needs_mnist
 def test_real_mnist():
-    mnist = data.load("mnist", root=SHARED)
+    mnist = data.load("mnist", root=DATA)
     assert mnist.train.x.shape == (60000, 1, 28, 28) and mnist.test.x.shape == (10000, 1, 28, 28)
     assert mnist.train.x.dtype == torch.uint8 and mnist.train.y.dtype == torch.int64
     assert mnist.train.y.bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
@@ -102,17 +103,50 @@ def test_real_mnist():
     x, _ = mnist.train.batch(slice(None))
     assert abs(x.mean().item()) < 1e-4 and abs(x.std().item() - 1) < 1e-4
     assert mnist.inputs == 784 and mnist.shape == (1, 28, 28) and mnist.classes == 10
-    assert str(SHARED) not in str(mnist.provenance) + repr(mnist.provenance) + str(mnist.provenance.record())
+    assert str(DATA) not in str(mnist.provenance) + repr(mnist.provenance) + str(mnist.provenance.record())
 
 
-@needs_mnist
 def test_real_mnist_by_environment_or_by_its_own_folder_or_raw(monkeypatch, tmp_path):
-    expected = data.load("mnist", root=SHARED / "mnist")
-    monkeypatch.setenv("LOSSNAV_DATA", str(SHARED))
+    expected = data.load("mnist", root=DATA / "mnist")
+    monkeypatch.setenv("LOSSNAV_DATA", str(DATA))
     assert torch.equal(data.load("mnist", download=False, cache=tmp_path).test.x, expected.test.x)
-    for packed in (SHARED / "mnist").glob("*.gz"):
+    for packed in (DATA / "mnist").glob("*.gz"):
         (tmp_path / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
     assert torch.equal(data.load("mnist", root=tmp_path).train.x, expected.train.x)
+
+
+def test_a_clone_has_its_data_without_a_network_and_a_cache(tmp_path):
+    """Nothing beside the repository is read: what git knows of the package and the data, in a folder of its own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "lossnav", "data", "pyproject.toml"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / "clone" / name)
+    code = (
+        "import socket\nfrom lossnav import data\nsocket.socket.connect = None\nfor name in ('mnist', 'cifar10'):\n"
+        "    found = data.load(name)\n    print(len(found.train), found.provenance)\nprint(data.__file__)"
+    )
+    usual = {name: value for name, value in os.environ.items() if name != "LOSSNAV_DATA"}
+    own = {"PYTHONPATH": str(tmp_path / "clone"), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "clone", env={**usual, **own}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert Path(said[2]).is_relative_to(tmp_path)
+    assert said[0].startswith("60000 MNIST (official files), from the repository; 4 files verified by SHA-256")
+    assert said[1].startswith("10000 CIFAR-10 (JPEG copy, sample), from the repository; not the official files")
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10"])
+def test_who_names_a_cache_or_mirrors_wants_no_sample(name, tmp_path, monkeypatch):
+    monkeypatch.delenv("LOSSNAV_DATA", raising=False)
+    assert data.load(name).provenance.origin == "the repository"
+    with pytest.raises(data.DataUnavailable, match="not on this machine"):
+        data.load(name, download=False, cache=tmp_path)
+    with pytest.raises(data.DataUnavailable, match="could not be downloaded"):
+        data.load(name, mirrors=[], cache=tmp_path)
 
 
 def test_digits_are_the_library_s_images_split_by_index():

@@ -9,15 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from resources import SHARED, real
+from resources import real
 from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import conv2d, cross_entropy, gelu, linear
 
 from lossnav import data, ensemble, models, optim, training
-
-PICTURES = SHARED / "cifar10-jpeg" / "images.tar.xz"
-needs_copy = pytest.mark.skipif(not PICTURES.is_file(), reason="the JPEG copy is not on this machine")
 
 SMALL = {
     "resnet": lambda seed=0: models.resnet(blocks=1, width=8, groups=8, seed=seed),
@@ -193,7 +190,6 @@ RULES = {
 }
 
 
-@needs_copy
 @pytest.mark.parametrize(
     ("name", "rule"),
     # through one group, curvature by random signs had 14 of 20 right after 70 steps: too slow for here
@@ -219,7 +215,6 @@ def test_ten_real_images_are_learned_by_heart(name, rule, pictures):
     assert right == len(y) and losses[0] > 2 > losses[-1], losses
 
 
-@needs_copy
 @pytest.mark.parametrize("name", SMALL)
 def test_the_loop_trains_them_in_its_own_choice_of_arithmetic(name, pictures):
     model = SMALL[name]()

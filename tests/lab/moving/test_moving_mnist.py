@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from resources import SHARED, real, recorded
+from resources import real, recorded
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
@@ -16,10 +16,7 @@ from lossnav import moving, sgd
 from lossnav.analysis import series
 from lossnav.lab.moving.sweeps import rested
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine"),
-]
+pytestmark = pytest.mark.slow
 SETTINGS = [{"eta": 0.003}, {"eta": 0.03}, {"batch": 256}, {"beta": 0.8}]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, real, recorded
+from resources import RESULTS, real, recorded
 
 from lossnav import records, sgd
 from lossnav.lab.moving.sweeps import around, rested
@@ -87,7 +87,6 @@ def test_a_residual_network_moves_and_turns_as_predicted():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 def test_a_run_made_now_is_as_fast_as_the_recorded_one(script, record):
     """Sums are rounded differently on other processors, so that paths part; what they have on average stays.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from resources import RESULTS, SHARED, recorded
+from resources import RESULTS, recorded
 
 from lossnav import experiment, records
 from lossnav.lab import study
@@ -126,9 +126,7 @@ def test_without_decay_a_weight_that_nothing_pulls_stays():
     assert torch.equal(weight.detach(), start)
 
 
-@pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
-def test_mnist_begins_as_recorded(script, monkeypatch):
-    monkeypatch.setenv("LOSSNAV_DATA", str(SHARED))
+def test_mnist_begins_as_recorded(script):
     seeds = load("mnist").seeds[:1]  # of an elementwise rule, a member's run does not depend on its company
     then = np.array(load("mnist").results["l2"]["scores"])[:1, 0]
     np.testing.assert_allclose(begun(script, "mnist", "l2", seeds), then, atol=0.01)

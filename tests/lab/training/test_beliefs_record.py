@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from resources import RESULTS, SHARED, real, recorded
+from resources import RESULTS, real, recorded
 
 from lossnav import experiment, optim, records
 
@@ -77,7 +77,6 @@ def test_tuning_never_sees_the_test_images_and_every_run_learns_from_the_same_on
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 @pytest.mark.parametrize("rule", ["sgd", "innovation, ε = 0.001"])
 def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
     """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""

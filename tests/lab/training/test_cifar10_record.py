@@ -10,7 +10,7 @@ import statistics
 import numpy as np
 import pytest
 import torch
-from resources import RESULTS, ROOT, SHARED, real, recorded
+from resources import RESULTS, ROOT, real, recorded
 from scipy import stats
 
 from lossnav import data, experiment, optim, records
@@ -246,7 +246,6 @@ def test_what_the_chapter_says_of_discounts_follows_from_the_record():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 def test_a_run_made_now_equals_the_recorded_one(script):
     """On whatever processor: products are rounded differently, and 20 steps amplify it.
 

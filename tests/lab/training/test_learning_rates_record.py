@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from resources import RESULTS, SHARED, real, recorded
+from resources import RESULTS, real, recorded
 
 from lossnav import experiment, records
 
@@ -31,7 +31,6 @@ def test_every_rule_has_the_same_number_of_rates_and_seeds(script, record):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "mnist").is_dir(), reason="MNIST files are not on this machine")
 @pytest.mark.parametrize("rule", ["sgd", "ballistic"])
 def test_a_run_made_now_equals_the_recorded_one(script, record, rule):
     """The first epoch, on whatever processor: sums are rounded differently, so the curves agree but not their bits."""

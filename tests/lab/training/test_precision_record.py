@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from resources import RESULTS, SHARED, real, recorded
+from resources import RESULTS, real, recorded
 from scipy import stats
 
 from lossnav import experiment, records, sweep
@@ -68,7 +68,6 @@ def test_both_precisions_begin_alike_and_learn(record):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "cifar10-jpeg").is_dir(), reason="CIFAR-10 is not on this machine")
 def test_a_run_made_now_equals_the_recorded_one(record):
     """The first epoch of one run, on whatever processor: sums are rounded differently. Nothing is tested in it."""
     base = {key: value for key, value in record.config.items() if key not in ("precision", "threads")}
