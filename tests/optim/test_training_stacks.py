@@ -1,4 +1,4 @@
-"""The recipes of the page "Training stacks" in the real loops of Lightning, Hugging Face's Trainer and accelerate; on a CPU, no network.
+"""The recipes of book/stacks.md in the loops of Lightning, Hugging Face's Trainer and accelerate; on a CPU, no network.
 
 The losses are Σ xᵢwᵢ²/2, averaged over the batch: their Hessian is diag(mean x), and z ⊙ Hz is its diagonal for any
 signs z. So what Navigator must have learned and where it must be follow in closed form, also for gradients that are

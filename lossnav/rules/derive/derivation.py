@@ -31,8 +31,8 @@ def derive(
         metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
 
     Returns:
-        A ``LearningRule``. To train with it: ``.optimizer(model.parameters())`` is the rule as a torch optimizer. To look
-        at it: call it on arrays, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
+        A ``LearningRule``. To train with it, ``.optimizer(model.parameters())`` is the rule as a torch optimizer. To
+        look at it, call it on arrays, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
 
     Raises:
         ValueError: an argument is wrong, or assumptions do not go together.
