@@ -48,7 +48,8 @@ class Navigator(Rule):
         curvature: where h comes from. "second_moment": g², as in ``Ballistic``; needs nothing, and is proportional to
             the curvature at best. "hutchinson": z ⊙ Hz with random signs z, unbiased for the diagonal of H;
             needs ``observe(loss)`` before, or ``loss.backward(create_graph=True)`` instead of, the backward pass (the
-            README has it in the loops of Lightning, Hugging Face's Trainer and accelerate; ``training.train`` does it).
+            book's page Training stacks has it in the loops of Lightning, Hugging Face's Trainer and accelerate;
+            ``training.train`` does it).
             A function (parameter, gradient) → tensor of the parameter's shape: called without autograd in each due
             step (a parameter of half precision is shown as it is, and of a sharded one the DTensors).
         beta: weight of the past in h, in [0, 1). 0 takes each estimate as it is.

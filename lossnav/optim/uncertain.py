@@ -45,7 +45,8 @@ class Uncertain(Rule):
             loss.backward()
         optimizer.step()
 
-    The README has this in the loops of Lightning, Hugging Face's Trainer and accelerate; ``training.train`` does it.
+    The book's page Training stacks has this in the loops of Lightning, Hugging Face's Trainer and accelerate;
+    ``training.train`` does it.
     p stays in [1/v_p, ∞) for any gradients. It is updated before μ, so that after any jump of the curvature the mean
     cannot overshoot by more than it had to go, if lr < 2(1 − e^{−ρ}): for lr = ρ, below 1.594.
 

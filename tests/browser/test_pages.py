@@ -123,6 +123,14 @@ def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, n
         assert violations(page) == {"light": [], "dark": []}
 
 
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_a_table_of_many_columns_is_read_without_scrolling_on_a_phone(browser: Browser, base: str) -> None:
+    with browser.page(PHONE) as page:
+        page.open(f"{base}/book/choose.html")
+        tables = "[...document.querySelectorAll('.bd-article table')].map(e => e.scrollWidth - e.clientWidth)"
+        assert page.evaluate(tables) == [0, 0]
+
+
 @pytest.mark.parametrize("base", ["http"], indirect=True)
 @pytest.mark.parametrize("name", pages())
 def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base: str, name: str) -> None:

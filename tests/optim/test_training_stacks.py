@@ -1,4 +1,4 @@
-"""The README's recipes in the real loops of Lightning, Hugging Face's Trainer and accelerate; on a CPU, no network.
+"""The recipes of book/stacks.md in the loops of Lightning, Hugging Face's Trainer and accelerate; on a CPU, no network.
 
 The losses are Σ xᵢwᵢ²/2, averaged over the batch: their Hessian is diag(mean x), and z ⊙ Hz is its diagonal for any
 signs z. So what Navigator must have learned and where it must be follow in closed form, also for gradients that are
@@ -25,17 +25,17 @@ from lossnav import optim
 
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_PARALLELISM="false")
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "book" / "stacks.md"
 DIM, BATCH, COUNT, EPOCHS = 4, 3, 24, 2  # 8 batches an epoch
 BETA, RATE = 0.7, 0.2
 
 
 def recipe(package: str) -> dict[str, Any]:
-    """What the README's block of code about a package defines."""
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    """What the page's block of code about a package defines."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (block,) = [block for block in blocks if package in block]
-    found: dict[str, Any] = {"__name__": "readme"}
-    exec(compile(block, "README.md", "exec"), found)
+    found: dict[str, Any] = {"__name__": "stacks"}
+    exec(compile(block, str(PAGE), "exec"), found)
     return found
 
 

@@ -31,7 +31,8 @@ def derive(
         metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
 
     Returns:
-        A ``LearningRule``: call it, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
+        A ``LearningRule``. To train with it, ``.optimizer(model.parameters())`` is the rule as a torch optimizer. To
+        look at it, call it on arrays, or ask for ``.velocity``, ``.equations``, ``.limits(V)``, ``.regime(V)``.
 
     Raises:
         ValueError: an argument is wrong, or assumptions do not go together.
@@ -46,6 +47,10 @@ def derive(
         >>> step, state = adam([6.0, -0.02], adam.init([3.0, -1.0]), [3.0, -1.0])
         >>> step.round(6)
         array([-0.001,  0.001])
+        >>> import torch
+        >>> optimizer = adam.optimizer(torch.nn.Linear(3, 1).parameters())
+        >>> isinstance(optimizer, torch.optim.Optimizer)
+        True
 
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 14, 33; drift, fading, trend and their composition are ours.
