@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images set it. Every worker and kernel would compile the package and the tests again: ten seconds each.
 unexport PYTHONDONTWRITEBYTECODE
 
-PACKAGE := $(shell find lossnav -name '*.py' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -name '*.mplstyle')
+PACKAGE := $(shell find lossnav -name '*.py' -o -name '*.pyi' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -name '*.mplstyle')
 BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print) $(wildcard benchmarks/results/*.json)
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)

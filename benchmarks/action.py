@@ -43,7 +43,7 @@ def by_newton() -> newton.Minimum:
     return newton.minimise(problem, straight())
 
 
-def by_solve(**options: float) -> ln.Trajectory:
+def by_solve(**options: Any) -> ln.Trajectory:
     """Return what a user gets, problem construction and all."""
     objective, loss = ln.Objective(gamma=GAMMA), ln.losses.DoubleWell()
     return ln.solve(objective, loss, START, horizon=HORIZON, endpoint=STOP, **options)

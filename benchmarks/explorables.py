@@ -104,7 +104,7 @@ def run(settings: Settings) -> Report:
     sys.path[:0] = [str(ROOT / folder) for folder in TOOLS]
     from chrome import Browser
 
-    names = [name for name in explore.__all__ if name != "Explorable"]
+    names = [name for name in dir(explore) if name != "Explorable"]
     sweep, warm = (4, 1) if settings.quick else (SWEEP, WARM)
     rows: list[list[Any]] = []
     checks = {}

@@ -43,7 +43,7 @@ Times = dict[str, list[float]]
 def network(name: str) -> nn.Module:
     if name == "cnn":
         return models.cnn(seed=0)
-    return models.mlp(seed=0) if name == "mlp" else models.mlp(*INPUTS["tiny"], (16, 8), seed=0)
+    return models.mlp(seed=0) if name == "mlp" else models.mlp(INPUTS["tiny"][0], (16, 8), seed=0)
 
 
 class Muon:

@@ -8,66 +8,33 @@ on first use (PEP 562), so ``import lossnav`` pulls in none of torch, sympy, mat
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from lossnav import _moved
+from lossnav import _extras, _lazy, _moved
 
 __version__ = "0.2.0"
 
-_ROOMS = {  # public name: where it lives, along the arrow
-    "losses": "problem.losses",
-    "drifts": "problem.drifts",
-    "metrics": "problem.metrics",
-    "task": "problem.task",
-    "classifiers": "problem.classifiers",
-    "euler_lagrange": "euler_lagrange",  # a module that can be called
-    "trajectory": "trajectory",
-    "belief": "trajectory.beliefs",
-    "uncertainty": "trajectory.weights",
-    "rules": "rules",
-    "assume": "rules.assume",
-    "curvature": "analysis.curvature",
-    "acceleration": "analysis.acceleration",
-    "helmholtz": "analysis.helmholtz",
-    "noether": "analysis.noether",
-    "sgd": "analysis.sgd",
-    "optim": "optim",
-    "data": "lab.data",
-    "models": "lab.models",
-    "training": "lab.training",
-    "ensemble": "lab.members",
-    "continual": "lab.streams",
-    "moving": "lab.moving",
-    "experiment": "lab.experiment",
-    "records": "lab.records",
-    "sweep": "lab.sweep",
-    "figures": "figures",
-    "explore": "explore",
-}
-_NAMES = {
-    "Objective": "problem.objective",
-    "update": "rules",
-    "derive": "rules.derive",
-    "LearningRule": "rules.derive",
-    "explain": "rules.derive",
-    "value": "trajectory.solve",
-    "watch": "optim.watch",
-    "optimal_velocity": "trajectory.solve",
-    "regret": "trajectory.regret",
-    "Regret": "trajectory.regret",
-    "value_bounds": "trajectory.bounds",
-    "solve": "trajectory.solve",
-    "Trajectory": "trajectory.result",
-    "NotConverged": "_checks",
-    "NoMinimiser": "_checks",
-    "EulerLagrange": "euler_lagrange",
+_PLACES = _lazy.places(__name__, __file__)
+__getattr__, _, __all__ = _lazy.attach(__name__, _PLACES)
+
+_NEED = {  # what has to be installed for a name; whether it is, is found without loading it
+    "torch": {"continual", "curvature", "data", "ensemble", "models", "moving", "optim", "training", "watch"},
+    "sympy": {"EulerLagrange", "euler_lagrange"},
+    "matplotlib": {"figures"},
+    "anywidget": {"explore"},
 }
 
-__all__ = ["__version__", *_ROOMS, *_NAMES]
+
+def __dir__() -> list[str]:
+    """List what can be asked for here, so that ``help`` and ``inspect`` can: any other name raises ImportError."""
+    missing = (names for module, names in _NEED.items() if not _extras.installed(module))
+    return sorted({"__all__", *__all__}.difference(*missing))
+
 
 _moved.install(
-    {name: room for name, room in _ROOMS.items() if name != room}
+    {
+        name: f"{module}.{origin}".removeprefix("lossnav.")
+        for name, (module, origin) in _PLACES.items()
+        if module != __name__
+    }
     | {
         "objective": "problem.objective",
         "lab.continual": "lab.streams",
@@ -79,18 +46,3 @@ _moved.install(
         "uncertainty.problem": "problem.weights.problem",
     }
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        found = getattr(importlib.import_module(f"lossnav.{_NAMES[name]}"), name)
-    elif name in _ROOMS:
-        found = importlib.import_module(f"lossnav.{_ROOMS[name]}")
-    else:
-        raise AttributeError(f"module 'lossnav' has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

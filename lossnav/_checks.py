@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Sequence
+from types import UnionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -250,7 +251,7 @@ def symmetric(name: str, value: ArrayLike, *, dim: int | None = None, definite: 
 # ----------------------------------------------------------------------------------------------------------- objects
 
 
-def instance(name: str, value: Any, kind: type[Kind] | tuple[type[Any], ...], allowed: str) -> Kind:
+def instance(name: str, value: Any, kind: type[Kind] | tuple[type[Any], ...] | UnionType, allowed: str) -> Kind:
     """Return ``value`` if it is of a kind, or raise; ``allowed`` says in words what it must be."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lossnav import __version__
+from lossnav import __version__, _extras
 from lossnav._checks import NoMinimiser, NotConverged
 from lossnav.cli import analyse, data, records, solve, sweep, train
 
@@ -77,8 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         return _fail(str(error), WRONG, debug)
     except ModuleNotFoundError as error:
-        hint = f"{error.name} is missing: pip install {error.name}"
-        return _fail(hint + (" (take the build for your device)" if error.name == "torch" else ""), FAILED, debug)
+        return _fail(_extras.advice(str(error.name)), FAILED, debug)
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:  # perhaps stdout's, on a full disk
             _write_no_more()

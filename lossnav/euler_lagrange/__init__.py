@@ -54,12 +54,12 @@ def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
     return EulerLagrange(objective, loss)
 
 
-class _CallableModule(types.ModuleType):
+class CallableModule(types.ModuleType):
     """Lets the name ``lossnav.euler_lagrange`` be the module and the function at once."""
 
     def __call__(self, objective: Objective, loss: Loss) -> EulerLagrange:
         return euler_lagrange(objective, loss)
 
 
-_CallableModule.__call__.__doc__ = euler_lagrange.__doc__
-sys.modules[__name__].__class__ = _CallableModule
+CallableModule.__call__.__doc__ = euler_lagrange.__doc__
+sys.modules[__name__].__class__ = CallableModule

@@ -7,27 +7,8 @@ Nothing heavy is imported until one is made.
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-from typing import Any
+from lossnav import _extras, _lazy
 
-# A folder with a widget is an explorable, and has its name: MovingNetwork is in moving_network.
-_FOLDERS = {
-    "".join(map(str.capitalize, file.parent.name.split("_"))): file.parent.name
-    for file in Path(__file__).parent.glob("*/widget.py")
-}
+_extras.need("anywidget")
 
-__all__ = sorted(["Explorable", *_FOLDERS])
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'lossnav.explore' has no attribute {name!r}")
-    module = "base" if name == "Explorable" else f"{_FOLDERS[name]}.widget"
-    found = getattr(importlib.import_module(f"lossnav.explore.{module}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = _lazy.attach(__name__, _lazy.places(__name__, __file__))

@@ -10,57 +10,8 @@ package imports matplotlib.
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+from lossnav import _extras, _lazy
 
-from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, label_end, letter, line, mark, use_style
+_extras.need("matplotlib")
 
-_CHAPTERS = (
-    "acceleration",
-    "adaptive",
-    "beliefs",
-    "cifar",
-    "continual",
-    "drift",
-    "example",
-    "exponents",
-    "geometry",
-    "landscape",
-    "momentum",
-    "moving",
-    "noether",
-    "orbits",
-    "phase",
-    "quadratic",
-    "regret",
-    "rows",
-    "schedules",
-    "sgd",
-    "speed",
-    "tables",
-    "training",
-    "uncertainty",
-)
-
-__all__ = [
-    "COLOURS",
-    "LANDSCAPE",
-    "LINES",
-    "halo",
-    "label",
-    "label_end",
-    "letter",
-    "line",
-    "mark",
-    "use_style",
-]
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name in _CHAPTERS:
-        return importlib.import_module(f"lossnav.figures.{name}")
-    raise AttributeError(f"module 'lossnav.figures' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *_CHAPTERS])
+__getattr__, __dir__, __all__ = _lazy.attach(__name__, _lazy.places(__name__, __file__))

@@ -75,15 +75,18 @@ def by(check: Callable[..., Any], *args: Any, **options: Any) -> Kind:
     return kind
 
 
-NUMBER, POSITIVE, FLAG, FUNCTION = map(by, (_checks.finite, _checks.positive, _checks.flag, _checks.function))
-NONNEGATIVE = by(_checks.finite, low=0.0)
-COUNT = by(_checks.whole, low=1)
-COUNT_FROM_ZERO = by(_checks.whole, low=0)
-SEED = by(_checks.whole, low=-(2**63))
-TEXT = by(_checks.instance, str, "a string")
-AXES = by(_checks.instance, Axes, "a matplotlib Axes")
-OBJECTIVE = by(_checks.instance, Objective, "an Objective")
-RULE = by(_checks.one_of, tuple(LINES))
+NUMBER: Kind = by(_checks.finite)
+POSITIVE: Kind = by(_checks.positive)
+FLAG: Kind = by(_checks.flag)
+FUNCTION: Kind = by(_checks.function)
+NONNEGATIVE: Kind = by(_checks.finite, low=0.0)
+COUNT: Kind = by(_checks.whole, low=1)
+COUNT_FROM_ZERO: Kind = by(_checks.whole, low=0)
+SEED: Kind = by(_checks.whole, low=-(2**63))
+TEXT: Kind = by(_checks.instance, str, "a string")
+AXES: Kind = by(_checks.instance, Axes, "a matplotlib Axes")
+OBJECTIVE: Kind = by(_checks.instance, Objective, "an Objective")
+RULE: Kind = by(_checks.one_of, tuple(LINES))
 
 
 def one_of(*words: str) -> Kind:
@@ -286,6 +289,6 @@ def record(**kinds: Kind) -> Kind:
     return having("a records.Record", Record, **kinds)
 
 
-LABEL = table(label=TEXT)
+LABEL: Kind = table(label=TEXT)
 """The provenance of data, with the name that a title shows."""
-SEEDS = many(SEED)
+SEEDS: Kind = many(SEED)

@@ -43,11 +43,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MATRICES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"lossnav.optim.{_MATRICES[name]}"), name)
-    return found
+if not TYPE_CHECKING:  # to a type checker it would offer any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MATRICES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(f"lossnav.optim.{_MATRICES[name]}"), name)
+        return found
 
 
 def __dir__() -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import shown
 from lossnav._tensors import parameters
@@ -48,7 +49,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
 
-    def __init__(self, params: Any, defaults: Group) -> None:
+    def __init__(self, params: ParamsT, defaults: Group) -> None:
         owner = _naming.builder()
         self._owner = None if owner is None else weakref.ref(owner)
         super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": False, **defaults})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav.optim import _recipes
 from lossnav.optim._base import Group, Rule, State, zeros
@@ -75,7 +76,7 @@ class Ballistic(Rule):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         beta: float = 0.999,
         eps: float = 1e-8,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
 from lossnav.optim import _recipes
@@ -16,7 +17,8 @@ from lossnav.optim._options import check_decay, check_rate, count
 from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
 from lossnav.rules.recipe import Recipe
 
-VARIANCES = ("uncentred", "centred", "innovation")
+Variance = Literal["uncentred", "centred", "innovation"]
+VARIANCES: tuple[Variance, ...] = get_args(Variance)
 
 
 class Belief(Rule):
@@ -99,7 +101,7 @@ class Belief(Rule):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         lr_overdamped: float = math.inf,
         betas: tuple[float, float] = (0.9, 0.999),
@@ -107,7 +109,7 @@ class Belief(Rule):
         *,
         discount: float | None = None,
         eps_inside: float = 0.0,
-        variance: str = "uncentred",
+        variance: Variance = "uncentred",
         bias_correction: bool = True,
         curvature_scale: float = 0.0,
         weight_decay: float = 0.0,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
 from lossnav.optim import _shapes, _shards, belief
@@ -15,8 +16,8 @@ from lossnav.optim._bases import eigenbasis, turn, turn_back
 from lossnav.optim._options import count
 from lossnav.optim._plan import TINY
 
-CURVATURES = ("eigenbasis", "likelihood", "kronecker", "bound", "polar")
-LONG = ("identity", "polar")
+Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar"]
+Long = Literal["identity", "polar"]
 _RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
 
@@ -108,18 +109,18 @@ class BallisticMatrix(Rule):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         lr_overdamped: float = math.inf,
         betas: tuple[float, float] = (0.9, 0.99),
         eps: float = 0.0,
-        curvature: str = "eigenbasis",
+        curvature: Curvature = "eigenbasis",
         every: int = 20,
         watch: int = 4,
         max_dim: int = 1024,
         *,
         block: int | None = None,
-        long: str = "polar",
+        long: Long = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
         weight_decay: float = 0.0,
@@ -136,8 +137,8 @@ class BallisticMatrix(Rule):
 
     def _check(self, group: Group) -> None:
         belief.check_options({**group, **_FIXED})
-        one_of("curvature", group["curvature"], CURVATURES)
-        one_of("long", group["long"], LONG)
+        one_of("curvature", group["curvature"], get_args(Curvature))
+        one_of("long", group["long"], get_args(Long))
         for name in ("every", "watch", "max_dim"):
             whole(name, group[name], low=1)
         if group["block"] is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
 from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
@@ -18,8 +19,8 @@ from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditione
 from lossnav.rules.recipe import Recipe
 
 Curvature = Callable[[Tensor, Tensor], Tensor]
-ESTIMATES = ("second_moment", "hutchinson")
-NEGATIVE = ("absolute", "clip", "signed")
+Estimate = Literal["second_moment", "hutchinson"]
+Negative = Literal["absolute", "clip", "signed"]
 
 
 class Navigator(Rule):
@@ -106,16 +107,16 @@ class Navigator(Rule):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         gamma: float = 0.0,
         *,
-        curvature: str | Curvature = "second_moment",
+        curvature: Estimate | Curvature = "second_moment",
         beta: float = 0.999,
         eta_k: float = 1.0,
         curvature_scale: float = 1.0,
         eps: float = 1e-8,
-        negative: str = "absolute",
+        negative: Negative = "absolute",
         every: int = 1,
         probes: int = 1,
         seed: int = 0,
@@ -319,9 +320,9 @@ def check_curvature(curvature: Any) -> str | Curvature:
     if callable(curvature):
         found: Curvature = curvature
         return found
-    if isinstance(curvature, str) and curvature in ESTIMATES:
+    if isinstance(curvature, str) and curvature in get_args(Estimate):
         return curvature
-    allowed = ", ".join(map(repr, ESTIMATES))
+    allowed = ", ".join(map(repr, get_args(Estimate)))
     raise ValueError(f"curvature = {shown(curvature)}, but it must be one of {allowed} or a function")
 
 
@@ -333,7 +334,7 @@ def check_options(group: Group) -> None:
     positive("eta_k", group["eta_k"])
     positive("curvature_scale", group["curvature_scale"])
     check_rate("eps", group["eps"])
-    one_of("negative", group["negative"], NEGATIVE)
+    one_of("negative", group["negative"], get_args(Negative))
     for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
         whole(name, group[name], low=low)
     check_rate("weight_decay", group["weight_decay"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from lossnav import _checks
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
 
-_KINDS = ("deadline", "power", "kernel")
+Kind = Literal["deadline", "power", "kernel"]
 _POINTS = 2000  # of the table of a kernel's cooldown
 
 
@@ -86,7 +86,7 @@ def deadline_schedule(
     optimizer: torch.optim.Optimizer,
     total_steps: int,
     *,
-    kind: str = "deadline",
+    kind: Kind = "deadline",
     stiffness: float = 5.0,
     discount: float = 0.0,
     terminal: float = 0.0,
@@ -134,7 +134,7 @@ def deadline_schedule(
     """
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     total = _checks.whole("total_steps", total_steps, low=1)
-    _checks.one_of("kind", kind, _KINDS)
+    _checks.one_of("kind", kind, get_args(Kind))
     firm, fade = _checks.finite("stiffness", stiffness, low=0.0), _checks.finite("discount", discount, low=0.0)
     charge, slope = _checks.finite("terminal", terminal, low=0.0), _checks.positive("power", power)
     share = _checks.finite("cooldown", cooldown, low=0.0, high=1.0, open_low=True)

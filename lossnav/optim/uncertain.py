@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
 from lossnav.optim import _naming, _noise, _recipes, _shards
@@ -107,7 +107,7 @@ class Uncertain(Rule):
 
     def __init__(
         self,
-        params: Any,
+        params: ParamsT,
         lr: float | Tensor = 1e-3,
         forgetting: float | None = None,
         temperature: float = 3e-4,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ class Objective:
     eta: float = 1.0
     k: float = 1.0
     gamma: float = 0.0
-    metric: Any = None
+    metric: Metric | ArrayLike | Callable[[Array], ArrayLike] | None = None
     drift: Drift | None = None
     horizon: float = math.inf
     terminal: float = 0.0
@@ -73,6 +74,15 @@ class Objective:
     def charge(self) -> float:
         """What L(θ_T) counts at the deadline, c, before discounting; 0 if there is no deadline."""
         return self.terminal if math.isfinite(self.horizon) else 0.0
+
+    @property
+    def dim(self) -> int | None:
+        """How many parameters the metric, or else the drift, acts on; None if that is any number."""
+        if isinstance(self.metric, np.ndarray):
+            return len(self.metric)
+        if isinstance(self.metric, Metric):
+            return self.metric.dim
+        return None if self.drift is None else self.drift.dim
 
     @property
     def curved(self) -> bool:
@@ -102,12 +112,7 @@ class Objective:
             return Function(self.metric, dim=dim)
         if self.metric is None:
             return Constant(np.eye(dim))
-        self._fits(dim)
-        return Constant(self.metric)
-
-    def _fits(self, dim: int) -> None:
-        if len(self.metric) != dim:
-            raise ValueError(f"metric has shape {self.metric.shape}, but the problem has {dim} parameters")
+        return Constant(_fitting(np.asarray(self.metric), dim))
 
     def metric_matrix(self, dim: int) -> Array:
         """Return the constant metric G as a (dim, dim) array.
@@ -123,8 +128,7 @@ class Objective:
                 "metric is a function of theta, but this needs a constant metric: see lossnav.trajectory.curved"
             )
         if isinstance(self.metric, np.ndarray):  # a rule asks for it at every step
-            self._fits(dim)
-            return self.metric
+            return _fitting(self.metric, dim)
         return self.metric_on(dim).matrix(np.zeros(dim))
 
     def metric_at(self, theta: ArrayLike) -> Array:
@@ -167,6 +171,13 @@ class Objective:
         speeds = _checks.points("velocity", velocity, points.shape[-1])
         _checks.together(theta=points, velocity=speeds)
         return points, speeds
+
+
+def _fitting(metric: Array, dim: int) -> Array:
+    """Return a matrix if it acts on ``dim`` parameters."""
+    if len(metric) != dim:
+        raise ValueError(f"metric has shape {metric.shape}, but the problem has {dim} parameters")
+    return metric
 
 
 def check_problem(objective: Any, loss: Any, *, dim: bool = True, timed: bool = False) -> None:

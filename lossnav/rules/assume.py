@@ -9,7 +9,7 @@ matrices, as either of the two: ``Kronecker``, ``Eigenbasis``, ``Polar``. They a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from lossnav import _checks
 
 __all__ = ["Eigenbasis", "Filter", "Hutchinson", "Known", "Kronecker", "Polar", "RootMeanSquare", "SecondMoment"]
 
-FITS = ("moments", "likelihood", "bound")
+Fit = Literal["moments", "likelihood", "bound"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ class Kronecker:
     """
 
     beta: float
-    fit: str = "moments"
+    fit: Fit = "moments"
     scale: float = 1.0
     floor: float = 1e-3
     every: int = 20
@@ -239,7 +239,7 @@ class Kronecker:
     max_dim: int = 1024
 
     def __post_init__(self) -> None:
-        _checks.one_of("fit", self.fit, FITS)
+        _checks.one_of("fit", self.fit, get_args(Fit))
         _matrix(self)
 
 
@@ -271,7 +271,8 @@ class Polar:
         object.__setattr__(self, "floor", _checks.finite("floor", self.floor, low=0.0))
 
 
-MATRICES = (Kronecker, Eigenbasis, Polar)
+Matrices = Kronecker | Eigenbasis | Polar
+Curvature = Known | SecondMoment | Hutchinson | Matrices
 
 
 def _matrix(belief: Eigenbasis | Kronecker) -> None:

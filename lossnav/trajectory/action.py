@@ -17,7 +17,7 @@ from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import Method, Trajectory
 
 
 class Action:
@@ -26,7 +26,7 @@ class Action:
     Without a deadline it only looks for paths that come to rest; so these are checked against paths that never do.
     """
 
-    name = "action"
+    name: Method = "action"
 
     def accepts(self, case: Case) -> str:
         """Return why not: a metric that depends on θ, a loss that depends on time."""

@@ -24,7 +24,7 @@ from lossnav.trajectory.candidates import cheapest
 from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.logarithms import Chart
 from lossnav.trajectory.motion import acceleration
-from lossnav.trajectory.result import Trajectory, final_charge
+from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.stretches import Stretches, stretches
 
@@ -60,7 +60,7 @@ class Equations:
 class Collocation:
     """scipy's collocation, an independent check; ``settings`` do not concern it. Rests are checked as in ``Action``."""
 
-    name = "bvp"
+    name: Method = "bvp"
 
     def accepts(self, case: Case) -> str:
         """Return why not: a metric that depends on θ, a loss that depends on time."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from lossnav.problem.functions import budget
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.result import Trajectory, final_charge, resting_action
+from lossnav.trajectory.result import Method, Trajectory, final_charge, resting_action
 
 
-def cheapest(case: Case, paths: Iterable[Trajectory], method: str) -> Trajectory:
+def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Trajectory:
     """Return the best of some paths, with all as candidates; not converged if the budget ends while they are made."""
     found: list[Trajectory] = []
     try:
@@ -26,7 +26,7 @@ def cheapest(case: Case, paths: Iterable[Trajectory], method: str) -> Trajectory
     return replace(best, others=(best, *found[1:]))
 
 
-def standstill(case: Case, method: str) -> Trajectory:
+def standstill(case: Case, method: Method) -> Trajectory:
     """Return what there is before any path was solved for: resting at θ₀, or the straight line to a fixed end."""
     objective, loss, theta0, endpoint = case.objective, case.loss, case.theta0, case.endpoint
     end = objective.horizon if endpoint is None or case.span is None else case.span

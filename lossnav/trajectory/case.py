@@ -12,7 +12,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import Method, Trajectory
 
 if TYPE_CHECKING:  # it is made of parts of the solvers
     from lossnav.trajectory.refinement import Settings
@@ -90,7 +90,7 @@ class Solver(Protocol):
         name: what ``solve(method=…)`` and ``Trajectory.method`` call it.
     """
 
-    name: str
+    name: Method
 
     def accepts(self, case: Case) -> str:
         """Return "" for a case that it solves, else why it declines, as it follows on its name in a sentence."""

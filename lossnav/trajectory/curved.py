@@ -27,7 +27,7 @@ from lossnav.trajectory.boundary_value import Equations, Motion
 from lossnav.trajectory.candidates import cheapest
 from lossnav.trajectory.case import TIMED, Case, checked
 from lossnav.trajectory.connection import Terms
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stretches import stretches
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def solve(
 class Curved:
     """This module as a solver: of the ``settings`` it takes the tolerance."""
 
-    name = "curved"
+    name: Method = "curved"
 
     def accepts(self, case: Case) -> str:
         """Return why not: a drift without a deadline, a loss that depends on time."""

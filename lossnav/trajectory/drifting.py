@@ -20,7 +20,7 @@ from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, modes, riccati
 from lossnav.trajectory.case import CURVED, Case
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _value(objective: Objective, loss: Quadratic, fixed: Array, closed: Array, j
 class ClosedForm:
     """The closed forms as a solver, without drift those of ``closed_form``; ``settings`` do not concern exact ones."""
 
-    name = "closed_form"
+    name: Method = "closed_form"
 
     def accepts(self, case: Case) -> str:
         """Return why not: another loss, a drift without closed form, a metric that depends on θ."""

@@ -26,7 +26,7 @@ def choose(case: Case, method: str) -> Solver:
     Raises:
         ValueError: with the reason, if that one declines; with all reasons, if every one does.
     """
-    declined = {}
+    declined: dict[str, str] = {}
     for solver in SOLVERS:
         if method not in (AUTO, solver.name):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
+Method = Literal["closed_form", "riccati", "action", "curved", "bvp", "timed"]
+"""How a path was found: the name of its solver."""
 NO_EXTREMAL = "no extremal from theta0 comes to rest at "  # how the reason begins of one that does not exist
 
 
@@ -49,7 +52,7 @@ class Trajectory:
     action: float
     excess: float
     asymptote: Array
-    method: str
+    method: Method
     position: Callable[[Array], Array]
     rate: Callable[[Array], Array]
     end: float = math.inf
@@ -75,7 +78,7 @@ class Trajectory:
         return self.others or (self,)
 
     @property
-    def at_infinity(self) -> str:
+    def at_infinity(self) -> Literal["rests", "moves on", "grows", "ends"]:
         """What the path does in the long run: "rests" | "moves on" | "grows", or "ends" at a deadline."""
         if math.isfinite(self.end):
             return "ends"

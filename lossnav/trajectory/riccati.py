@@ -21,7 +21,7 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import closed_form, minimal, modes
 from lossnav.trajectory.case import CURVED, Case
-from lossnav.trajectory.result import Trajectory, plot_times, resting_action
+from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
@@ -283,7 +283,7 @@ def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: floa
     return follow(objective, loss, theta0, local_value(objective, loss, theta0), "riccati")
 
 
-def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, method: str) -> Trajectory:
+def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, method: Method) -> Trajectory:
     """Return the trajectory of a law that is exact for this problem."""
     climb = local.climb(theta0)
     growth, asymptote = local.fate(theta0)
@@ -359,7 +359,7 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
 class Riccati:
     """The feedback law as a solver; ``settings`` do not concern an exact one."""
 
-    name = "riccati"
+    name: Method = "riccati"
 
     def accepts(self, case: Case) -> str:
         """Return why not: another loss or drift, a fixed end, a metric that depends on θ."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, Solver, checked
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
+from lossnav.trajectory.result import NO_EXTREMAL, Method, Trajectory
 
 
 def solve(
@@ -26,7 +26,7 @@ def solve(
     loss: Loss,
     theta0: ArrayLike,
     *,
-    method: str = "auto",
+    method: Method | Literal["auto"] = "auto",
     horizon: float | None = None,
     endpoint: ArrayLike | None = None,
     throw: bool = True,

@@ -20,7 +20,7 @@ from lossnav.trajectory.boundary_value import Equations, Guess
 from lossnav.trajectory.candidates import cheapest
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.connection import Terms
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stretches import stretches
 
@@ -34,7 +34,7 @@ _LIFETIMES = 12.0  # of the slowest mode, from the last switch until the path is
 class Timed:
     """Collocation for a ``Task``; of the ``settings`` it takes the tolerance."""
 
-    name = "timed"
+    name: Method = "timed"
 
     def accepts(self, case: Case) -> str:
         """Return why not: a loss that stands still or never settles, a drift that is not affine, or with G(θ) rests."""

@@ -58,14 +58,13 @@ class Units:
     def objective(self, objective: Objective) -> Objective:
         """Return the dimensionless objective."""
         metric = objective.metric
-        if not objective.curved:
-            if isinstance(metric, Metric):
-                metric = objective.metric_matrix(metric.dim)
+        if isinstance(metric, Metric) and metric.constant:
+            metric = objective.metric_matrix(metric.dim)
+        if isinstance(metric, np.ndarray):
             if isinstance(self.length, np.ndarray):
-                assert metric is not None  # it is what has given each parameter its length
                 metric = metric * np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
             else:
-                metric = None if metric is None else metric / self.mass
+                metric = metric / self.mass
         drift: Drift | None = None
         if isinstance(objective.drift, Linear):
             dim, scalar = objective.drift.dim or 1, objective.drift.dim is None

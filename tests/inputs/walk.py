@@ -15,6 +15,8 @@ from bad_values import Argument
 import lossnav
 from lossnav import figures
 
+ROOMS = [name for name in lossnav.__all__ if inspect.ismodule(getattr(lossnav, name))]
+
 PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation of others send a reader to
     "rules.recipe",
     "trajectory.curved",
@@ -22,7 +24,7 @@ PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation 
     "trajectory.phase_plane",
     "continual.contenders",
     "continual.networks",
-    *(f"figures.{room}" for room in figures._CHAPTERS),
+    *(f"figures.{room}" for room in figures.__all__ if inspect.ismodule(getattr(figures, room))),
     "figures.style",
 )
 
@@ -79,7 +81,7 @@ def _picture(value: Any) -> str:
 def public() -> Iterator[tuple[str, Any]]:
     """Yield every public function and class with its name below ``lossnav``, each once."""
     seen = set()
-    for path in [*lossnav._ROOMS, *PLACES]:
+    for path in [*ROOMS, *PLACES]:
         module = importlib.import_module(f"lossnav.{path}")
         names = getattr(module, "__all__", None)
         if names is None:
@@ -91,7 +93,7 @@ def public() -> Iterator[tuple[str, Any]]:
                 continue
             seen.add(id(value))
             yield f"{path}.{name}", value
-    for name in lossnav._NAMES:
+    for name in sorted({*lossnav.__all__} - {"__version__", *ROOMS}):
         value = getattr(lossnav, name)
         if id(value) not in seen:
             seen.add(id(value))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 import torch
 
 from lossnav.optim import BallisticMatrix, BallisticMatrixReference, Belief
-from lossnav.optim.matrix import CURVATURES
+from lossnav.optim.matrix import Curvature
+
+CURVATURES = get_args(Curvature)
 
 SHAPES = ((4, 5), (5, 3), (1, 4), (4, 1), (3, 2, 2, 1))
 OPTIONS = (

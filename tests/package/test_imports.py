@@ -16,8 +16,8 @@ ROOMS = (  # in this order in one process: what each may load first
     ("lossnav.rules lossnav.rules.derive lossnav.trajectory lossnav.belief lossnav.uncertainty", {"scipy"}),
     ("lossnav.analysis.acceleration lossnav.helmholtz lossnav.noether lossnav.sgd", set()),
     ("lossnav.optim lossnav.optim.derive lossnav.training lossnav.models lossnav.data lossnav.ensemble", {"torch"}),
-    ("lossnav.continual lossnav.moving lossnav.curvature", set()),
-    ("lossnav.figures", {"matplotlib"}),
+    ("lossnav.continual lossnav.moving lossnav.curvature lossnav.figures", set()),
+    ("lossnav.figures.style", {"matplotlib"}),
 )  # fmt: skip
 CODE = """
 import importlib, sys

@@ -10,7 +10,7 @@ blocks in a torch model, and a ``Recorder`` follows them. ``navigation_charge`` 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lossnav.analysis.noether.laws import friction, limiting_angular_speed, limiting_radius, mass, radius_squared
 from lossnav.analysis.noether.navigation import Breaking, defects, navigation_breaking, navigation_charge
@@ -24,7 +24,8 @@ from lossnav.analysis.noether.recursions import (
 )
 from lossnav.analysis.noether.symmetries import Rescale, Scale, Symmetry, Translation
 
-_TORCH = ("Block", "Family", "Recorder", "find_symmetries")  # from the room that computes with torch, on first use
+if TYPE_CHECKING:  # loaded on first use: they compute with torch
+    from lossnav.analysis.noether.networks import Block, Family, Recorder, find_symmetries
 
 __all__ = [
     "Block",
@@ -53,7 +54,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _TORCH:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("lossnav.analysis.noether.networks"), name)
+if not TYPE_CHECKING:  # to a type checker it would offer any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module("lossnav.analysis.noether.networks"), name)

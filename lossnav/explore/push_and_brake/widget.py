@@ -12,7 +12,7 @@ from lossnav.explore._scripts import constants
 from lossnav.explore.base import number_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import solve
+from lossnav.trajectory.solve import solve
 
 _SHARED = constants(__file__)
 _MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]

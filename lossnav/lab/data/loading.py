@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from lossnav import _extras
 from lossnav._checks import flag, instance, one_of, path, sequence, shown
 from lossnav.lab.data._files import DataUnavailable, Source, obtain
 from lossnav.lab.data.cifar import load_cifar10
@@ -120,7 +121,7 @@ def _digits(**places: Any) -> Dataset:
             )
     found = importlib.util.find_spec("sklearn")
     if found is None or not found.submodule_search_locations:
-        raise DataUnavailable('"digits" comes with scikit-learn, which is missing: pip install scikit-learn')
+        raise DataUnavailable('"digits" comes with scikit-learn: ' + _extras.advice("sklearn"))
     # the file that sklearn.datasets.load_digits reads: to import that costs a second, in every worker of a sweep
     table = Path(found.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")
     if not table.is_file():

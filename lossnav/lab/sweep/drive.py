@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from lossnav import _extras
 from lossnav._checks import counts, flag, instance, path, sequence
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
@@ -152,6 +153,7 @@ def _keep(folder: Path, outcome: Outcome) -> str:
 
 def _survive(jobs: Sequence[Job], workers: int, cluster: str | None, attempts: int, how: How) -> Iterator[Outcome]:
     """Run the jobs, and once more those that the workers that died have left."""
+    _extras.need("joblib")
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -240,6 +242,7 @@ def _client(cluster: str | None) -> Iterator[Any]:
     if cluster is None:
         yield None
         return
+    _extras.need("distributed")
     from distributed import Client
 
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.optimizer import ParamsT
 
 from lossnav import _checks
 from lossnav.optim import _shards
@@ -53,7 +54,7 @@ class Derived(Rule):
     """
 
     def __init__(
-        self, params: Any, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
+        self, params: ParamsT, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
         foreach: bool | None = None, fused: bool = False,
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from lossnav.rules.derive.rule import LearningRule
 
 
 def derive(
-    objective: Objective, *, belief: assume.Filter | None = None, curvature: Any = None, dt: float | None = None,
-    exact: bool = False, metric: Any = None,
+    objective: Objective, *, belief: assume.Filter | None = None, curvature: assume.Curvature | None = None,
+    dt: float | None = None, exact: bool = False, metric: assume.RootMeanSquare | assume.Matrices | None = None,
 ) -> LearningRule:  # fmt: skip
     r"""Derive the learning rule that is optimal under assumptions.
 
@@ -67,13 +66,12 @@ def derive(
     believed = assume.Filter(0.0) if belief is None else belief
     _checks.instance("belief", believed, assume.Filter, "None or an assume.Filter")
     if curvature is not None:
-        kinds = (assume.Known, assume.SecondMoment, assume.Hutchinson, *assume.MATRICES)
         names = "None or an assume.Known, SecondMoment, Hutchinson, Eigenbasis, Kronecker or Polar"
-        _checks.instance("curvature", curvature, kinds, names)
+        _checks.instance("curvature", curvature, assume.Curvature, names)
     if metric is not None:
         names = "None or an assume.RootMeanSquare, Eigenbasis, Kronecker or Polar"
-        _checks.instance("metric", metric, (assume.RootMeanSquare, *assume.MATRICES), names)
-    matrices = isinstance(curvature, assume.MATRICES) or isinstance(metric, assume.MATRICES)
+        _checks.instance("metric", metric, assume.RootMeanSquare | assume.Matrices, names)
+    matrices = isinstance(curvature, assume.Matrices) or isinstance(metric, assume.Matrices)
     if matrices:
         matrix_rule.refuse(objective, believed, curvature, metric)
     elif metric is not None and objective.metric is not None:
@@ -98,7 +96,7 @@ def _refuse(rule: LearningRule) -> None:
             "no steady mean to deviate from"
         )
     dims = {
-        "objective.metric": None if objective.metric is None else matrix_rule.size_of(objective),
+        "objective.metric": None if objective.metric is None else objective.dim,
         "objective.drift": None if objective.drift is None else objective.drift.dim,
         "curvature": len(curvature.hessian) if isinstance(curvature, assume.Known) else None,
         "belief.fading": len(belief.fading) if belief.fading.ndim else None,

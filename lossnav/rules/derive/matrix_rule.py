@@ -237,7 +237,7 @@ class MatrixRule(LearningRule):
     @cached_property
     def _size(self) -> int | None:
         """How many weights the assumptions fit, or None where they fit every number."""
-        return size_of(self.objective)
+        return self.objective.dim
 
     @cached_property
     def _dim(self) -> None:
@@ -288,13 +288,6 @@ def isotropic(matrix: Array) -> float | None:
     return number if np.array_equal(matrix, number * np.eye(len(matrix))) else None
 
 
-def size_of(objective: Objective) -> int | None:
-    """Return how many weights a constant metric or a drift acts on, or None."""
-    if objective.metric is not None:
-        return len(objective.metric) if isinstance(objective.metric, np.ndarray) else int(objective.metric.dim)
-    return None if objective.drift is None else objective.drift.dim
-
-
 def refuse(objective: Objective, belief: assume.Filter, curvature: Any, metric: Any) -> None:
     """Raise where what else is assumed differs between bases, so that it couples the entries."""
     believed = curvature if metric is None else metric
@@ -304,7 +297,7 @@ def refuse(objective: Objective, belief: assume.Filter, curvature: Any, metric: 
             f"curvature = {type(curvature).__name__} and metric = {type(metric).__name__} do not commute, but one of "
             "them must be None where the other knows rows and columns: (G#H)⁻¹ needs one eigenbasis"
         )
-    if objective.metric is not None and isotropic(objective.metric_matrix(size_of(objective) or 1)) is None:
+    if objective.metric is not None and isotropic(objective.metric_matrix(objective.dim or 1)) is None:
         raise ValueError(
             f"objective.metric and {name} do not commute, but the metric must be a multiple of the identity: "
             "(G#H)⁻¹ needs one eigenbasis, and the belief's turns with the gradients"

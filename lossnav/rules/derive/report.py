@@ -24,7 +24,7 @@ def report(rule: LearningRule) -> str:
         entry = "one entry of $Q_L^\\top\\theta Q_R$, in the bases in which $C$ is believed diagonal"
     parts += [f"**What follows**, for {entry}, planned from $\\theta_0$", f"$$ {equation} $$"]
     parts += [f"$$ \\dot\\theta = {velocity} $$"]
-    averaged = isinstance(rule.curvature, (assume.SecondMoment, *assume.MATRICES)) or rule.curvature is None
+    averaged = isinstance(rule.curvature, assume.SecondMoment | assume.Matrices) or rule.curvature is None
     if rule.coordinatewise and rule.metric is None and averaged:
         parts += [
             "**How far the named limits are**: relative size of the term that each leaves out, at three V",

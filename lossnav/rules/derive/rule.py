@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,12 @@ from lossnav.rules.derive import arrays, coordinate
 from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
 from lossnav.rules.derive.state import State, checked
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim.optimizer import ParamsT
+
+    from lossnav.optim.derive import Derived
 
 
 class Limit(NamedTuple):
@@ -178,8 +184,14 @@ class LearningRule:
         return written(self).python
 
     def optimizer(
-        self, params: Any, lr: Any = None, *, maximize: bool = False, foreach: bool | None = None, fused: bool = False
-    ) -> Any:
+        self,
+        params: ParamsT,
+        lr: float | Tensor | None = None,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool = False,
+    ) -> Derived:
         """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
 
         Args:
@@ -266,13 +278,10 @@ class LearningRule:
     @cached_property
     def _dim(self) -> int | None:
         """D, or None where the assumptions fit every D."""
-        objective = self.objective
-        if objective.metric is not None:
-            return len(objective.metric) if isinstance(objective.metric, np.ndarray) else int(objective.metric.dim)
+        if self.objective.dim is not None:
+            return self.objective.dim
         if isinstance(self.curvature, assume.Known):
             return len(self.curvature.hessian)
-        if objective.drift is not None and objective.drift.dim is not None:
-            return objective.drift.dim
         return len(self.belief.fading) if self.belief.fading.ndim else None
 
     def _case(self, variance: Array, ruler: Array | None) -> coordinate.Case:

@@ -172,7 +172,7 @@ def test_digits_without_scikit_learn_or_its_file_are_named(monkeypatch, tmp_path
     with pytest.raises(data.DataUnavailable, match=r"it has no .*digits\.csv\.gz: install it again"):
         data.load("digits")
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(data.DataUnavailable, match="missing: pip install scikit-learn"):
+    with pytest.raises(data.DataUnavailable, match=r'missing: pip install "lossnav\[book\]"'):
         data.load("digits")
 
 
