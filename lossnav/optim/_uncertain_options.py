@@ -19,6 +19,8 @@ class Reset(NamedTuple):
     and its last reset is more than ``age`` steps ago.
     """
 
+    __module__ = "lossnav.optim"  # where users find it
+
     probability: float
     threshold: float = 0.1
     age: float = 1000.0

@@ -57,3 +57,7 @@ def __getattr__(name: str) -> Any:
     if name not in _TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("lossnav.analysis.noether.networks"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
