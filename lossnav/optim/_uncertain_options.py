@@ -19,11 +19,12 @@ class Reset(NamedTuple):
     and its last reset is more than ``age`` steps ago.
     """
 
-    __module__ = "lossnav.optim"  # where users find it
-
     probability: float
     threshold: float = 0.1
     age: float = 1000.0
+
+
+Reset.__module__ = "lossnav.optim"  # where users find it; a NamedTuple takes no such line in its body
 
 
 def check_options(group: Group) -> None:
