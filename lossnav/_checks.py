@@ -29,9 +29,13 @@ _TRUTHS = (bool, np.bool_)
 class NotConverged(RuntimeError):
     """A solver stopped before it met its tolerance; the message gives the residual and what to try."""
 
+    __module__ = "lossnav"  # where users find it
+
 
 class NoMinimiser(ValueError):
     """The control problem has no minimiser; the message says why."""
+
+    __module__ = "lossnav"  # where users find it
 
 
 def shown(value: Any) -> str:

@@ -35,6 +35,10 @@ SAID = (  # to those who listen
     (re.compile(r"<th( class=\"[^\"]*\")?>(\s*<p>\s*</p>\s*)</th>"), r"<td\1>\2</td>"),
     # a table that scrolls is no landmark
     (re.compile(r'(<div class="scroll" tabindex="0" role=)"region"'), r'\1"group"'),
+    # the parameters of a long signature, a line each: a list that defines nothing
+    (re.compile(r'(<span class="sig-paren">\(</span>\s*<dl)>'), r'\1 role="presentation">'),
+    # a button that unfolds pages in the sidebar
+    (re.compile(r'<summary(?=><span class="toctree-toggle")'), '<summary aria-label="Its pages"'),
     # everything on a page belongs to a landmark
     (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
 )

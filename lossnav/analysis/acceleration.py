@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 
+__all__ = ["Method", "conjugate_time", "lowest_variation", "tuned"]
+
 METHODS = ("gradient descent", "heavy ball", "nesterov")
 
 

@@ -18,6 +18,8 @@ from lossnav._checks import finite, instance, sequence, shown, whole
 from lossnav._checks import path as check_path
 from lossnav._writing import replacing
 
+__all__ = ["Record", "load", "new", "processor", "revision", "save", "versions"]
+
 _FORMAT = 1
 _SCRIPTS = "python studies/"
 _SCRIPTS_MOVED = ("python book/results/", _SCRIPTS)  # with 0.2; the command must still run

@@ -24,6 +24,9 @@ class Reset(NamedTuple):
     age: float = 1000.0
 
 
+Reset.__module__ = "lossnav.optim"  # where users find it; a NamedTuple takes no such line in its body
+
+
 def check_options(group: Group) -> None:
     """Raise ``ValueError`` unless the options of an uncertain rule are in range and keep the mean stable."""
     check_rate("lr", group["lr"])

@@ -20,7 +20,7 @@ class Ballistic(Rule):
 
     With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
     optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
-    and the moment by a running average:
+    and the moment by a running average::
 
         v ← β v + (1 − β) g²
         θ ← θ − lr · g / √(v + ε)

@@ -32,15 +32,15 @@ class BallisticMatrix(Rule):
     .. math::
         \theta \leftarrow \theta - \mathrm{lr}\; Q_L \left[\frac{Q_L^\top \hat m\, Q_R}{\sqrt{V}}\right] Q_R^\top
 
-    ==============  ==========================================================  ======================================
-    ``curvature``   what is believed                                            relatives
-    ==============  ==========================================================  ======================================
-    "eigenbasis"    C = (Q_L ⊗ Q_R) diag(V) (·)ᵀ, V an average of (Q_Lᵀ g Q_R)²  SOAP, eigenvalue-corrected Shampoo
-    "kronecker"     C = L ⊗ R / tr L, averages of ggᵀ and gᵀg                   Shampoo with exponents (−½, −½)
-    "likelihood"    C = L ⊗ R, each whitened by the other                       KL-Shampoo
-    "bound"         C = L^½ ⊗ R^½, times the rank of g an upper bound           Shampoo as published, (−¼, −¼)
-    "polar"         C = L ⊗ I, with L = m mᵀ/n read off m alone                 Muon: √max(m, n) · U Vᵀ
-    ==============  ==========================================================  ======================================
+    =============  ===========================================================  ======================================
+    ``curvature``  what is believed                                             relatives
+    =============  ===========================================================  ======================================
+    "eigenbasis"   C = (Q_L ⊗ Q_R) diag(V) (·)ᵀ, V an average of (Q_Lᵀ g Q_R)²  SOAP, eigenvalue-corrected Shampoo
+    "kronecker"    C = L ⊗ R / tr L, averages of ggᵀ and gᵀg                    Shampoo with exponents (−½, −½)
+    "likelihood"   C = L ⊗ R, each whitened by the other                        KL-Shampoo
+    "bound"        C = L^½ ⊗ R^½, times the rank of g an upper bound            Shampoo as published, (−¼, −¼)
+    "polar"        C = L ⊗ I, with L = m mᵀ/n read off m alone                  Muon: √max(m, n) · U Vᵀ
+    =============  ===========================================================  ======================================
 
     A convolution, (out, in, height, width), is the matrix (out, in·height·width). Vectors and scalars move as with
     ``Belief`` at the same rate: whatever the shape of C, where it fits the gradients, a step without memory moves a

@@ -21,6 +21,8 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 
+__all__ = ["Link", "LogisticRegression"]
+
 LINKS, SCORES = ("logistic", "probit"), ("log", "brier")
 
 

@@ -13,6 +13,8 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions.nested import Nested
 
+__all__ = ["Drift", "Function", "Linear", "rotation", "weight_decay"]
+
 
 class Drift(abc.ABC):
     """A drift field: calling it gives f(θ); all methods accept leading batch axes."""

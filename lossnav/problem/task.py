@@ -21,6 +21,8 @@ from lossnav._checks import Array
 from lossnav.problem.functions import differences
 from lossnav.problem.losses.base import Loss, check_loss, check_times, scalar
 
+__all__ = ["Driven", "Phases", "Task"]
+
 _STEP = 7e-4  # of differences of a gradient
 
 Timed = Callable[[Array, Array], Any]

@@ -91,8 +91,9 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
     A step from θ to mθ costs :math:`\{e(1-m)^2+hm^2\}\,\theta^2/2` with :math:`e=1/\eta`. The committed planner's first
     step is the naive one's; this returns the share of its *later* steps, the smaller root of
     :math:`\delta m^2-(1+\delta+h/e)m+1=0`. The others leave :math:`e/(e+h+\beta\delta P)` each time, P being what is
-    still to be paid by a planner who keeps that root (naive), or who keeps the same share (sophisticated):
-    :math:`P=\{e(1-m)^2+hm^2\}/(1-\delta m^2)`.
+    still to be paid by a planner who keeps that root (naive), or who keeps the same share (sophisticated),
+
+    .. math:: P=\{e(1-m)^2+hm^2\}/(1-\delta m^2) .
 
     Args:
         curvature: h > 0.

@@ -60,3 +60,7 @@ if not TYPE_CHECKING:  # to a type checker it would offer any name
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module("lossnav.analysis.noether.networks"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

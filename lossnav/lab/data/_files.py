@@ -17,9 +17,13 @@ from lossnav._writing import replacing
 class DataUnavailable(RuntimeError):
     """The data are not on this machine and could not be downloaded; the message lists what was tried."""
 
+    __module__ = "lossnav.data"  # where users find it
+
 
 class DataCorrupted(RuntimeError):
     """A file is truncated, damaged or another file; the message names it and says what to do."""
+
+    __module__ = "lossnav.data"  # where users find it
 
 
 @dataclass(frozen=True)

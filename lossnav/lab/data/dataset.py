@@ -20,7 +20,7 @@ class Split:
     """Images and labels on one device.
 
     ``x`` holds raw pixels, uint8 of shape (N, C, H, W): a quarter of the memory and of the traffic of float32.
-    ``batch`` turns the few that a step needs into floats:
+    ``batch`` turns the few that a step needs into floats::
 
         input = (pixel / scale − mean) / std
 

@@ -16,13 +16,19 @@ from lossnav.lab.registry import OPTIMIZERS
 
 IID = "iid"
 DATA = ("mnist", "digits", "cifar10", "bits")
-INPUTS, OUTPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072, "bits": 20}, 10
+"""Names of the data sets."""
+INPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072, "bits": 20}
+"""Name of a data set → numbers in one of its examples."""
+OUTPUTS = 10
+"""Outputs of each network."""
 MODELS = ("mlp", "cnn", "resnet", "vit")
+"""Names of the networks."""
 STREAMS: Mapping[str, str] = MappingProxyType(
     {IID: "cross_entropy", "permuted": "cross_entropy", "bits": "squared_error"}
 )
 """Name of a stream → the loss that its targets are for."""
 LOSSES = tuple(dict.fromkeys(STREAMS.values()))
+"""Names of the losses."""
 RETIRED: Mapping[str, Any] = {"cuda_graphs": False}  # settings of old records, and the value at which they do nothing
 _LATER = ("stream", "stream_options", "tasks", "loss", "validation")  # settings that earlier versions did not have
 _MAPPINGS = ("options", "model_options", "stream_options")

@@ -20,6 +20,7 @@ from lossnav._tensors import modules
 from lossnav._tensors import tensor as check_tensor
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+"""From outputs (B, …) and targets (B, …) to the mean loss of a batch, a 0-dim tensor."""
 
 _ELEMENTWISE = (
     nn.Identity, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Softplus, nn.Tanh, nn.Sigmoid,
@@ -59,7 +60,7 @@ class StackedLinear(nn.Module):
 class Ensemble(nn.Module):
     """Models of one architecture whose parameters, stacked along a first axis, are trained by one optimizer.
 
-    With the members' losses added up, the gradient of the stack holds each member's own gradient:
+    With the members' losses added up, the gradient of the stack holds each member's own gradient::
 
         ∂/∂θ_s Σ_r L_r(θ_r) = ∇L_s(θ_s)
 

@@ -14,7 +14,7 @@ from lossnav.lab.streams.noise import Shaking
 
 
 class ShrinkAndPerturb(Shaking, torch.optim.SGD):
-    """Gradient descent whose weights, at every step, shrink a little and are shaken a little.
+    """Gradient descent whose weights, at every step, shrink a little and are shaken a little::
 
         θ ← (1 − lr · weight_decay) θ − lr · g + noise · z,   z ~ N(0, 1)
 

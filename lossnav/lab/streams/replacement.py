@@ -20,7 +20,7 @@ _TINY = 1e-12  # keeps quotients of what may both be zero finite
 class ContinualBackprop:
     """An optimizer, after whose steps the least useful hidden units are replaced by fresh ones.
 
-    Of hidden unit i with output h_i, running mean h̄_i, incoming weights w_in and outgoing weights w_out:
+    Of hidden unit i with output h_i, running mean h̄_i, incoming weights w_in and outgoing weights w_out::
 
         u_i ← decay · u_i + (1 − decay) · mean|h_i − h̄_i| · Σ|w_out| / Σ|w_in|
 

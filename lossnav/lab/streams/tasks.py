@@ -102,7 +102,7 @@ class BitFlipping:
     """Regression on bits, some of which change slowly: the target stays, and the part of it that matters moves.
 
     Of ``inputs`` bits the first ``slow`` are constant during a task and change between tasks; the others are drawn anew
-    for each example. The target is a fixed random network of linear threshold units,
+    for each example. The target is a fixed random network of linear threshold units::
 
         y = Σ_i a_i · 1[ w_i·x + b_i > θ_i ],   θ_i = (inputs + 1) β − n_i,   a_i, w_ij, b_i ∈ {−1, +1},
 

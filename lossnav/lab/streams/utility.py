@@ -19,7 +19,7 @@ _TINY = 1e-30  # where no weight is of use, none is spared
 class UtilityPerturbed(Shaking):
     """Gradient descent that shakes each weight in proportion to how useless it is.
 
-    The utility of a weight is what the loss would lose without it, to first order, as a running average:
+    The utility of a weight is what the loss would lose without it, to first order, as a running average::
 
         u ← decay · u − (1 − decay) · g θ,   U = sigmoid(u / max u)
         θ ← θ − lr · g − noise · (1 − U) z            (``protect`` False)

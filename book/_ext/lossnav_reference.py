@@ -1,0 +1,201 @@
+r"""Sphinx extension: what the reference of the package needs beside autodoc and codeautolink.
+
+A name that is offered in two rooms is described in one; the inventory has it under both. What a class lists under
+"Attributes" is described there alone. Bars are norms and absolute values, never substitutions. Each description ends
+with the pages whose code uses it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sphinx_codeautolink.extension as codeautolink
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext import autosummary
+from sphinx_codeautolink.extension.block import CodeBlockAnalyser, link_html
+
+import lossnav
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "_tools"))
+import paths
+
+FOLDER = "book/api/"  # of the reference's pages
+# Where a bar is no bar of a norm: formulas and code, in a block or in a line.
+_VERBATIM = re.compile(
+    r"""^(?P<margin>\ *)\.\.\ math::.*\n (?:(?P=margin)\ +.*\n | \s*\n)*
+      | ^\ *>>>\ .*\n (?:\ *\S.*\n)*
+      | ``[\s\S]*?`` | `[^`]*`
+      | (?P<bar>\|)""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+_CODE = re.compile(
+    r'<div class="(?:doctest )?highlight-\w+ notranslate"><div class="highlight"><pre>.*?</pre></div>\n</div>',
+    re.DOTALL,
+)
+_UNWRITTEN = re.compile(r"<(?:function (?P<name>[\w.]+)(?: at 0x\w+)?|factory)>")
+_NEXT = "\n<!-- next -->\n"
+
+
+class Analyser(CodeBlockAnalyser):
+    """Finds code and the section that it stands in, also on pages with proofs and exercises.
+
+    Theirs are sections without a title, and admonitions have a title without a section; codeautolink expects none of
+    the two, and stops. The cells of a notebook go on from each other, the examples of docstrings do not.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.concat_global = self.document["source"].endswith(".ipynb")
+
+    def visit_title(self, node: nodes.title) -> None:
+        """Keep the title of a section."""
+        if isinstance(node.parent, nodes.section):
+            super().visit_title(node)
+
+    def visit_section(self, node: nodes.section) -> None:
+        """Keep the place of a section with a title."""
+        if isinstance(node[0], nodes.title):
+            super().visit_section(node)
+
+    def depart_section(self, node: nodes.section) -> None:
+        """Forget the title of a section that has one."""
+        if isinstance(node[0], nodes.title):
+            super().depart_section(node)
+
+
+def link_code(page: str, folder: str, *args: Any, **options: Any) -> None:
+    """Put links into the code of a page, as codeautolink does, but read its code alone.
+
+    A whole page with its formulas takes the parser a second and more, a third of the time of a build.
+    """
+    path = Path(folder) / f"{page}.html"
+    text = path.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as other:
+        code = Path(other) / f"{page}.html"
+        code.parent.mkdir(parents=True, exist_ok=True)
+        code.write_text(_NEXT.join(_CODE.findall(text)), encoding="utf-8")
+        link_html(page, other, *args, **options)
+        linked = iter(code.read_text(encoding="utf-8").split(_NEXT))
+    path.write_text(_CODE.sub(lambda _: next(linked), text), encoding="utf-8")
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Yield the public names and what they stand for: those of ``lossnav`` and of each of its rooms."""
+    yield from _offered("lossnav", lossnav)
+
+
+def _offered(path: str, room: ModuleType) -> Iterator[tuple[str, Any]]:
+    for name in room.__all__:
+        found = getattr(room, name)
+        yield f"{path}.{name}", found
+        if isinstance(found, ModuleType):
+            yield from _offered(f"{path}.{name}", found)
+
+
+def _find(name: str) -> Any:
+    """Return what has a name; an import would put modules into the places of functions that are called alike."""
+    try:
+        return functools.reduce(getattr, name.split(".")[1:], lossnav)
+    except AttributeError:  # an alias: below a function that has its module's name
+        return None
+
+
+def escape_bars(app: Sphinx, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Keep docutils from reading \\|x\\| as a substitution."""
+    text = _VERBATIM.sub(lambda part: r"\|" if part["bar"] else part[0], "\n".join(lines) + "\n")
+    lines[:] = text.split("\n")
+
+
+def name_defaults(
+    app: Sphinx, what: str, name: str, found: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Write defaults as Python can be written: a function by its name, what is made anew each time as dots."""
+    return signature and _UNWRITTEN.sub(lambda found: found["name"] or "...", signature), returns
+
+
+def choose_members(app: Sphinx, what: str, name: str, found: Any, skip: bool, options: Any) -> bool | None:
+    """Describe calls, and leave out what the docstring of the class has described."""
+    if what != "class" or "autodoc:class" not in app.env.temp_data:
+        return None
+    owner = _find(f"{app.env.temp_data['autodoc:module']}.{app.env.temp_data['autodoc:class']}")
+    if re.search(rf"^ *Attributes:\n(.+\n)*? +{name}: ", getattr(owner, "__doc__", None) or "", re.MULTILINE):
+        return True
+    return False if name == "__call__" and found.__doc__ else None
+
+
+def note_aliases(app: Sphinx, env: BuildEnvironment) -> None:
+    """Enter public names of what is described under another of its names."""
+    domain = env.domains["py"]
+    kinds = ("class", "data", "exception", "function", "module")
+    described = {id(_find(name)): name for name, entry in domain.objects.items() if entry.objtype in kinds}
+    for name, found in public():
+        if name not in domain.objects and id(found) in described:
+            known = described[id(found)]
+            domain.objects[name] = domain.objects[known]._replace(aliased=True)
+            if isinstance(found, ModuleType):
+                domain.modules[name] = domain.modules[known]
+
+
+def note_uses(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """End each description with the pages whose code uses it: codeautolink has followed the names there."""
+    if not page.startswith(FOLDER):
+        return
+    uses = _uses(app.env)
+    for description in tree.findall(addnodes.desc):
+        found = {page: section for place in description[0]["ids"] for page, section in uses.get(place, {}).items()}
+        if not found:
+            continue
+        line = nodes.paragraph("", "Used in ", classes=["ln-used"])
+        for number, (other, section) in enumerate(found.items()):
+            address = app.builder.get_relative_uri(page, other) + f"#{section}"
+            title = (part.deepcopy() for part in app.env.titles[other].children)
+            line += nodes.Text(", " if number else "")
+            line += nodes.reference("", "", *title, internal=True, refuri=address)
+        content = next(part for part in description if isinstance(part, addnodes.desc_content))
+        members = (place for place, part in enumerate(content) if isinstance(part, addnodes.desc))
+        content.insert(next(members, len(content)), line)
+
+
+def _uses(env: BuildEnvironment) -> dict[str, dict[str, str]]:
+    """Return for the place of each description the pages that use it, as they are read, and the first section there."""
+    objects, found = env.domains["py"].objects, {}
+    for page in paths.pages():
+        for block in env.sphinx_codeautolink_transforms.get(page, ()):
+            for name in block.names:
+                place = objects[name.resolved_location].node_id
+                if not page.startswith(FOLDER):
+                    found.setdefault(place, {}).setdefault(page, block.example.ref_id)
+    return found
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    codeautolink.CodeBlockAnalyser = Analyser
+    codeautolink.link_html = link_code
+    autosummary.WELL_KNOWN_ABBREVIATIONS += (
+        "App.",
+        "Apps.",
+        "Eq.",
+        "Eqs.",
+        "Fig.",
+        "Sec.",
+        "Secs.",
+    )  # no sentence ends
+    app.add_css_file("lossnav_reference.css")
+    app.connect("autodoc-process-docstring", escape_bars, priority=600)  # after napoleon
+    app.connect("autodoc-process-signature", name_defaults)
+    app.connect("autodoc-skip-member", choose_members)
+    app.connect("env-updated", note_aliases, priority=400)  # codeautolink looks names up at 500
+    app.connect("doctree-resolved", note_uses)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
