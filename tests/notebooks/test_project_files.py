@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,20 @@ TEXT = {".md", ".yml", ".yaml", ".toml", ".cff", ".py", ".ipynb", ".json", ".js"
 LISTS = ROOT / "requirements"
 
 
+def ignored(path: Path) -> bool:
+    """Does .gitignore name this path, relative to the root, or a folder above it?"""
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    return any(fnmatch(part, pattern) for part in path.parts for pattern in patterns) or any(
+        path.is_relative_to(pattern) for pattern in patterns
+    )
+
+
 def tracked() -> list[Path]:
     """The project's own text files, as git knows them; outside a checkout, as they lie there."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
-        skipped = {"_build", "_vendor", "node_modules", ".venv", ".venv-floor", "__pycache__"}
-        found = [p for p in ROOT.rglob("*") if p.is_file() and not skipped & set(p.relative_to(ROOT).parts)]
+        found = [p for p in ROOT.rglob("*") if p.is_file() and not ignored(p.relative_to(ROOT))]
     else:
         found = [ROOT / name for name in listed.stdout.split("\0") if name]
     return [path for path in found if path.suffix in TEXT and path.is_file()]
