@@ -66,7 +66,8 @@ $(BOOK_READY):
 	@rm -f $(VENV)/.book-* && touch $@
 	@echo "install: done, $(TOOK)"
 
-# make check FLOOR=1 is the same in a venv of its own with the oldest releases that pyproject.toml promises.
+# make quick FLOOR=1: the quick tests in a venv of their own, with the oldest releases that pyproject.toml promises.
+# (Types are checked with the pins alone: those of old releases are written differently.)
 $(TEST_READY): | $(BOOK_READY)
 	@echo "install: what the checks need"
 	@$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS))

@@ -76,7 +76,7 @@ def test_the_environment_takes_torch_from_conda_and_all_else_from_the_list_of_th
 
 
 def test_what_is_promised_is_pinned_at_or_above_its_floor() -> None:
-    """Each floor of pyproject.toml, which `make check FLOOR=1` installs, is a release before the pin, or it."""
+    """Each floor of pyproject.toml, which `make quick FLOOR=1` installs, is a release before the pin, or it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     promised = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
     pinned = pins()
