@@ -13,22 +13,32 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-VENV := .venv
+VENV := .venv$(if $(FLOOR),-floor)
 PY := $(VENV)/bin/python
-INSTALLED := $(VENV)/.installed
+# Without .pyc files it takes a minute less: most modules are never imported.
+PIP := $(PY) -m pip install -qq --no-compile
+STARTED := $(shell date +%s)
+TOOK = $$(($$(date +%s) - $(STARTED))) s
+
+# What is installed is known by what the lists and the project's own table say, not by when they were written.
+PROJECT := sed -n '/^\[project\]/,/^\[tool/p' pyproject.toml
+BOOK_LISTS := requirements/torch.txt requirements/book.txt
+TEST_LISTS := requirements/test.txt requirements/oracle.txt
+BOOK_READY := $(VENV)/.book-$(shell { $(PROJECT); cat $(BOOK_LISTS); } | cksum | tr -dc 0-9)
+TEST_READY := $(VENV)/.test-$(shell { $(PROJECT); cat $(BOOK_LISTS) $(TEST_LISTS); } | cksum | tr -dc 0-9)
 VENDORED := book/_vendor/.fetched
 BUILT := _build/.book-built
 
 # The book and the tests use what lies in data/, whatever other copies this machine has.
 unexport LOSSNAV_DATA
 
-# An oracle of the tests, and what it imports. It would bring torchvision, whose builds need not fit this torch, and
-# transformers imports whatever torchvision it finds.
-ORACLE := curvlinops-for-pytorch==3.0.1 linear_operator==0.6.1 einconv==0.1.0 einops==0.8.2
-
 # Kernels and test workers run side by side: more threads than this each would fight for the cores.
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Programs keep caches and settings in the home.
+ifneq ($(shell [ -w "$${HOME:-}" ] && echo writable),writable)
+export HOME := $(CURDIR)/_build/home
+endif
 # Images set it. Every worker and kernel would compile the package and the tests again: ten seconds each.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -42,34 +52,46 @@ CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
 
-install: $(INSTALLED)
+install: $(TEST_READY) $(VENDORED)
 
-$(INSTALLED): requirements.txt pyproject.toml
+$(BOOK_READY):
 	@[ -n "$(PYTHON)" ] || { echo "make: needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
 	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
-	@echo "install: requirements.txt (a few minutes the first time)"
-	@$(PY) -m pip install --quiet --no-compile -r requirements.txt  # a minute less: most modules are never imported
-	@$(PY) -m pip install --quiet --no-compile --no-deps $(ORACLE) --editable .
-	@touch $@
+	@echo "install: what the book needs (a minute or two the first time)"
+	@$(PIP) $(addprefix -r ,$(BOOK_LISTS)) --editable .
+	@rm -f $(VENV)/.book-* && touch $@
+	@echo "install: done, $(TOOK)"
 
-$(VENDORED): package.json package-lock.json .npmrc requirements.txt book/_tools/vendor.py book/_tools/icons.py | $(INSTALLED)
+# make quick FLOOR=1: the quick tests in a venv of their own, with the oldest releases that pyproject.toml promises.
+# (Types are checked with the pins alone: those of old releases are written differently.)
+$(TEST_READY): | $(BOOK_READY)
+	@echo "install: what the checks need"
+	@$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS))
+	@$(PIP) --no-deps -r requirements/oracle.txt
+	@$(if $(FLOOR),$(PIP) --no-deps $$($(PROJECT) | sed -nE 's/[^"]*"([a-z-]+)>=([0-9.]+)"[^"]*/\1==\2 /gp'))
+	@rm -f $(VENV)/.test-* && touch $@
+	@echo "install: done, $(TOOK)"
+
+$(VENDORED): package.json package-lock.json .npmrc book/_tools/vendor.py book/_tools/icons.py | $(BOOK_READY)
 	@$(PY) book/_tools/vendor.py
 	@touch $@
 
 book: $(BUILT)
+	@echo "book: open _build/html/index.html ($(TOOK) in all)"
 
-$(BUILT): $(INSTALLED) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
+$(BUILT): $(BOOK_READY) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
 	@mkdir -p _build && rm -f $@
 	@$(PY) book/_tools/build.py
 	@touch $@
 
+pdf: $(TEST_READY)
 pdf zip: $(BUILT)
 	@$(PY) book/_tools/paper.py $@
 
-notebooks: $(INSTALLED)
+notebooks: $(BOOK_READY)
 	@$(PY) book/_tools/notebooks.py write --stale
 
-lint: $(INSTALLED)
+lint: $(TEST_READY)
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --check --quiet . || { echo "lint: run $(VENV)/bin/ruff format ."; exit 1; }
 	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
@@ -80,30 +102,32 @@ lint: $(INSTALLED)
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
 # beside them.
 # To read the files that are left out takes as long as a hundred tests; of doctests the first module alone would be run.
-check: $(INSTALLED)
+check: $(TEST_READY)
 	@$(MAKE) --no-print-directory -j 2 lint quick
+	@echo "check: passed, $(TOOK)"
 
-quick: $(INSTALLED)
+quick: $(TEST_READY)
 	@$(PY) -m pytest -n 2 --dist loadscope --few 2 -m "not browser and not slow" \
 		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
 # The book is built from its committed outputs, and nbval (below) proves that the code gives these outputs: nothing is
 # computed twice. Notebooks come first, the longest ahead, so that both cores are busy to the end. (With a third worker
 # on two cores it took no less.)
-test: $(VENDORED)
+test: $(TEST_READY) $(VENDORED)
 	@$(MAKE) --no-print-directory -j 2 lint committed
 	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5 \
 		-p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 \
 		$(CHAPTERS) tests
+	@echo "test: passed, $(TOOK)"
 	@$(PY) book/_tools/chrome.py --if-missing
 
-committed: $(VENDORED)
+committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
 
-browser: $(INSTALLED)
+browser: $(TEST_READY)
 	@$(PY) -m pytest tests/browser
 
-shots: $(INSTALLED)
+shots: $(TEST_READY)
 	@$(PY) book/_tools/shots.py _build/shots
 
 clean:

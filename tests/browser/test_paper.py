@@ -12,6 +12,7 @@ import paper
 import pytest
 from chrome import Browser
 from paths import pages
+from resources import need_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def test_its_pictures_are_there(document: str, html: Path) -> None:
 
 
 def test_the_pdf_has_pages(html: Path, tmp_path: Path) -> None:
+    need_a_browser()
     target = tmp_path / "book.pdf"
     paper.write_pdf(html, target, ["book/index", "book/ballistic-mnist"])  # all of them take minutes
     content = target.read_bytes()

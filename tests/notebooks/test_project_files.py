@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import subprocess
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.version import Version
 from paths import ROOT, config
 
 TEXT = {".md", ".yml", ".yaml", ".toml", ".cff", ".py", ".ipynb", ".json", ".js", ".css", ".txt", ""}
+LISTS = ROOT / "requirements"
+
+
+def ignored(path: Path) -> bool:
+    """Does .gitignore name this path, relative to the root, or a folder above it?"""
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    return any(fnmatch(part, pattern) for part in path.parts for pattern in patterns) or any(
+        path.is_relative_to(pattern) for pattern in patterns
+    )
 
 
 def tracked() -> list[Path]:
@@ -20,8 +33,7 @@ def tracked() -> list[Path]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
-        skipped = {"_build", "_vendor", "node_modules", ".venv", "__pycache__"}
-        found = [p for p in ROOT.rglob("*") if p.is_file() and not skipped & set(p.relative_to(ROOT).parts)]
+        found = [p for p in ROOT.rglob("*") if p.is_file() and not ignored(p.relative_to(ROOT))]
     else:
         found = [ROOT / name for name in listed.stdout.split("\0") if name]
     return [path for path in found if path.suffix in TEXT and path.is_file()]
@@ -39,20 +51,38 @@ def test_the_repository_has_one_address() -> None:
     assert found > 3
 
 
-def test_environment_has_no_pins_of_its_own() -> None:
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    conda = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
-    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
-    assert {re.split("[=<>]", entry)[0] for entry in conda} == {"python", "pip"}
-    assert pip == ["-r requirements.txt", "."]
+def pins(*names: str) -> dict[str, str]:
+    """Package -> version of these lists, all without an argument; each line pins one."""
+    paths = [LISTS / f"{name}.txt" for name in names] or sorted(LISTS.glob("*.txt"))
+    lines = [line for path in paths for line in path.read_text("utf-8").splitlines() if line and line[0] != "#"]
+    found = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines]
+    assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
+    names_of_them = [match[1].lower().replace("_", "-") for match in found if match]
+    assert len(names_of_them) == len(set(names_of_them))
+    return dict(zip(names_of_them, [match[2] for match in found if match], strict=True))
 
 
 def test_every_requirement_is_pinned_once() -> None:
-    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] not in "#"]
-    names = [re.fullmatch(r"([\w.-]+)==[\w.]+", line) for line in lines]
-    assert all(names), [line for line, name in zip(lines, names, strict=True) if not name]
-    plain = [name[1].lower().replace("_", "-") for name in names if name]
-    assert len(plain) == len(set(plain))
+    assert set(pins("book")) < set(pins())
+
+
+def test_the_environment_takes_torch_from_conda_and_all_else_from_the_list_of_the_book() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
+    conda = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert conda == ["python=3.11", f"pytorch-cpu={pins('torch')['torch']}", "pip"]
+    assert pip == ["-r requirements/book.txt", "."]
+    assert "torch" not in pins("book")
+
+
+def test_what_is_promised_is_pinned_at_or_above_its_floor() -> None:
+    """Each floor of pyproject.toml, which `make quick FLOOR=1` installs, is a release before the pin, or it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    promised = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
+    pinned = pins()
+    for requirement in promised:
+        name, floor = requirement.split(">=")
+        assert Version(floor) <= Version(pinned[name]), requirement
 
 
 def test_workflows_and_ci_call_make() -> None:
@@ -60,11 +90,13 @@ def test_workflows_and_ci_call_make() -> None:
         jobs = yaml.safe_load(path.read_text())["jobs"]
         commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
         assert commands
-        assert all(re.fullmatch(r"make [a-z]+", command.strip()) for command in commands), commands
+        assert all(re.fullmatch(r"make [a-z]+( FLOOR=1)?", command.strip()) for command in commands), commands
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     test_command = re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert test_command, "the README does not say how to test"
-    assert "\nmake test" in (ROOT / ".ci" / "run").read_text()
+    assert re.findall(r"^make .*", (ROOT / ".ci" / "run").read_text(), re.MULTILINE) == [
+        "make book </dev/null", "make test </dev/null"
+    ]  # fmt: skip
 
 
 def test_npm_lock_pins_hashes_and_no_addresses() -> None:

@@ -231,7 +231,7 @@ def test_a_folder_that_others_may_write_to_is_not_trusted(kernel, fresh):
     assert not any(fresh.iterdir())
 
 
-def test_what_has_no_kernel_says_so(fresh):
+def test_what_has_no_kernel_says_so(kernel, fresh):
     class Weights(torch.nn.Parameter):
         pass
 

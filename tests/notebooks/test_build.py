@@ -1,0 +1,31 @@
+"""Executing the notebooks of the book: what fails is told in full, and not kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import build
+import nbformat
+import notebooks
+import pytest
+
+CELLS = {"sound": "print(1 + 1)", "broken": "side = 2\nassert side == 3, 'a square has no such side'"}
+
+
+def read(name: str) -> nbformat.NotebookNode:
+    cell = nbformat.v4.new_code_cell(CELLS[name], id=name)
+    return nbformat.v4.new_notebook(metadata={"kernelspec": notebooks.KERNEL}, cells=[cell])
+
+
+@pytest.mark.slow
+def test_a_notebook_that_fails_is_told_in_full_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(notebooks, "longest_first", lambda: list(CELLS))
+    monkeypatch.setattr(notebooks, "read_text", read)
+    monkeypatch.setattr(notebooks, "KERNELS_LOG", tmp_path / "kernels.log")
+    assert build.execute_side_by_side(tmp_path / "cache") == 1
+    told = capfd.readouterr()
+    assert "broken FAILED" in told.err and CELLS["broken"] in told.err and "a square has no such side" in told.err
+    assert "IPKernelApp" not in told.out + told.err
+    assert list(build.pending(tmp_path / "cache")) == ["broken"]
