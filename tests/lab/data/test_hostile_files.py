@@ -263,7 +263,8 @@ def test_without_a_home(tmp_path):
     """A container may have no HOME and no entry for its user: the cache is then asked for, if it is needed at all."""
     code = (
         "import os\nfor name in ('HOME', 'XDG_CACHE_HOME', 'LOSSNAV_DATA'):\n    os.environ.pop(name, None)\n"
-        "from lossnav import data; print(len(data.load('digits').train)); data.load('mnist', download=False, mirrors=[])"
+        "from lossnav import data\nprint(len(data.load('digits').train))\n"
+        "data.load('mnist', download=False, mirrors=[])"
     )
     done = fresh.run(code, cwd=tmp_path)
     assert done.stdout == "1437\n" and "DataUnavailable: mnist is not on this machine" in done.stderr
