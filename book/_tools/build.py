@@ -94,16 +94,19 @@ def execute_side_by_side(folder: Path) -> int:
     notebooks.KERNELS_LOG.unlink(missing_ok=True)
     with ThreadPoolExecutor(cores) as pool:
         running = {pool.submit(failure, notebook): name for name, notebook in found.items()}
-        for done, future in enumerate(as_completed(running), 1):
-            name = running[future]
-            if error := future.result():
-                failed += 1
-                print(f"book: {name} FAILED\n{COLOUR_CODES.sub('', error)}", file=sys.stderr, flush=True)
-            else:
-                bundle = CacheBundleIn(found[name], f"{BOOK}/{name}.ipynb")
-                get_cache(str(folder)).cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-            if done % PROGRESS_STEP == 0 or done == len(found):
-                print(f"book: {done} of {len(found)} executed, {time.monotonic() - start:.0f} s", flush=True)
+        try:
+            for done, future in enumerate(as_completed(running), 1):
+                name = running[future]
+                if error := future.result():
+                    failed += 1
+                    print(f"book: {name} FAILED\n{COLOUR_CODES.sub('', error)}", file=sys.stderr, flush=True)
+                else:
+                    bundle = CacheBundleIn(found[name], f"{BOOK}/{name}.ipynb")
+                    get_cache(str(folder)).cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+                if done % PROGRESS_STEP == 0 or done == len(found):
+                    print(f"book: {done} of {len(found)} executed, {time.monotonic() - start:.0f} s", flush=True)
+        finally:  # who interrupts it does not wait for the others
+            pool.shutdown(wait=False, cancel_futures=True)
     return failed
 
 
