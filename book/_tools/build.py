@@ -173,12 +173,11 @@ def main() -> int:
             print(f"book: {failed} failed, nothing was built; what kernels said is in {log}", file=sys.stderr)
             return 1
     print(f"book: building {len(pages())} pages{' from committed outputs' if committed else ''}", flush=True)
-    code = run_jupyter_book(output, write_config(committed))
-    missing = missing_pages(html)
-    for page in missing:
-        print(f"book: {page} is in _toc.yml but not in the HTML", file=sys.stderr)
-    if code or missing:
-        return code or 1
+    if code := run_jupyter_book(output, write_config(committed)):
+        return code
+    if missing := missing_pages(html):
+        print(f"book: in _toc.yml but not in the HTML: {', '.join(missing)}", file=sys.stderr)
+        return 1
     seconds = time.monotonic() - start
     print(f"book: {(html / 'index.html').relative_to(ROOT)} is built, {seconds:.0f} s")
     return 0
