@@ -74,18 +74,19 @@ class Analyser(CodeBlockAnalyser):
             super().depart_section(node)
 
 
-def link_code(page: str, folder: str, *args: Any, **options: Any) -> None:
+def link_code(page: str, folder: str, blocks: list[Any], *args: Any, **options: Any) -> None:
     """Put links into the code of a page, as codeautolink does, but read its code alone.
 
     A whole page with its formulas takes the parser a second and more, a third of the time of a build.
     """
+    blocks = [block for block in blocks if block.names]
     path = Path(folder) / f"{page}.html"
     text = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as other:
         code = Path(other) / f"{page}.html"
         code.parent.mkdir(parents=True, exist_ok=True)
         code.write_text(_NEXT.join(_CODE.findall(text)), encoding="utf-8")
-        link_html(page, other, *args, **options)
+        link_html(page, other, blocks, *args, **options)
         linked = iter(code.read_text(encoding="utf-8").split(_NEXT))
     path.write_text(_CODE.sub(lambda _: next(linked), text), encoding="utf-8")
 
@@ -134,6 +135,13 @@ def choose_members(app: Sphinx, what: str, name: str, found: Any, skip: bool, op
     if re.search(rf"^ *Attributes:\n(.+\n)*? +{name}: ", getattr(owner, "__doc__", None) or "", re.MULTILINE):
         return True
     return False if name == "__call__" and found.__doc__ else None
+
+
+def keep_own_names(app: Sphinx, env: BuildEnvironment) -> None:
+    """Forget other packages' names: they are not described here, and to follow them imports whole packages."""
+    for blocks in env.sphinx_codeautolink_transforms.values():
+        for block in blocks:
+            block.names = [name for name in block.names if name.import_components[:1] == ["lossnav"]]
 
 
 def note_aliases(app: Sphinx, env: BuildEnvironment) -> None:
@@ -198,6 +206,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", escape_bars, priority=600)  # after napoleon
     app.connect("autodoc-process-signature", name_defaults)
     app.connect("autodoc-skip-member", choose_members)
-    app.connect("env-updated", note_aliases, priority=400)  # codeautolink looks names up at 500
+    for before in (keep_own_names, note_aliases):
+        app.connect("env-updated", before, priority=400)  # codeautolink looks names up at 500
     app.connect("doctree-resolved", note_uses)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
