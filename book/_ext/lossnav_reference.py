@@ -99,8 +99,8 @@ def public() -> Iterator[tuple[str, Any]]:
 def _offered(path: str, room: ModuleType) -> Iterator[tuple[str, Any]]:
     for name in room.__all__:
         found = getattr(room, name)
-        if isinstance(found, ModuleType) and not hasattr(found, "__all__"):
-            continue  # the figures of one chapter: no room that offers something
+        if isinstance(found, ModuleType) and room is lossnav.figures:
+            continue  # each draws for one chapter
         yield f"{path}.{name}", found
         if isinstance(found, ModuleType):
             yield from _offered(f"{path}.{name}", found)

@@ -1,30 +1,18 @@
-"""The reference in the built book: it describes what is public, and nothing else; code leads to it, and it leads back.
-
-LOSSNAV_HTML names the build (default _build/html, what `make book` leaves).
-"""
+"""The reference in the built book describes what is public, and nothing else; code leads to it, and it leads back."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import lossnav_reference as reference
 import pytest
-from paths import BUILD, ROOT
+from paths import ROOT
 from sphinx.util.inventory import InventoryFile
 
 import lossnav as ln
 
 PAGES = sorted((ROOT / reference.FOLDER).glob("*.md"))
-
-
-@pytest.fixture(scope="module")
-def html() -> Path:
-    folder = ROOT / os.environ.get("LOSSNAV_HTML", BUILD / "html")
-    if not (folder / "objects.inv").is_file():
-        pytest.fail(f"{folder} has no objects.inv; build the book first: make book (or make test)")
-    return folder
 
 
 @pytest.fixture(scope="module")
