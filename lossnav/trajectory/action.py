@@ -15,9 +15,9 @@ from lossnav.problem.functions import budget
 from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.transcription import Transcription
 
 
 class Action:
@@ -45,7 +45,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     if case.rests:
         attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
     else:
-        problem = Problem(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
+        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
     found: list[Trajectory] = []
     try:

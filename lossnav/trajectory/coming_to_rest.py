@@ -13,12 +13,12 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import escaping, newton, relaxing, stationary, valley
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import double, first_steps
+from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.transcription import Transcription
 
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
@@ -87,7 +87,7 @@ def _still_arriving(path: Trajectory, theta0: Array, span: float) -> Trajectory:
 class _Probe:
     """A first solution on a coarse grid; ``reason`` says why it is none."""
 
-    problem: Problem
+    problem: Transcription
     found: newton.Minimum
     reason: str = ""
 
@@ -138,8 +138,8 @@ def _towards(
     level, start, lengthened = float(loss.value(place)), None, False
     while True:
         steps = first_steps(objective, len(theta0), span, fastest)
-        coarse = Problem(objective, loss, span, steps, terminal=end, level=level)
-        if cut is None and end.growth < 0 and objective.gamma * coarse.dt > 1:
+        coarse = Transcription(objective, loss, span, steps, terminal=end, level=level)
+        if cut is None and end.growth < 0 and objective.gamma * span > steps:
             return _unresolved(coarse, theta0)
         probe = newton.minimise(coarse, end.follow(theta0, coarse.times) if start is None else start(coarse.times))
         if budget.spent() or cut is not None or end.growth >= 0:
@@ -156,7 +156,7 @@ def _towards(
         span, lengthened = 2 * span, True
 
 
-def _arrives(problem: Problem, probe: newton.Minimum, place: Array, arrived: float) -> bool:
+def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:
     """Return whether finer grids get as near to the place as is asked."""
     finer = replace(problem, steps=2 * problem.steps)
     fine = newton.minimise(finer, double(probe.path), double(probe.curvature))
@@ -164,7 +164,7 @@ def _arrives(problem: Problem, probe: newton.Minimum, place: Array, arrived: flo
     return bool(np.max(np.abs(limit - place)) <= arrived)
 
 
-def _waiting(problem: Problem, probe: newton.Minimum, wait: float) -> Callable[[Array], Array]:
+def _waiting(problem: Transcription, probe: newton.Minimum, wait: float) -> Callable[[Array], Array]:
     """Return the path with a wait where it is slowest: what a longer grid makes of one that has not arrived."""
     slowest = int(np.argmin((np.diff(probe.path, axis=0) ** 2).sum(axis=1)))
     times = np.concatenate([problem.times[: slowest + 1], problem.times[slowest:] + wait])
@@ -172,7 +172,7 @@ def _waiting(problem: Problem, probe: newton.Minimum, wait: float) -> Callable[[
     return lambda t: np.stack([np.interp(t, times, column) for column in path.T], axis=1)
 
 
-def _rests(problem: Problem, probe: newton.Minimum, others: list[LocalValue]) -> bool:
+def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValue]) -> bool:
     """Return whether a path comes to rest at one of some stable rests: near it in position and in velocity."""
     velocity = problem.velocities(probe.path, probe.slope)
     for other in others:
@@ -195,16 +195,16 @@ def _onto_saddle(
     slowest = -float(np.max(rates, initial=-objective.gamma, where=rates < 0))
     span = cut if cut is not None else (math.log(max(distance / arrived, 1.0)) + 6.0) / slowest
     steps = first_steps(objective, len(theta0), span, float(np.max(np.abs(rates))))
-    coarse = Problem(objective, loss, span, steps, terminal=saddle, level=float(loss.value(place)))
+    coarse = Transcription(objective, loss, span, steps, terminal=saddle, level=float(loss.value(place)))
     probe = newton.minimise(coarse, saddle.follow(theta0, coarse.times))
     if not probe.converged or float(np.max(np.abs(probe.path[-1] - place))) > arrived:
         return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6)).trajectory()
     return refine(coarse, probe, settings)
 
 
-def _unresolved(problem: Problem, theta0: Array) -> _Probe:
+def _unresolved(problem: Transcription, theta0: Array) -> _Probe:
     """Return no path, and why: the largest grid does not resolve the discount, so it would say nothing."""
-    step = problem.objective.gamma * problem.dt
+    step = problem.objective.gamma * problem.horizon / problem.steps
     reason = (
         f"strongly overdamped: {problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, "
         "which must be < 1; give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"

@@ -12,10 +12,10 @@ import scipy
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import newton, stationary
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import first_steps
+from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.transcription import Transcription
 
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
@@ -23,7 +23,7 @@ _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0)
 
 
 def from_starts(
-    problem: Problem, theta0: Array, settings: Settings, places: Array | None = None
+    problem: Transcription, theta0: Array, settings: Settings, places: Array | None = None
 ) -> Iterator[Trajectory]:
     """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
 
@@ -47,7 +47,7 @@ def from_starts(
         yield refine(problem, found, settings)
 
 
-def _carried(problem: Problem, theta0: Array) -> list[Array]:
+def _carried(problem: Transcription, theta0: Array) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
     A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.

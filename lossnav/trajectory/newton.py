@@ -10,7 +10,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import blocks
-from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
@@ -22,7 +22,7 @@ class Minimum:
 
     Attributes:
         path: θ at the nodes, shape (N+1, D).
-        action: its J_N (see ``Problem.action``).
+        action: its J_N (see ``Transcription.action``).
         gradient: largest |∂J_N/∂θ_n|/w_n over the free nodes.
         residual: largest residual of the Euler–Lagrange equations there, solved for θ̈.
         converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
@@ -44,7 +44,7 @@ class Minimum:
 
 
 def minimise(
-    problem: Problem, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
+    problem: Transcription, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
 ) -> Minimum:
     """Return the stationary path that damped Newton reaches from ``path``; the first node stays where it is.
 
@@ -60,7 +60,7 @@ def minimise(
     return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
 
 
-def minimise_all(problem: Problem, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
+def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
     """Return where Newton's method leads from each of several paths, shape (B, N+1, D), walked side by side.
 
     A path's steps do not depend on the others; the loss is asked for the nodes of all of them in one call. Of paths
@@ -110,14 +110,14 @@ class _Progress:
 class _Walk:
     """The paths that are still under way, with loss, slope and curvature at the nodes, and those that have ended."""
 
-    def __init__(self, problem: Problem, paths: Array, tolerance: float, curvature: Array | None = None):
+    def __init__(self, problem: Transcription, paths: Array, tolerance: float, curvature: Array | None = None):
         self.problem, self.tolerance, self.count = problem, tolerance, 0
         self.path: Array = np.array(paths, dtype=np.float64)
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
-        self.slope = problem.loss.gradient(self.path)
+        self.slope = problem.landscape.gradient(self.path)
         self.kept = curvature is not None  # the curvature is another grid's
-        self.curvature = problem.loss.hessian(self.path) if curvature is None else curvature[None]
+        self.curvature = problem.landscape.hessian(self.path) if curvature is None else curvature[None]
         self.ended: dict[int, Minimum] = {}
         self.twin: dict[int, int] = {}  # whose end a path that is not followed shares
 
@@ -144,7 +144,7 @@ class _Walk:
         """Take one step on every path that is under way."""
         budget.check()
         self.count += 1
-        live, loss = self.live, self.problem.loss
+        live, loss = self.live, self.problem.landscape
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
         plain = [one.damping == 0.0 for one in live]
@@ -279,7 +279,7 @@ class _System:
         gradient: (∂J_N/∂θ_n)/w_n at the free nodes, shape (B, M, D).
     """
 
-    def __init__(self, problem: Problem, path: Array, slope: Array, curvature: Array):
+    def __init__(self, problem: Transcription, path: Array, slope: Array, curvature: Array):
         free = problem.free
         self.problem = problem
         self.gradient = problem.gradient(path, slope)[:, free]

@@ -12,10 +12,10 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.trajectory import interpolate, newton
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +49,20 @@ class Nodes:
         )
 
 
-def nodes_of(problem: Problem, found: newton.Minimum) -> Nodes:
+def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
     velocity = problem.velocities(found.path, found.slope)
     return Nodes(problem.times, found.action, found.path, velocity, found.slope)
 
 
-def curve(problem: Problem, nodes: Nodes) -> scipy.interpolate.PPoly:
+def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
     bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
     return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
 
 
 def trajectory_of(
-    problem: Problem,
+    problem: Transcription,
     found: newton.Minimum,
     nodes: Nodes,
     change: float = 0.0,
@@ -96,7 +96,7 @@ def trajectory_of(
     )  # fmt: skip
 
 
-def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, Array]:
+def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
     """Return J, its excess over resting, and where the path ends, from the discretised sum ``climb``.
 
     The sum was taken with L − level up to the horizon; the terminal value counts from the resting cost.
@@ -109,7 +109,7 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
-def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
+def _why(problem: Transcription, fine: newton.Minimum, change: float) -> str:
     if not fine.converged:
         return (
             f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
