@@ -37,6 +37,11 @@ class Action:
         return wandering.checked(case, lambda: solve(case, settings))
 
 
+def named(name: str, path: Trajectory) -> Trajectory:
+    """Return a path and its candidates with the name of a method."""
+    return replace(path, method=name, others=tuple(replace(other, method=name) for other in path.others))
+
+
 def solve(case: Case, settings: Settings) -> Trajectory:
     """Return the best extremal, with all that were compared as ``candidates``.
 
@@ -50,7 +55,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     found: list[Trajectory] = []
     try:
         for traj in attempts:
-            found.append(traj)
+            found.append(_inside(traj))
             if budget.spent():
                 break
     except budget.OutOfBudget:
@@ -69,6 +74,16 @@ def solve(case: Case, settings: Settings) -> Trajectory:
         best = replace(best, converged=False, reason=reason)
         best = replace(best, others=(best, *best.others[1:]))
     return best
+
+
+def _inside(path: Trajectory) -> Trajectory:
+    """Return the path, not converged if it leaves the domain of the metric: Newton's method may have passed it."""
+    if path.converged and path.objective.curved:
+        try:
+            path.objective.metric_at(path.position(path.times))
+        except ValueError as error:
+            return replace(path, converged=False, reason=f"the path leaves the domain of the metric: {error}")
+    return path
 
 
 def _best(found: list[Trajectory]) -> Trajectory:

@@ -12,7 +12,8 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import escaping, newton, relaxing, stationary, valley
+from lossnav.problem.task import Task
+from lossnav.trajectory import approach, escaping, newton, relaxing, stationary, valley
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
@@ -30,12 +31,15 @@ def to_rests(
 
     Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
     """
-    rests, floor = valley.split(objective, loss, stationary.search(objective, loss, theta0))
+    still, settled = (loss.final, loss.settled) if isinstance(loss, Task) else (loss, 0.0)
+    if cut is not None and cut <= settled:
+        raise ValueError(f"horizon = {cut:g}, but the loss settles at {settled:g} only: it must be later")
+    rests, floor = valley.split(objective, still, stationary.search(objective, still, theta0))
     if len(floor):
         budget.stage("paths to a valley")
         yield from valley.paths(objective, loss, theta0, floor, settings)
     try:
-        ends = stationary.targets(objective, loss, theta0, rests)
+        ends = stationary.targets(objective, still, theta0, rests)
     except NoMinimiser:
         if not len(floor):
             raise
@@ -45,6 +49,7 @@ def to_rests(
     for number, end in enumerate(ends, 1):
         budget.stage(f"path to rest {number} of {len(ends)}")
         alone = len(rests.points) == 1 and cut is None and settings.steps is None
+        alone = alone and not approach.graded(objective, loss)
         probe = _relaxing(objective, loss, theta0, end) if alone else None
         probe = probe or _towards(objective, loss, theta0, end, cut, [other for other in ends if other is not end])
         missed = missed and probe.reason.startswith(NO_EXTREMAL)
@@ -60,9 +65,9 @@ def to_rests(
         path = refine(probe.problem, probe.found, rough)
         yield path if cut is not None or budget.spent() else _still_arriving(path, theta0, probe.problem.horizon)
     if missed:
-        for saddle in stationary.saddles(objective, loss, theta0, rests):
+        for saddle in stationary.saddles(objective, still, theta0, rests):
             yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
-    if len(rests.lost) and cut is None:
+    if len(rests.lost) and cut is None and not approach.graded(objective, loss):
         budget.stage("a path that runs away")
         away = escaping.downhill(
             objective, loss, theta0, rests.lost, min(float(loss.value(end.centre)) for end in ends)
@@ -133,15 +138,17 @@ def _towards(
         arrived, span = _arrival(theta0, end)
     else:  # the model is exact: any handover will do
         arrived, span = math.nan, 10 / max(objective.gamma, 2 * end.growth)
-    span = cut if cut is not None else span
-    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-    level, start, lengthened = float(loss.value(place)), None, False
+    settled = loss.settled if isinstance(loss, Task) else 0.0
+    span = cut if cut is not None else settled + span
+    start, lengthened = None, False
     while True:
-        steps = first_steps(objective, len(theta0), span, fastest)
-        coarse = Transcription(objective, loss, span, steps, terminal=end, level=level)
-        if cut is None and end.growth < 0 and objective.gamma * span > steps:
+        coarse = _coarse(objective, loss, span, end)
+        if cut is None and end.growth < 0 and coarse.rule != "exact" and objective.gamma * span > coarse.steps:
             return _unresolved(coarse, theta0)
-        probe = newton.minimise(coarse, end.follow(theta0, coarse.times) if start is None else start(coarse.times))
+        law = end.follow(theta0, np.maximum(coarse.times - settled, 0.0))
+        probe = newton.minimise(coarse, law if start is None else start(coarse.times))
+        if approach.graded(objective, loss):
+            coarse, probe = approach.settle(coarse, probe)
         if budget.spent() or cut is not None or end.growth >= 0:
             return _Probe(coarse, probe)
         near = float(np.max(np.abs(probe.path[-1] - place)))
@@ -154,6 +161,16 @@ def _towards(
             return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6))
         start = _waiting(coarse, probe, span) if probe.converged and near > 500 * arrived else None
         span, lengthened = 2 * span, True
+
+
+def _coarse(objective: Objective, loss: Loss, span: float, end: LocalValue) -> Transcription:
+    """Return J on the mesh of a first solution, which resolves the law of the end."""
+    rates = np.linalg.eigvals(end.closed)
+    level = float(loss.at(math.inf).value(end.fixed if end.growth < 0 else end.centre))
+    if approach.graded(objective, loss):
+        return approach.first(objective, loss, span, float(np.max(np.abs(rates.imag))), terminal=end, level=level)
+    steps = first_steps(objective, loss.dim, span, float(np.max(np.abs(rates))))
+    return Transcription(objective, loss, span, steps, terminal=end, level=level)
 
 
 def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:
@@ -194,8 +211,7 @@ def _onto_saddle(
     arrived = 1e-5 * max(1.0, float(np.max(np.abs(place))))
     slowest = -float(np.max(rates, initial=-objective.gamma, where=rates < 0))
     span = cut if cut is not None else (math.log(max(distance / arrived, 1.0)) + 6.0) / slowest
-    steps = first_steps(objective, len(theta0), span, float(np.max(np.abs(rates))))
-    coarse = Transcription(objective, loss, span, steps, terminal=saddle, level=float(loss.value(place)))
+    coarse = _coarse(objective, loss, span, saddle)
     probe = newton.minimise(coarse, saddle.follow(theta0, coarse.times))
     if not probe.converged or float(np.max(np.abs(probe.path[-1] - place))) > arrived:
         return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6)).trajectory()

@@ -11,7 +11,10 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
-from lossnav.trajectory import newton, stationary
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.problem.task import Task
+from lossnav.trajectory import approach, newton, stationary
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
@@ -30,10 +33,13 @@ def from_starts(
     ``places``, shape (M, D), are these; None: the stationary points.
     """
     objective, loss = problem.objective, problem.loss
-    first = first_steps(objective, len(theta0), problem.horizon)
-    problem = replace(problem, steps=min(settings.steps or first, first))
-    free = replace(objective, horizon=math.inf)
-    via = list(stationary.points(free, loss, theta0) if places is None else places)
+    graded = approach.graded(objective, loss)
+    if graded:
+        problem = approach.first(objective, loss, problem.horizon, endpoint=problem.endpoint)
+    else:
+        first = first_steps(objective, len(theta0), problem.horizon)
+        problem = replace(problem, steps=min(settings.steps or first, first))
+    via = _places(objective, loss, theta0) if places is None else list(places)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:
@@ -44,7 +50,16 @@ def from_starts(
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += _carried(problem, theta0)
     for found in _unlike(newton.minimise_all(problem, np.array(starts))):
-        yield refine(problem, found, settings)
+        yield refine(*approach.settle(problem, found), settings) if graded else refine(problem, found, settings)
+
+
+def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
+    """Return the stationary points of the loss, or of that which holds in the end."""
+    still = loss.final if isinstance(loss, Task) else loss
+    if still is None:
+        return []
+    found = stationary.points(replace(objective, horizon=math.inf), still, theta0)
+    return [point for point in found if all(point[i] > 0 for i in loss.positive)]
 
 
 def _carried(problem: Transcription, theta0: Array) -> list[Array]:
@@ -55,7 +70,7 @@ def _carried(problem: Transcription, theta0: Array) -> list[Array]:
     drift, objective = problem.objective.drift, problem.objective
     if drift is None:
         return []
-    pull = objective.eta * objective.k * np.linalg.inv(objective.metric_matrix(len(theta0)))
+    pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
     size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
 
     def left(_: float, x: Array) -> float:

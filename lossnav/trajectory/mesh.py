@@ -7,6 +7,7 @@ s, and the nodes are at equal steps of s; where the path has a kink, as at a swi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,6 +72,47 @@ class Clock:
             times = self.longest * np.real(wrightomega(s + (ratio + math.log(ratio)))) - self.start
         times[0], times[-1] = 0.0, horizon
         return times
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The intervals of a mesh, each in as many equal parts: between its nodes time is linear in s, and there it may kink.
+
+    Attributes:
+        base: its nodes, shape (M+1,).
+    """
+
+    base: Array
+
+    def times(self, horizon: float, steps: int) -> Array:
+        """Return the nodes, shape (N+1,); N is a multiple of M, and ``horizon`` the last node of the base."""
+        parts = steps // (len(self.base) - 1)
+        inside = np.arange(parts) / parts
+        return np.append((self.base[:-1, None] + np.diff(self.base)[:, None] * inside).ravel(), horizon)
+
+
+def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> Array:
+    """Return nodes of a mesh on which a piecewise constant density has equal shares between nodes, shape (N+1,).
+
+    de Boor's equidistribution, in each stretch between ``joints`` by itself: these are nodes, too, and as many intervals
+    fall to a stretch as are its share, but no less than an eighth of an equal share.
+
+    Args:
+        times: nodes at which the density is known, shape (M+1,).
+        weight: the density between them, > 0, shape (M,).
+        joints: times inside that must be nodes.
+        steps: N, at least the number of stretches.
+    """
+    total = np.concatenate([[0.0], np.cumsum(weight * np.diff(times))])
+    ends = np.array([times[0], *joints, times[-1]])
+    marks = np.interp(ends, times, total)
+    counts = np.maximum(np.diff(marks) / total[-1], 1 / (8 * (len(ends) - 1)))
+    counts = np.maximum(np.floor(counts / counts.sum() * steps), 1).astype(int)
+    counts[np.argmax(counts)] += steps - counts.sum()
+    parts = [np.linspace(low, high, n + 1)[:-1] for low, high, n in zip(marks[:-1], marks[1:], counts, strict=True)]
+    found = np.interp(np.append(np.concatenate(parts), total[-1]), total, times)
+    found[np.append(0, np.cumsum(counts))] = ends
+    return found
 
 
 def first_steps(objective: Objective, dim: int, span: float, fastest: float = 0.0) -> int:

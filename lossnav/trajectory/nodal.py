@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import scipy
 
 from lossnav._checks import Array
@@ -56,9 +57,15 @@ def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
-    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
-    bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
-    return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
+    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
+    objective, loss, times = problem.objective, problem.loss, nodes.times
+    ends = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
+    slopes = nodes.slope[:-1], nodes.slope[1:]
+    if loss.timed:
+        sides = loss.at(times[:-1]), loss.at(np.nextafter(times[1:], 0.0))
+        slopes = sides[0].gradient(nodes.path[:-1]), sides[1].gradient(nodes.path[1:])
+    after, before = (acceleration(objective, *end, slope) for end, slope in zip(ends, slopes, strict=True))
+    return interpolate.quintic(times, nodes.path, nodes.velocity, after, before)
 
 
 def trajectory_of(
@@ -105,7 +112,10 @@ def account(problem: Transcription, climb: float, path: Array) -> tuple[float, f
     if end is None:
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
-    scale = objective.k * (abs(float(problem.loss.value(path[0]))) + abs(problem.level))
+    scale = 0.0
+    if objective.gamma == 0:  # only there it matters what is rounding
+        final = problem.loss.at(math.inf)
+        scale = objective.k * (abs(float(problem.loss.value(path[0]))) + final.summed(end.fixed))
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 

@@ -101,11 +101,11 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     models = []
     for point in rests.points:
         try:
-            models.append(riccati.local_value(objective, loss, point))
+            models.append(riccati.local_value(frozen(objective, point), loss, point))
         except NoMinimiser:
             continue  # a saddle or maximum too sharp for this γ: nothing optimal ends there (of the others, some may)
     ends = [model for model in models if model.growth < 0]
-    if not ends and isinstance(loss, Quadratic):
+    if not ends and isinstance(loss, Quadratic) and not objective.curved:
         ends = [riccati.local_value(objective, loss, theta0)]
         if objective.gamma == 0:
             raise NotConverged(
@@ -123,6 +123,22 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     return ends
 
 
+def frozen(objective: Objective, point: Array) -> Objective:
+    """Return the objective with the metric that holds at a point, shape (D,).
+
+    Near a rest velocities are small and what a change of the metric adds, quadratic in them, vanishes.
+
+    Raises:
+        NoMinimiser: if the metric is none there.
+    """
+    if not objective.curved:
+        return objective
+    try:
+        return replace(objective, metric=objective.metric_at(point))
+    except ValueError as error:
+        raise NoMinimiser(f"no minimiser: the rest at {point} lies outside of the metric's domain: {error}") from None
+
+
 def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
     """Return the local value function at each saddle or maximum in which an optimum may end: candidates, no more.
 
@@ -138,7 +154,7 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     held = []
     for point in (rests or search(objective, loss, theta0)).points:
         try:
-            model = riccati.local_value(objective, loss, point)
+            model = riccati.local_value(frozen(objective, point), loss, point)
         except NoMinimiser:
             continue
         if model.growth >= 0:

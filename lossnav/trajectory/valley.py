@@ -59,7 +59,7 @@ def paths(objective: Objective, loss: Loss, theta0: Array, floor: Array, setting
 
 def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]:
     """Say whether a point is on the floor of a valley; and the curvatures of its modes that are not along it."""
-    curvature = modes.decompose(loss.hessian(point), objective.metric_matrix(loss.dim)).curvature
+    curvature = modes.decompose(loss.hessian(point), objective.metric_at(point)).curvature
     none = np.abs(curvature) <= _FLAT * np.max(np.abs(curvature))
     return bool(np.any(none) and not np.all(none) and np.all(curvature[~none] > 0)), curvature[~none]
 
