@@ -14,13 +14,17 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, escaping, newton, relaxing, stationary, valley
+from lossnav.trajectory.deadline import unlike
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.transcription import Transcription
 
+_PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
+_PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
@@ -44,6 +48,7 @@ def to_rests(
         if not len(floor):
             raise
         return
+    passes = _passes(objective, still, theta0, rests, len(ends))
     probes: list[_Probe] = []
     missed = not len(floor)
     for number, end in enumerate(ends, 1):
@@ -51,12 +56,14 @@ def to_rests(
         alone = len(rests.points) == 1 and cut is None and settings.steps is None
         alone = alone and not approach.graded(objective, loss)
         probe = _relaxing(objective, loss, theta0, end) if alone else None
-        probe = probe or _towards(objective, loss, theta0, end, cut, [other for other in ends if other is not end])
-        missed = missed and probe.reason.startswith(NO_EXTREMAL)
-        if probe.reason or budget.spent():
-            yield probe.trajectory()
-        else:
-            probes.append(probe)
+        others = [other for other in ends if other is not end]
+        ways = [probe] if probe else _towards(objective, loss, theta0, end, cut, others, passes(end))
+        for probe in ways:
+            missed = missed and probe.reason.startswith(NO_EXTREMAL)
+            if probe.reason or budget.spent():
+                yield probe.trajectory()
+            else:
+                probes.append(probe)
     probes.sort(key=lambda probe: probe.action)
     for rank, probe in enumerate(probes):
         budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
@@ -126,12 +133,56 @@ def _relaxing(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) 
     return None if found is None else _Probe(*found)
 
 
-def _towards(
-    objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut: float | None, others: list[LocalValue]
-) -> _Probe:
-    """Look for the extremal that comes to rest at ``end``; lengthen the grid until it gets there.
+def _passes(
+    objective: Objective, loss: Loss, theta0: Array, rests: Rests, count: int
+) -> Callable[[LocalValue], list[Array]]:
+    """Return what gives the places that paths to a rest may go by: of the least detour, so many for each of ``count``.
 
-    A path that comes to rest at one of ``others`` first, and leaves it only because the grid ends, is no extremal.
+    They are the minima and the saddles with one way down, which are the passes between what a path may have to go
+    round, and places on either side of the straight line, for round the outermost obstacle no pass leads.
+    """
+    rough = rests.bent
+    points = rests.points
+    if len(points):
+        lowest = np.linalg.eigvalsh(loss.hessian(points))
+        points = points[(lowest < 0).sum(axis=1) <= 1]
+    most = max(_LEAST_PASSES, _PASSES // max(count, 1))
+
+    def near(end: LocalValue) -> list[Array]:
+        if end.growth >= 0:
+            return []
+        metric = objective.metric_at(end.fixed)
+        sides = _aside(theta0, end.fixed) if rough else []
+        first, second = (np.einsum("ni,ij,nj->n", x, metric, x) ** 0.5 for x in (points - theta0, points - end.fixed))
+        size = 1e-6 * np.max(first + second, initial=0.0)
+        between = np.flatnonzero((first > size) & (second > size))
+        return sides + [points[i] for i in between[np.argsort((first + second)[between])][:most]]
+
+    return near
+
+
+def _aside(theta0: Array, place: Array) -> list[Array]:
+    """Return places on both sides of the straight line to a place, off by shares of its length, in up to two planes."""
+    way = place - theta0
+    length = float(np.linalg.norm(way))
+    if length == 0 or len(way) == 1:
+        return []
+    normals = np.linalg.qr(np.column_stack([way, np.eye(len(way))]))[0].T[1 : 1 + _PLANES]
+    return [theta0 + way / 2 + share * length * sign * n for n in normals for share in _ASIDE for sign in (-1, 1)]
+
+
+def _towards(
+    objective: Objective,
+    loss: Loss,
+    theta0: Array,
+    end: LocalValue,
+    cut: float | None,
+    others: list[LocalValue],
+    passes: list[Array],
+) -> Iterator[_Probe]:
+    """Look for the extremals that come to rest at ``end``: by the law of the end, and by way of each of ``passes``.
+
+    All are tried side by side on a coarse mesh, and what differs goes on by itself.
     """
     place = end.fixed if end.growth < 0 else end.centre
     if end.growth < 0:
@@ -139,18 +190,43 @@ def _towards(
     else:  # the model is exact: any handover will do
         arrived, span = math.nan, 10 / max(objective.gamma, 2 * end.growth)
     settled = loss.settled if isinstance(loss, Task) else 0.0
-    span = cut if cut is not None else settled + span
-    start, lengthened = None, False
+    coarse = _coarse(objective, loss, cut if cut is not None else settled + span, end)
+    if cut is None and end.growth < 0 and coarse.rule != "exact" and objective.gamma * span > coarse.steps:
+        yield _unresolved(coarse, theta0)
+        return
+    law = end.follow(theta0, np.maximum(coarse.times - settled, 0.0))
+    starts = np.array([law, *(_by_way_of(theta0, by, end, coarse.times, settled) for by in passes)])
+    for found in unlike(newton.minimise_all(coarse, starts)):
+        yield _arriving(coarse, found, end, place, arrived, cut, others)
+
+
+def _by_way_of(theta0: Array, by: Array, end: LocalValue, times: Array, begin: float) -> Array:
+    """Return a straight line to a place, within a lifetime of the end's slowest mode, and the law of the end from it."""
+    late = times - begin + end.growth**-1
+    straight = theta0 + np.clip(-(times - begin) * end.growth, 0.0, 1.0)[:, None] * (by - theta0)
+    return np.where((late > 0)[:, None], end.follow(by, np.maximum(late, 0.0)), straight)
+
+
+def _arriving(
+    coarse: Transcription,
+    probe: newton.Minimum,
+    end: LocalValue,
+    place: Array,
+    arrived: float,
+    cut: float | None,
+    others: list[LocalValue],
+) -> _Probe:
+    """Lengthen the time of a path until it comes to rest at ``end``.
+
+    A path that comes to rest at one of ``others`` first, and leaves it only because the grid ends, is no extremal.
+    """
+    objective, loss, lengthened = coarse.objective, coarse.loss, False
     while True:
-        coarse = _coarse(objective, loss, span, end)
-        if cut is None and end.growth < 0 and coarse.rule != "exact" and objective.gamma * span > coarse.steps:
-            return _unresolved(coarse, theta0)
-        law = end.follow(theta0, np.maximum(coarse.times - settled, 0.0))
-        probe = newton.minimise(coarse, law if start is None else start(coarse.times))
         if approach.graded(objective, loss):
             coarse, probe = approach.settle(coarse, probe)
         if budget.spent() or cut is not None or end.growth >= 0:
             return _Probe(coarse, probe)
+        span = coarse.horizon
         near = float(np.max(np.abs(probe.path[-1] - place)))
         given_up = span * -end.growth > 200
         if near <= 500 * arrived and (probe.converged or not lengthened):  # a coarse grid's own error
@@ -159,8 +235,13 @@ def _towards(
         elif near <= 500 * arrived or given_up or (probe.converged and _rests(coarse, probe, others)):
             # A path that only arrives because the grid ends, however long the grid, follows no extremal.
             return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6))
-        start = _waiting(coarse, probe, span) if probe.converged and near > 500 * arrived else None
-        span, lengthened = 2 * span, True
+        waits = probe.converged and near > 500 * arrived
+        coarse, old = _coarse(objective, loss, 2 * span, end), coarse
+        if coarse.rule != "exact" and objective.gamma * coarse.horizon > coarse.steps:
+            return _unresolved(coarse, probe.path[0])
+        law = end.follow(probe.path[0], coarse.times)
+        probe = newton.minimise(coarse, _waiting(old, probe, span)(coarse.times) if waits else law)
+        lengthened = True
 
 
 def _coarse(objective: Objective, loss: Loss, span: float, end: LocalValue) -> Transcription:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from lossnav._checks import Array
+from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
@@ -49,7 +50,7 @@ def from_starts(
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += _carried(problem, theta0)
-    for found in _unlike(newton.minimise_all(problem, np.array(starts))):
+    for found in unlike(newton.minimise_all(problem, np.array(starts))):
         yield refine(*approach.settle(problem, found), settings) if graded else refine(problem, found, settings)
 
 
@@ -67,9 +68,11 @@ def _carried(problem: Transcription, theta0: Array) -> list[Array]:
 
     A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.
     """
-    drift, objective = problem.objective.drift, problem.objective
-    if drift is None:
-        return []
+    drift, objective, loss = problem.objective.drift, problem.objective, problem.loss
+    if drift is None or (
+        isinstance(drift, Linear) and np.array_equal(drift.matrix(loss.dim), drift.matrix(loss.dim).T)
+    ):
+        return []  # a gradient carries nobody round
     pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
     size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
 
@@ -91,7 +94,7 @@ def _carried(problem: Transcription, theta0: Array) -> list[Array]:
     return found
 
 
-def _unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
+def unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
     """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
     kept: list[newton.Minimum] = []
     for one in dict.fromkeys(found):  # what came together shares its end

@@ -26,11 +26,13 @@ class Rests:
         points: stationary points of the total force, shape (M, D).
         lost: points to which the loss was followed downhill without an end, shape (K, D).
         starts: how many searches that took; 0 if a formula gave the points.
+        bent: whether the loss is known to curve downwards somewhere: else there is one way to a rest.
     """
 
     points: Array
     lost: Array
     starts: int
+    bent: bool
 
 
 def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
@@ -47,7 +49,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
-        return Rests(known, np.empty((0, dim)), 0)
+        return Rests(known, np.empty((0, dim)), 0, len(known) > 1)
     budget.stage("looking for places to rest")
     given = loss.starts(theta0)
     starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if given is None else given
@@ -57,17 +59,17 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         starts = starts[:1]  # the force is affine: one root is all there is
     if objective.drift is None:
         low = multi_start.minima(loss, starts)
-        found, lost = [low.ends], low.lost
+        found, lost, bent = [low.ends], low.lost, low.bent
         if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
             found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
     else:
-        lost = np.empty((0, dim))
+        lost, bent = np.empty((0, dim)), True
 
         def force(x: Array) -> Array:
             return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
-    return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts))
+    return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts), bent)
 
 
 def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:

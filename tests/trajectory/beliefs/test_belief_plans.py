@@ -328,7 +328,9 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
 def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
     """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
     seen, search = [], newton.minimise
-    monkeypatch.setattr(newton, "minimise", lambda p, *rest, **more: seen.append(p.terminal) or search(p, *rest, **more))
+    monkeypatch.setattr(
+        newton, "minimise", lambda p, *rest, **more: seen.append(p.terminal) or search(p, *rest, **more)
+    )
     for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
         path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
         tail, slip = seen.pop().matrix, np.diag(one.decays + one.gamma / 2)
