@@ -25,6 +25,7 @@ from lossnav.trajectory.transcription import Transcription
 
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
+_FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
@@ -48,22 +49,17 @@ def to_rests(
         if not len(floor):
             raise
         return
-    passes = _passes(objective, still, theta0, rests, len(ends))
+    ends = _below(objective, loss, theta0, ends)
     probes: list[_Probe] = []
     missed = not len(floor)
-    for number, end in enumerate(ends, 1):
-        budget.stage(f"path to rest {number} of {len(ends)}")
-        alone = len(rests.points) == 1 and cut is None and settings.steps is None
-        alone = alone and not approach.graded(objective, loss)
-        probe = _relaxing(objective, loss, theta0, end) if alone else None
-        others = [other for other in ends if other is not end]
-        ways = [probe] if probe else _towards(objective, loss, theta0, end, cut, others, passes(end))
-        for probe in ways:
-            missed = missed and probe.reason.startswith(NO_EXTREMAL)
-            if probe.reason or budget.spent():
-                yield probe.trajectory()
-            else:
-                probes.append(probe)
+    alone = len(rests.points) == 1 and cut is None and settings.steps is None
+    alone = alone and not approach.graded(objective, loss)
+    for probe in _all(objective, loss, theta0, cut, ends, alone, _passes(objective, still, theta0, rests, len(ends))):
+        missed = missed and probe.reason.startswith(NO_EXTREMAL)
+        if probe.reason or budget.spent():
+            yield probe.trajectory()
+        else:
+            probes.append(probe)
     probes.sort(key=lambda probe: probe.action)
     for rank, probe in enumerate(probes):
         budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
@@ -133,6 +129,51 @@ def _relaxing(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) 
     return None if found is None else _Probe(*found)
 
 
+def _below(objective: Objective, loss: Loss, theta0: Array, ends: list[LocalValue]) -> list[LocalValue]:
+    """Return the rests that an extremal can reach: without a drift |θ̇|²_G/2 − ηkL only grows along one, so that none
+    comes to rest above its start. Of none below, all stay: that there is no path is then found out.
+    """
+    if objective.drift is not None or loss.timed:
+        return ends
+    heights = np.asarray(loss.value(np.array([theta0, *(end.centre for end in ends)])))
+    below = heights[1:] <= heights[0] + 1e-9 * abs(heights[0])
+    return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
+
+
+def _all(
+    objective: Objective,
+    loss: Loss,
+    theta0: Array,
+    cut: float | None,
+    ends: list[LocalValue],
+    alone: bool,
+    passes: Callable[[LocalValue], list[Array]],
+) -> Iterator[_Probe]:
+    """Yield the extremal to each rest that the law of the rest leads to, and then those by way of its passes.
+
+    Where functions are called point by point, other ways are looked for to the rest of the cheapest path only.
+    """
+    direct: list[tuple[_Probe, LocalValue]] = []
+    for number, end in enumerate(ends, 1):
+        budget.stage(f"path to rest {number} of {len(ends)}")
+        others = [other for other in ends if other is not end]
+        probe = _relaxing(objective, loss, theta0, end) if alone else None
+        direct.append((probe or _towards(objective, loss, theta0, end, cut, others), end))
+        yield direct[-1][0]
+    direct.sort(key=lambda pair: (bool(pair[0].reason), pair[0].action))
+    if "one by one" in getattr(loss, "batches", {}).values():
+        direct = direct[:1]
+    best = direct[0][0].action
+    for number, (known, end) in enumerate(direct, 1):
+        places = passes(end)
+        if places and not budget.spent():
+            budget.stage(f"other ways to rest {number} of {len(ends)}")
+            others = [other for other in ends if other is not end]
+            for probe in _other_ways(loss, end, cut, others, places, known, best):
+                best = min(best, probe.action)
+                yield probe
+
+
 def _passes(
     objective: Objective, loss: Loss, theta0: Array, rests: Rests, count: int
 ) -> Callable[[LocalValue], list[Array]]:
@@ -172,32 +213,64 @@ def _aside(theta0: Array, place: Array) -> list[Array]:
 
 
 def _towards(
-    objective: Objective,
+    objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut: float | None, others: list[LocalValue]
+) -> _Probe:
+    """Look for the extremal that comes to rest at ``end``, from the law of the end."""
+    coarse = _begun(objective, loss, theta0, end, cut)
+    if _too_coarse(coarse, cut):
+        return _unresolved(coarse, theta0)
+    settled = loss.settled if isinstance(loss, Task) else 0.0
+    probe = newton.minimise(coarse, end.follow(theta0, np.maximum(coarse.times - settled, 0.0)))
+    return _arriving(coarse, probe, end, cut, others)
+
+
+def _other_ways(
     loss: Loss,
-    theta0: Array,
     end: LocalValue,
     cut: float | None,
     others: list[LocalValue],
-    passes: list[Array],
+    places: list[Array],
+    known: _Probe,
+    best: float,
 ) -> Iterator[_Probe]:
-    """Look for the extremals that come to rest at ``end``: by the law of the end, and by way of each of ``passes``.
+    """Yield the extremals to ``end`` by way of some places that may cost less than the best path of all, ``best``.
 
-    All are tried side by side on a coarse mesh, and what differs goes on by itself.
+    They are walked side by side on a few steps, together with the path that is known. What so much is gained on as
+    the best is ahead, but for what the few steps change in the known path, goes on by itself.
     """
-    place = end.fixed if end.growth < 0 else end.centre
-    if end.growth < 0:
-        arrived, span = _arrival(theta0, end)
-    else:  # the model is exact: any handover will do
-        arrived, span = math.nan, 10 / max(objective.gamma, 2 * end.growth)
-    settled = loss.settled if isinstance(loss, Task) else 0.0
-    coarse = _coarse(objective, loss, cut if cut is not None else settled + span, end)
-    if cut is None and end.growth < 0 and coarse.rule != "exact" and objective.gamma * span > coarse.steps:
-        yield _unresolved(coarse, theta0)
+    objective, theta0 = known.problem.objective, known.found.path[0]
+    coarse = _begun(objective, loss, theta0, end, cut)
+    if _too_coarse(coarse, cut):
         return
-    law = end.follow(theta0, np.maximum(coarse.times - settled, 0.0))
-    starts = np.array([law, *(_by_way_of(theta0, by, end, coarse.times, settled) for by in passes)])
-    for found in unlike(newton.minimise_all(coarse, starts)):
-        yield _arriving(coarse, found, end, place, arrived, cut, others)
+    few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(loss, coarse.horizon, _FEW))
+    settled = loss.settled if isinstance(loss, Task) else 0.0
+    times = np.minimum(few.times, known.problem.horizon)
+    starts = [_by_way_of(theta0, by, end, few.times, settled) for by in places]
+    starts = [approach.on(known.problem.times, known.found.path, times), *starts]
+    same, *rough = newton.minimise_all(few, np.array(starts), limit=_ITERATIONS)
+    off = abs(_Probe(few, same).action - known.action)
+    promising = [one for one in unlike(rough) if one is not same and _Probe(few, one).action <= best + off]
+    if not promising or budget.spent():
+        return
+    paths = np.array([approach.on(few.times, one.path, coarse.times) for one in promising])
+    for found in unlike(newton.minimise_all(coarse, paths)):
+        if found.converged and _Probe(coarse, found).action < best - _SAME * abs(best):
+            probe = _arriving(coarse, found, end, cut, others)
+            if not probe.reason:
+                yield probe
+
+
+def _begun(objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut: float | None) -> Transcription:
+    """Return J on the first mesh, of the time that the law of the end takes."""
+    span = _arrival(theta0, end)[1] if end.growth < 0 else 10 / max(objective.gamma, 2 * end.growth)
+    settled = loss.settled if isinstance(loss, Task) else 0.0
+    return _coarse(objective, loss, cut if cut is not None else settled + span, end)
+
+
+def _too_coarse(coarse: Transcription, cut: float | None) -> bool:
+    """Return whether the largest mesh of a rule that asks for γΔt ≪ 1 says nothing."""
+    wide = coarse.rule != "exact" and coarse.objective.gamma * coarse.horizon > coarse.steps
+    return wide and cut is None and coarse.terminal is not None and coarse.terminal.growth < 0
 
 
 def _by_way_of(theta0: Array, by: Array, end: LocalValue, times: Array, begin: float) -> Array:
@@ -208,19 +281,14 @@ def _by_way_of(theta0: Array, by: Array, end: LocalValue, times: Array, begin: f
 
 
 def _arriving(
-    coarse: Transcription,
-    probe: newton.Minimum,
-    end: LocalValue,
-    place: Array,
-    arrived: float,
-    cut: float | None,
-    others: list[LocalValue],
+    coarse: Transcription, probe: newton.Minimum, end: LocalValue, cut: float | None, others: list[LocalValue]
 ) -> _Probe:
     """Lengthen the time of a path until it comes to rest at ``end``.
 
     A path that comes to rest at one of ``others`` first, and leaves it only because the grid ends, is no extremal.
     """
     objective, loss, lengthened = coarse.objective, coarse.loss, False
+    place, arrived = end.fixed, _arrival(probe.path[0], end)[0] if end.growth < 0 else math.nan
     while True:
         if approach.graded(objective, loss):
             coarse, probe = approach.settle(coarse, probe)
@@ -229,15 +297,16 @@ def _arriving(
         span = coarse.horizon
         near = float(np.max(np.abs(probe.path[-1] - place)))
         given_up = span * -end.growth > 200
-        if near <= 500 * arrived and (probe.converged or not lengthened):  # a coarse grid's own error
+        elsewhere = probe.converged and _rests(coarse, probe, others)
+        if near <= 500 * arrived and not elsewhere and (probe.converged or not lengthened):  # a coarse grid's own error
             if given_up or near <= 0.5 * arrived or _arrives(coarse, probe, place, arrived):
                 return _Probe(coarse, probe)
-        elif near <= 500 * arrived or given_up or (probe.converged and _rests(coarse, probe, others)):
+        elif near <= 500 * arrived or given_up or elsewhere:
             # A path that only arrives because the grid ends, however long the grid, follows no extremal.
             return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6))
         waits = probe.converged and near > 500 * arrived
         coarse, old = _coarse(objective, loss, 2 * span, end), coarse
-        if coarse.rule != "exact" and objective.gamma * coarse.horizon > coarse.steps:
+        if _too_coarse(coarse, cut):
             return _unresolved(coarse, probe.path[0])
         law = end.follow(probe.path[0], coarse.times)
         probe = newton.minimise(coarse, _waiting(old, probe, span)(coarse.times) if waits else law)
@@ -275,7 +344,7 @@ def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValu
     velocity = problem.velocities(probe.path, probe.slope)
     for other in others:
         if other.growth < 0:
-            size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))
+            size = 1e-2 * max(1.0, float(np.max(np.abs(other.fixed))))
             away = np.abs(probe.path - other.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -other.growth
             if np.min(away) < size:
                 return True
