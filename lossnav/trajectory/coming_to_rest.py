@@ -13,7 +13,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, escaping, newton, relaxing, stationary, valley
+from lossnav.trajectory import approach, endless, escaping, newton, relaxing, stationary, valley
 from lossnav.trajectory.deadline import unlike
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
@@ -39,15 +39,25 @@ def to_rests(
     still, settled = (loss.final, loss.settled) if isinstance(loss, Task) else (loss, 0.0)
     if cut is not None and cut <= settled:
         raise ValueError(f"horizon = {cut:g}, but the loss settles at {settled:g} only: it must be later")
-    rests, floor = valley.split(objective, still, stationary.search(objective, still, theta0))
+    rests = stationary.search(objective, still, theta0)
+    if rests.bottomless is not None and objective.drift is None and not approach.graded(objective, loss):
+        place = np.array2string(rests.bottomless, precision=3)
+        raise NoMinimiser(
+            f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
+        )
+    rests, floor = valley.split(objective, still, rests)
     if len(floor):
         budget.stage("paths to a valley")
         yield from valley.paths(objective, loss, theta0, floor, settings)
     try:
         ends = stationary.targets(objective, still, theta0, rests)
     except NoMinimiser:
-        if not len(floor):
+        if len(floor):
+            return
+        if cut is not None or approach.graded(objective, loss) or objective.drift is not None:
             raise
+        budget.stage("a path that never comes to rest")
+        yield endless.path(objective, loss, theta0, rests, settings)
         return
     ends = _below(objective, loss, theta0, ends)
     probes: list[_Probe] = []
@@ -62,6 +72,9 @@ def to_rests(
             probes.append(probe)
     probes.sort(key=lambda probe: probe.action)
     for rank, probe in enumerate(probes):
+        if budget.spent():
+            yield probe.trajectory()
+            return
         budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
         dear = probe.action > probes[0].action + 0.05 * abs(probes[0].action)
         rough = replace(settings, rtol=max(settings.rtol, _ROUGH)) if dear and rank >= _FULL else settings

@@ -50,8 +50,13 @@ def from_starts(
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += _carried(problem, theta0)
-    for found in unlike(newton.minimise_all(problem, np.array(starts))):
-        yield refine(*approach.settle(problem, found), settings) if graded else refine(problem, found, settings)
+    ends = unlike(newton.minimise_all(problem, np.array(starts)))
+    if not graded:
+        for found in ends:
+            yield refine(problem, found, settings)
+        return
+    for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, found), settings)
 
 
 def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
@@ -59,7 +64,10 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     still = loss.final if isinstance(loss, Task) else loss
     if still is None:
         return []
-    found = stationary.points(replace(objective, horizon=math.inf), still, theta0)
+    free = replace(objective, horizon=math.inf)
+    if objective.curved:
+        free = replace(free, metric=None, drift=None)
+    found = stationary.points(free, still, theta0)
     return [point for point in found if all(point[i] > 0 for i in loss.positive)]
 
 

@@ -14,6 +14,8 @@ from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
+_KINETIC = 1e-6  # of the Hessian's diagonal, where a metric that varies is what makes it indefinite
+_LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,8 @@ class _Walk:
     def __init__(self, problem: Transcription, paths: Array, tolerance: float, curvature: Array | None = None):
         self.problem, self.tolerance, self.count = problem, tolerance, 0
         self.path: Array = np.array(paths, dtype=np.float64)
+        # Under a metric that falls off far out J falls for a step that is too long, and the path gets lost there.
+        self.leap = _LEAP if problem.objective.curved else math.inf
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
         self.slope = problem.landscape.gradient(self.path)
@@ -193,7 +197,7 @@ class _Walk:
                 new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, new, strict=True):
-                if live[b].accepts(action):
+                if live[b].accepts(action) and lengths[b] <= self.leap:
                     actions[b] = action
                 elif lengths[b] < self.tolerance or live[b].damping > _MOST_DAMPING:
                     stuck[b] = True
@@ -211,7 +215,7 @@ class _Walk:
         one = self.live[b]
         while True:
             if one.damping and not one.unit:
-                self._measure()
+                self._measure(system)
             step = system.step(b, one.damping * one.unit)
             if step is not None:
                 return step
@@ -219,13 +223,16 @@ class _Walk:
                 return np.full_like(system.gradient[b], np.nan)
             one.stiffen()
 
-    def _measure(self) -> None:
+    def _measure(self, system: _System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
         sizes = np.abs(self.curvature)
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
         # The drift and the end may be what is negative: the loss's own scale is the least.
         units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
-        for one, unit in zip(self.live, (self.problem.unit_share * units).tolist(), strict=True):
+        units = self.problem.unit_share * units
+        if self.problem.objective.curved:  # here the kinetic term bends, too
+            units = np.maximum(units, _KINETIC * np.abs(system.bands[:, 0]).max(axis=-1))
+        for one, unit in zip(self.live, units.tolist(), strict=True):
             one.unit = one.unit or unit
 
     def _join(self) -> None:

@@ -59,12 +59,12 @@ def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
     objective, loss, times = problem.objective, problem.loss, nodes.times
-    ends = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
-    slopes = nodes.slope[:-1], nodes.slope[1:]
-    if loss.timed:
-        sides = loss.at(times[:-1]), loss.at(np.nextafter(times[1:], 0.0))
-        slopes = sides[0].gradient(nodes.path[:-1]), sides[1].gradient(nodes.path[1:])
-    after, before = (acceleration(objective, *end, slope) for end, slope in zip(ends, slopes, strict=True))
+    if not loss.timed:
+        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
+        return interpolate.quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
+    first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
+    after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
+    before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
     return interpolate.quintic(times, nodes.path, nodes.velocity, after, before)
 
 

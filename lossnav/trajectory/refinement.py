@@ -95,6 +95,8 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
                 )
         lost = before is not None and not (good and now.converged)
         rounding = change < 1e-10 and change > last / 2  # no grid will do better
+        if lost:  # what grids that failed would tend to is no path's cost
+            limit = fine
         if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
             return trajectory_of(finer, now, limit, change, rtol, error)
         before, older, size, last = coarse, limit, shift, change

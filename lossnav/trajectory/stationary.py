@@ -16,6 +16,9 @@ from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
+_RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
+_CLEAR = 1e-3  # by which a loss must be below a parabola
+_DEGENERATE = 1e-5  # curvature of a rest beside that at a tenth of the way to the start: derived ones know no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +30,16 @@ class Rests:
         lost: points to which the loss was followed downhill without an end, shape (K, D).
         starts: how many searches that took; 0 if a formula gave the points.
         bent: whether the loss is known to curve downwards somewhere: else there is one way to a rest.
+        lowest: the lowest place to which the loss was followed downhill, if only slowly, shape (D,); None if unknown.
+        bottomless: a place far out where the loss is lower than a parabola that no discount forgives, or None.
     """
 
     points: Array
     lost: Array
     starts: int
     bent: bool
+    lowest: Array | None = None
+    bottomless: Array | None = None
 
 
 def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
@@ -69,7 +76,41 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
             return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
-    return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts), bent)
+    places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
+    lowest = _least(loss, low.ends) if objective.drift is None else None
+    return Rests(places, lost, len(starts), bent, lowest, _bottomless(objective, loss, theta0, places))
+
+
+def _least(loss: Loss, places: Array) -> Array | None:
+    """Return the lowest of some places, shape (D,); None if there is none."""
+    with np.errstate(all="ignore"):
+        return places[int(np.argmin(loss.value(places)))] if len(places) else None
+
+
+def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -> Array | None:
+    """Return a place far out from which a path need not come back, shape (D,), or None if none was seen.
+
+    Where L falls like −½h|θ|² with ηkh > γ²/4, J has no lower bound: the parabola's own extremals oscillate. L is
+    looked at on some rays through the start, and what counts is the outermost place of each that has a number.
+    """
+    rays = np.random.default_rng(0).normal(size=(_RAYS, len(theta0)))
+    rays = np.concatenate([rays, -rays]) / np.linalg.norm(rays, axis=1).max()
+    reach = max(getattr(loss, "reach", 1.0), float(np.max(np.abs(theta0)))) * 10.0 ** np.arange(1, _DECADES + 1)
+    if loss.positive:
+        return None
+    with np.errstate(all="ignore"):
+        offsets = reach[:, None, None] * rays
+        falls = np.asarray(loss.value(theta0 + offsets)) - min([float(loss.value(x)) for x in rests[:1]], default=0.0)
+        metric = objective.metric_at(theta0)
+        needed = -(objective.gamma**2) / 8 * np.einsum("...i,ij,...j->...", offsets, metric, offsets)
+        deep = objective.eta * objective.k * falls < needed * (1 + _CLEAR) - _CLEAR
+    for last in reversed(range(_DECADES)):
+        seen = ~np.isnan(falls[last])
+        if np.any(seen & deep[last]):
+            return theta0 + offsets[last][int(np.argmax(seen & deep[last]))]
+        if np.all(seen):
+            return None
+    return None
 
 
 def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
@@ -101,7 +142,7 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     """
     rests = rests or search(objective, loss, theta0)
     models = []
-    for point in rests.points:
+    for point in rests.points if not rests.starts else _sharp(loss, theta0, rests.points):
         try:
             models.append(riccati.local_value(frozen(objective, point), loss, point))
         except NoMinimiser:
@@ -123,6 +164,16 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
         lowest = min(end.rest for end in ends)
         ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
     return ends
+
+
+def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
+    """Return the rests that are not degenerate: a minimum of fourth order has no rate at which paths come to it."""
+    if not len(points):
+        return points
+    values, vectors = np.linalg.eigh(loss.hessian(points))
+    aside = np.max(np.abs(points - theta0), axis=1, keepdims=True) / 10 * vectors[..., 0]
+    beside = np.einsum("ni,nij,nj->n", vectors[..., 0], loss.hessian(points + aside), vectors[..., 0])
+    return points[~(np.abs(values[:, 0]) < _DEGENERATE * beside)]
 
 
 def frozen(objective: Objective, point: Array) -> Objective:

@@ -38,6 +38,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory.mesh import Even, Mesh
 from lossnav.trajectory.riccati import LocalValue
 
+_NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
 _MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
 
 
@@ -381,16 +382,21 @@ class _Middles:
 
     def __init__(self, objective: Objective, dim: int):
         self._metric = objective.metric_on(dim)
-        self._path: Array | None = None
+        self._path: Any = None
+        self._slope: Array | None = None
+        self._bend: Array | None = None
 
     def at(self, path: Array) -> _Middles:
         """Return it for a path, shape (..., N+1, D)."""
-        if self._path is None or self._path.shape != path.shape or not np.array_equal(self._path, path):
+        new = self._path is None or self._path.shape != path.shape
+        if new or not np.array_equal(self._path, path):
+            # Newton's method needs no more of a bend than that of a path near by.
+            if new or np.max(np.abs(self._path - path)) > _NEAR * (1 + np.max(np.abs(path))):
+                self._bend = None
             self._path = path.copy()
             self._theta = (path[..., 1:, :] + path[..., :-1, :]) / 2
             self.matrix = self._metric.matrix(self._theta)
-            self._slope: Array | None = None
-            self._bend: Array | None = None
+            self._slope = None
         return self
 
     def _slopes(self) -> Array:

@@ -137,9 +137,8 @@ def test_plans_that_cannot_be_are_refused(changes: dict, data: tuple[float, floa
         belief.plan(model(**changes), 1.0, 1.0, gradient=data[0], square=data[1])
 
 
-def test_collocation_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("_FEW", 500), ("_MOST", 500), ("_SHORTEST", 0.2)):  # to give up early
-        monkeypatch.setattr(f"lossnav.trajectory.approach.{name}", value)
+def test_a_search_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lossnav.trajectory.mesh._MOST_STEPS", 512)  # to give up early
     bad = model(observation=Simplified(0.7, 0.9), mean=Prior(0.2, 1.0), weight=1.0)
     options = {"gradient": 1.0, "square": -5.0, "horizon": 3.0}
     with pytest.raises(ln.NotConverged, match=r"residual.*square"):
