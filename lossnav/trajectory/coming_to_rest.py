@@ -46,6 +46,7 @@ def to_rests(
             f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
         )
     rests, floor = valley.split(objective, still, rests)
+    may_wander = cut is None and objective.drift is None and not approach.graded(objective, loss)
     if len(floor):
         budget.stage("paths to a valley")
         yield from valley.paths(objective, loss, theta0, floor, settings)
@@ -54,7 +55,7 @@ def to_rests(
     except NoMinimiser:
         if len(floor):
             return
-        if cut is not None or approach.graded(objective, loss) or objective.drift is not None:
+        if not may_wander:
             raise
         budget.stage("a path that never comes to rest")
         yield endless.path(objective, loss, theta0, rests, settings)
@@ -81,8 +82,11 @@ def to_rests(
         path = refine(probe.problem, probe.found, rough)
         yield path if cut is not None or budget.spent() else _still_arriving(path, theta0, probe.problem.horizon)
     if missed:
-        for saddle in stationary.saddles(objective, still, theta0, rests):
+        held = stationary.saddles(objective, still, theta0, rests)
+        for saddle in held:
             yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
+        if not held and may_wander:
+            yield endless.path(objective, loss, theta0, rests, settings)
     if len(rests.lost) and cut is None and not approach.graded(objective, loss):
         budget.stage("a path that runs away")
         away = escaping.downhill(

@@ -150,11 +150,14 @@ def test_general_loss_finds_its_own_stationary_points():
 
 
 def test_loss_without_any_minimum():
+    """θ̈ = γθ̇ + ηk·L′ with L′ = −1: with a discount θ̇ = ηk/γ for ever, with a deadline θ̇ = (1 − e^{γ(t−T)})·ηk/γ."""
     slope = ln.losses.Function(lambda x: -x[..., 0], dim=1)
-    with pytest.raises(ln.NoMinimiser, match="no stationary point"):
-        ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
-    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])  # with a deadline there is an optimum
-    # θ̈ = γθ̇ + ηk·L′ with L′ = −1 and θ̇(T) = 0: θ̇ = (1 − e^{γ(t−T)})·ηk/γ.
+    with pytest.raises(ln.NoMinimiser, match="no lower bound"):
+        ln.solve(ln.Objective(), slope, [0.0])
+    traj = ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
+    assert traj.action == pytest.approx(-0.5, rel=1e-8) and traj.velocity(2.0)[0] == pytest.approx(1.0, rel=1e-6)
+    assert traj.at_infinity == "moves on" and traj.is_minimum
+    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])
     assert traj.velocity(0.5)[0] == pytest.approx(1 - np.exp(-1.5), rel=1e-7)
 
 
