@@ -17,6 +17,7 @@ from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.transcription import Transcription
 
 
@@ -68,6 +69,13 @@ def solve(case: Case, settings: Settings) -> Trajectory:
             best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
     if math.isfinite(best.end):
         best = _unbeaten(best)
+    if best.converged and best.unseen > MOST_UNSEEN:
+        reason = (
+            f"the search for places to rest is not complete: {best.unseen:.0%} of further searches would find new ones; "
+            "start nearer to the minimum that is meant, or give a horizon"
+        )
+        best = replace(best, converged=False, reason=reason)
+        best = replace(best, others=(best, *best.others[1:]))
     if budget.spent():
         seen = sum(traj.converged for traj in found)
         reason = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"

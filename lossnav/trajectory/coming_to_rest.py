@@ -26,6 +26,7 @@ from lossnav.trajectory.transcription import Transcription
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
+_FOLLOWED = 40  # rests to which paths are looked for
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
 
@@ -60,7 +61,7 @@ def to_rests(
         budget.stage("a path that never comes to rest")
         yield endless.path(objective, loss, theta0, rests, settings)
         return
-    ends = _below(objective, loss, theta0, ends)
+    ends = _cheapest(objective, still, theta0, _below(objective, loss, theta0, ends))
     probes: list[_Probe] = []
     missed = not len(floor)
     alone = len(rests.points) == 1 and cut is None and settings.steps is None
@@ -79,7 +80,7 @@ def to_rests(
         budget.stage(f"path {rank + 1} of {len(probes)} to full accuracy")
         dear = probe.action > probes[0].action + 0.05 * abs(probes[0].action)
         rough = replace(settings, rtol=max(settings.rtol, _ROUGH)) if dear and rank >= _FULL else settings
-        path = refine(probe.problem, probe.found, rough)
+        path = replace(refine(probe.problem, probe.found, rough), unseen=rests.unseen)
         yield path if cut is not None or budget.spent() else _still_arriving(path, theta0, probe.problem.horizon)
     if missed:
         held = stationary.saddles(objective, still, theta0, rests)
@@ -155,6 +156,24 @@ def _below(objective: Objective, loss: Loss, theta0: Array, ends: list[LocalValu
     heights = np.asarray(loss.value(np.array([theta0, *(end.centre for end in ends)])))
     below = heights[1:] <= heights[0] + 1e-9 * abs(heights[0])
     return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
+
+
+def _cheapest(objective: Objective, loss: Loss, theta0: Array, ends: list[LocalValue]) -> list[LocalValue]:
+    """Return the rests to follow paths to: of very many those to which a straight line, at the best pace, is cheapest.
+
+    Over a line of length ℓ in a time T, with the mean M of the loss on it, ½ℓ²/ηT + (k/γ)(M(1 − e^{−γT}) + Le^{−γT}).
+    """
+    if len(ends) <= _FOLLOWED:
+        return ends
+    places = np.array([end.centre for end in ends])
+    lines = theta0 + np.linspace(0.0, 1.0, _FEW + 1)[:, None, None] * (places - theta0)
+    heights = np.asarray(loss.value(lines))
+    metric, gamma = objective.metric_at(theta0), max(objective.gamma, 1e-3)
+    length = np.einsum("ni,ij,nj->n", places - theta0, metric, places - theta0)
+    time = np.geomspace(1e-2, 1e2, 81)[:, None]
+    paid = objective.k / gamma * (heights[-1] + (heights.mean(axis=0) - heights[-1]) * -np.expm1(-gamma * time))
+    order = np.argsort(np.min(length / (2 * objective.eta * time) + paid, axis=0))
+    return [ends[i] for i in order[:_FOLLOWED]]
 
 
 def _all(

@@ -16,6 +16,9 @@ from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
+MOST_UNSEEN = 0.1  # the share of unseen minima with which a search is called complete
+_MORE_SCALES, _MORE = (1.0, 3.0, 0.3, 10.0), 64  # boxes for more starts, as long as there is more unseen
+_ALIKE = 1e-4  # distance of one minimum, found twice
 _RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
 _CLEAR = 1e-3  # by which a loss must be below a parabola
 _DEGENERATE = 1e-5  # curvature of a rest beside that at a tenth of the way to the start: derived ones know no better
@@ -31,6 +34,8 @@ class Rests:
         starts: how many searches that took; 0 if a formula gave the points.
         bent: whether the loss is known to curve downwards somewhere: else there is one way to a rest.
         lowest: the lowest place to which the loss was followed downhill, if only slowly, shape (D,); None if unknown.
+        unseen: estimated share of descents like these that would end in a minimum, no higher than the start, that none
+            of them has found: Good's and Turing's, the share of those that alone have found theirs.
         bottomless: a place far out where the loss is lower than a parabola that no discount forgives, or None.
     """
 
@@ -40,6 +45,7 @@ class Rests:
     bent: bool
     lowest: Array | None = None
     bottomless: Array | None = None
+    unseen: float = 0.0
 
 
 def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
@@ -66,11 +72,19 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         starts = starts[:1]  # the force is affine: one root is all there is
     if objective.drift is None:
         low = multi_start.minima(loss, starts)
+        unseen = _unseen(loss, theta0, low.ends)
+        for scale in _MORE_SCALES if given is None else ():
+            if unseen <= MOST_UNSEEN:
+                break
+            more = _starts(theta0, seed + 1, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
+            also = multi_start.minima(loss, more)
+            low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
+            unseen = _unseen(loss, theta0, low.ends)
         found, lost, bent = [low.ends], low.lost, low.bent
         if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
             found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
     else:
-        lost, bent = np.empty((0, dim)), True
+        lost, bent, unseen = np.empty((0, dim)), True, 0.0
 
         def force(x: Array) -> Array:
             return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
@@ -78,7 +92,19 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
     places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
     lowest = _least(loss, low.ends) if objective.drift is None else None
-    return Rests(places, lost, len(starts), bent, lowest, _bottomless(objective, loss, theta0, places))
+    return Rests(places, lost, len(starts), bent, lowest, _bottomless(objective, loss, theta0, places), unseen)
+
+
+def _unseen(loss: Loss, theta0: Array, ends: Array) -> float:
+    """Return Good's and Turing's estimate of what the descents with these ends, shape (M, D), have not found."""
+    with np.errstate(all="ignore"):
+        heights = np.asarray(loss.value(np.concatenate([theta0[None], ends])))
+    ends = ends[heights[1:] <= heights[0]]
+    if not len(ends):
+        return 0.0
+    size = _ALIKE * np.maximum(1.0, np.abs(ends).max(axis=1))
+    near = np.abs(ends[:, None, :] - ends[None, :, :]).max(axis=2) <= size[:, None]
+    return float(np.mean(near.sum(axis=1) == 1)) if len(ends) > 1 else 0.0
 
 
 def _least(loss: Loss, places: Array) -> Array | None:
@@ -219,12 +245,14 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     return held
 
 
-def _starts(theta0: Array, seed: int, reach: float = 1.0) -> Array:
+def _starts(
+    theta0: Array, seed: int, reach: float = 1.0, scales: tuple[float, ...] = _SCALES, count: int = _PER_SCALE
+) -> Array:
     from scipy.stats import qmc  # here: scipy.stats takes a second to load, and a loss with a formula needs none of it
 
     sampler = qmc.Sobol(len(theta0), seed=seed)
     size = max(reach, float(np.max(np.abs(theta0))))
-    boxes = [theta0 + scale * size * (2 * sampler.random(_PER_SCALE) - 1) for scale in _SCALES]
+    boxes = [theta0 + scale * size * (2 * sampler.random(count) - 1) for scale in scales]
     return np.concatenate([theta0[None, :], *boxes])
 
 
