@@ -71,7 +71,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
         best = _unbeaten(best)
     if best.converged and best.unseen > MOST_UNSEEN:
         reason = (
-            f"the search for places to rest is not complete: {best.unseen:.0%} of further searches would find new ones; "
+            f"the search for places to rest is not complete: {best.unseen:.0%} of more descents would find new ones; "
             "start nearer to the minimum that is meant, or give a horizon"
         )
         best = replace(best, converged=False, reason=reason)

@@ -1,8 +1,8 @@
 """How Newton's method is brought to an extremal whose time scales nobody knows: a coarse mesh that moves to the path.
 
 A mesh of few nodes is solved, and its nodes are spread again where the path is fast: half of them evenly over the way
-that it goes, in the units of the metric, half evenly in time (de Boor's equidistribution). However short a stage is, the
-interval that holds it gets half of the nodes, or its share of them: each round resolves scales some thirty times finer.
+that it goes, in the units of the metric, half evenly in time (de Boor's equidistribution). However short a stage is,
+the interval that holds it gets its share of the nodes: each round resolves scales some thirty times finer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROUNDS = 12  # each thirty times finer: beyond the digits of a float
 
 
 def graded(objective: Objective, loss: Loss) -> bool:
-    """Return whether the mesh of a problem follows its path: where the metric or the loss changes with its own scales."""
+    """Return whether the mesh follows the path: where metric or loss change with scales of their own."""
     return objective.curved or loss.timed
 
 

@@ -37,7 +37,7 @@ def to_rests(
 
     Where no stable rest can be reached, the saddles that are blunt enough for γ are tried.
     """
-    still, settled = (loss.final, loss.settled) if isinstance(loss, Task) else (loss, 0.0)
+    still, settled = loss.at(math.inf), loss.settled if isinstance(loss, Task) else 0.0
     if cut is not None and cut <= settled:
         raise ValueError(f"horizon = {cut:g}, but the loss settles at {settled:g} only: it must be later")
     rests = stationary.search(objective, still, theta0)
@@ -310,7 +310,7 @@ def _too_coarse(coarse: Transcription, cut: float | None) -> bool:
 
 
 def _by_way_of(theta0: Array, by: Array, end: LocalValue, times: Array, begin: float) -> Array:
-    """Return a straight line to a place, within a lifetime of the end's slowest mode, and the law of the end from it."""
+    """Return a straight line to a place, in a lifetime of the end's slowest mode, and the law of the end from it."""
     late = times - begin + end.growth**-1
     straight = theta0 + np.clip(-(times - begin) * end.growth, 0.0, 1.0)[:, None] * (by - theta0)
     return np.where((late > 0)[:, None], end.follow(by, np.maximum(late, 0.0)), straight)

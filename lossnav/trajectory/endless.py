@@ -1,9 +1,9 @@
-"""Optimal paths that need not come to rest anywhere: late deadlines with a free end, and what the time after can change.
+"""Optimal paths that need not come to rest: late deadlines with a free end, and what the time after can change.
 
-A loss may only sink towards a value that it never takes, be tilted for ever, or be too flat around its lowest place for
-a rate of approach. With a discount what happens late counts for little: standing still from a deadline on is a path, its
-cost an upper bound, and a later deadline says by how much it is too high. Without one the rest of the way costs at most
-its length in the metric 2k(L − L_low)G/η, and at least nothing.
+A loss may only sink towards a value that it never takes, be tilted for ever, or be too flat around its lowest place
+for a rate of approach. With a discount what happens late counts for little: standing still from a deadline on is a
+path, its cost an upper bound, and a later deadline says by how much it is too high. Without one the rest of the way
+costs at most its length in the metric 2k(L − L_low)G/η, and at least nothing.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The intervals of a mesh, each in as many equal parts: between its nodes time is linear in s, and there it may kink.
+    """The intervals of a mesh, each in as many equal parts: between its nodes time is linear in s, there it may kink.
 
     Attributes:
         base: its nodes, shape (M+1,).
@@ -94,8 +94,8 @@ class Split:
 def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> Array:
     """Return nodes of a mesh on which a piecewise constant density has equal shares between nodes, shape (N+1,).
 
-    de Boor's equidistribution, in each stretch between ``joints`` by itself: these are nodes, too, and as many intervals
-    fall to a stretch as are its share, but no less than an eighth of an equal share.
+    de Boor's equidistribution, in each stretch between ``joints`` by itself: these are nodes, too, and a stretch has
+    as many intervals as are its share, but no less than an eighth of an equal share.
 
     Args:
         times: nodes at which the density is known, shape (M+1,).

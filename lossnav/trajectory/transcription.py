@@ -370,7 +370,7 @@ class _Nodal(Loss):
         if self._before is None:
             return after
         after = np.array(after)
-        nodes = (..., self._jumps, *[slice(None)] * axes)
+        nodes: Any = (..., self._jumps, *[slice(None)] * axes)
         weight = self._weight.reshape(-1, *[1] * axes)
         before = read(self._before, theta[..., self._jumps, :])
         after[nodes] = (1 - weight) * after[nodes] + weight * before
