@@ -72,14 +72,14 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         starts = starts[:1]  # the force is affine: one root is all there is
     if objective.drift is None:
         low = multi_start.minima(loss, starts)
-        unseen = _unseen(loss, theta0, low.ends)
+        unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
         for scale in _MORE_SCALES if given is None else ():
             if unseen <= MOST_UNSEEN:
                 break
             more = _starts(theta0, seed + 1, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
             also = multi_start.minima(loss, more)
             low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
-            unseen = _unseen(loss, theta0, low.ends)
+            unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
         found, lost, bent = [low.ends], low.lost, low.bent
         if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
             found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
@@ -117,25 +117,28 @@ def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -
     """Return a place far out from which a path need not come back, shape (D,), or None if none was seen.
 
     Where L falls like −½h|θ|² with ηkh > γ²/4, J has no lower bound: the parabola's own extremals oscillate. L is
-    looked at on some rays through the start, and what counts is the outermost place of each that has a number.
+    looked at on some rays through the start; what counts is the outermost place of each that has a number, if L falls
+    on there: it has at least doubled its fall since a tenth of the way.
     """
+    if loss.positive:
+        return None
     rays = np.random.default_rng(0).normal(size=(_RAYS, len(theta0)))
     rays = np.concatenate([rays, -rays]) / np.linalg.norm(rays, axis=1).max()
     reach = max(getattr(loss, "reach", 1.0), float(np.max(np.abs(theta0)))) * 10.0 ** np.arange(1, _DECADES + 1)
-    if loss.positive:
-        return None
+    offsets = reach[:, None, None] * rays
     with np.errstate(all="ignore"):
-        offsets = reach[:, None, None] * rays
-        falls = np.asarray(loss.value(theta0 + offsets)) - min([float(loss.value(x)) for x in rests[:1]], default=0.0)
+        falls = np.asarray(loss.value(theta0 + offsets))
+        falls = falls - np.min(loss.value(rests if len(rests) else theta0[None]))
         metric = objective.metric_at(theta0)
-        needed = -(objective.gamma**2) / 8 * np.einsum("...i,ij,...j->...", offsets, metric, offsets)
-        deep = objective.eta * objective.k * falls < needed * (1 + _CLEAR) - _CLEAR
-    for last in reversed(range(_DECADES)):
+        forgiven = -(objective.gamma**2) / 8 * np.einsum("...i,ij,...j->...", offsets, metric, offsets)
+        deep = (objective.eta * objective.k * falls < forgiven * (1 + _CLEAR)) & (falls < 0)
+        deep[1:] &= (falls[1:] < 2 * falls[:-1]) | np.isneginf(falls[1:])
+    for last in reversed(range(1, _DECADES)):
         seen = ~np.isnan(falls[last])
         if np.any(seen & deep[last]):
             return theta0 + offsets[last][int(np.argmax(seen & deep[last]))]
         if np.all(seen):
-            return None
+            break
     return None
 
 
