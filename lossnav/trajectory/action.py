@@ -15,9 +15,10 @@ from lossnav.problem.functions import budget
 from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
+from lossnav.trajectory.stationary import MOST_UNSEEN
+from lossnav.trajectory.transcription import Transcription
 
 
 class Action:
@@ -37,6 +38,11 @@ class Action:
         return wandering.checked(case, lambda: solve(case, settings))
 
 
+def named(name: str, path: Trajectory) -> Trajectory:
+    """Return a path and its candidates with the name of a method."""
+    return replace(path, method=name, others=tuple(replace(other, method=name) for other in path.others))
+
+
 def solve(case: Case, settings: Settings) -> Trajectory:
     """Return the best extremal, with all that were compared as ``candidates``.
 
@@ -45,12 +51,12 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     if case.rests:
         attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
     else:
-        problem = Problem(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
+        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
     found: list[Trajectory] = []
     try:
         for traj in attempts:
-            found.append(traj)
+            found.append(_inside(traj))
             if budget.spent():
                 break
     except budget.OutOfBudget:
@@ -63,12 +69,29 @@ def solve(case: Case, settings: Settings) -> Trajectory:
             best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
     if math.isfinite(best.end):
         best = _unbeaten(best)
+    if best.converged and best.unseen > MOST_UNSEEN:
+        reason = (
+            f"the search for places to rest is not complete: {best.unseen:.0%} of more descents would find new ones; "
+            "start nearer to the minimum that is meant, or give a horizon"
+        )
+        best = replace(best, converged=False, reason=reason)
+        best = replace(best, others=(best, *best.others[1:]))
     if budget.spent():
         seen = sum(traj.converged for traj in found)
         reason = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
         best = replace(best, converged=False, reason=reason)
         best = replace(best, others=(best, *best.others[1:]))
     return best
+
+
+def _inside(path: Trajectory) -> Trajectory:
+    """Return the path, not converged if it leaves the domain of the metric: Newton's method may have passed it."""
+    if path.converged and path.objective.curved:
+        try:
+            path.objective.metric_at(path.position(path.times))
+        except ValueError as error:
+            return replace(path, converged=False, reason=f"the path leaves the domain of the metric: {error}")
+    return path
 
 
 def _best(found: list[Trajectory]) -> Trajectory:

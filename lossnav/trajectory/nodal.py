@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import scipy
 
 from lossnav._checks import Array
 from lossnav.trajectory import interpolate, newton
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +50,26 @@ class Nodes:
         )
 
 
-def nodes_of(problem: Problem, found: newton.Minimum) -> Nodes:
+def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
     velocity = problem.velocities(found.path, found.slope)
     return Nodes(problem.times, found.action, found.path, velocity, found.slope)
 
 
-def curve(problem: Problem, nodes: Nodes) -> scipy.interpolate.PPoly:
-    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
-    bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
-    return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
+def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
+    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
+    objective, loss, times = problem.objective, problem.loss, nodes.times
+    if not loss.timed:
+        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
+        return interpolate.quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
+    first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
+    after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
+    before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
+    return interpolate.quintic(times, nodes.path, nodes.velocity, after, before)
 
 
 def trajectory_of(
-    problem: Problem,
+    problem: Transcription,
     found: newton.Minimum,
     nodes: Nodes,
     change: float = 0.0,
@@ -96,7 +103,7 @@ def trajectory_of(
     )  # fmt: skip
 
 
-def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, Array]:
+def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
     """Return J, its excess over resting, and where the path ends, from the discretised sum ``climb``.
 
     The sum was taken with L − level up to the horizon; the terminal value counts from the resting cost.
@@ -105,11 +112,14 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     if end is None:
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
-    scale = objective.k * (abs(float(problem.loss.value(path[0]))) + abs(problem.level))
+    scale = 0.0
+    if objective.gamma == 0:  # only there it matters what is rounding
+        final = problem.loss.at(math.inf)
+        scale = objective.k * (abs(float(problem.loss.value(path[0]))) + final.summed(end.fixed))
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
-def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
+def _why(problem: Transcription, fine: newton.Minimum, change: float) -> str:
     if not fine.converged:
         return (
             f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "

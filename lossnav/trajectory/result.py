@@ -41,8 +41,11 @@ class Trajectory:
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".
         converged: whether the solver met its tolerance; ``reason`` says why not.
         residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
-        is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.
+        is_minimum: a local certificate: True if the second variation is positive, so that no path near by costs less,
+            False if a conjugate point was found, None unknown. Of paths elsewhere it says nothing: see ``unseen``.
         error: estimated error of ``action``.
+        unseen: how complete the search for places to rest was: the estimated share of further searches that would find
+            one which this has not (Good and Turing); 0 where a formula has all of them, or none is looked for.
         candidates: all extremals that were compared, best first; a lone solution is its own candidate.
     """
 
@@ -62,6 +65,7 @@ class Trajectory:
     is_minimum: bool | None = True
     error: float = 0.0
     growth: float = math.nan
+    unseen: float = 0.0
     others: tuple[Trajectory, ...] = field(default=())
 
     def __call__(self, t: ArrayLike) -> Array:

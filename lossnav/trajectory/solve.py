@@ -43,15 +43,15 @@ def solve(
         theta0: start, shape (D,).
         method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
             loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
-            "curved" (collocation under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
-            (collocation under a constant metric, an independent check), "timed" (collocation for a loss that depends on
+            "curved" (the same under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
+            (collocation under a constant metric, an independent check), "timed" (Newton for a loss that depends on
             time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
             ``lossnav.trajectory.methods`` says which do, and why the others do not.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
         steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
-        rtol: relative accuracy of J and path that "action" aims at, and tolerance of "curved". Of more than four
+        rtol: relative accuracy of J and path that Newton's method aims at. Of more than four
             candidates, those that cost at least a twentieth more than the best are solved to 1e-4 only; their ``error``
             says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
@@ -60,6 +60,16 @@ def solve(
 
     Returns:
         The trajectory, with every extremal that was compared in ``candidates``.
+
+    The search. Without a deadline a path is looked for to each place of rest that descents from starts about ``theta0``
+    arrive at (``Trajectory.unseen`` says how complete they were, and above a tenth ``converged`` is not claimed): by
+    the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
+    the straight line. Where there is none, the path of a late deadline is taken, and its ``error`` bounds what the time
+    after it changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a straight
+    line is dear; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall begins
+    beyond a million times the start's size. Where functions are called point by point, other ways are looked for to
+    the rest of the cheapest path only. Under a drift a path that never rests is looked for where the drift carries a
+    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed. ``is_minimum`` certifies a path among those near it.
 
     Raises:
         ValueError: naming the argument that does not fit.

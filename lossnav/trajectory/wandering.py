@@ -22,10 +22,10 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, escaping, newton, stationary
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import double
+from lossnav.trajectory.mesh import double
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
 from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
+from lossnav.trajectory.transcription import Transcription
 
 _TURNS = 6  # how long the deadline is, in turns of the drift
 _MOST_STEPS = 1024
@@ -62,7 +62,7 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     if objective.gamma > 0:
         horizon = min(horizon, 40 / objective.gamma)
     steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
-    problem = Problem(objective, loss, horizon, steps)
+    problem = Transcription(objective, loss, horizon, steps)
     found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
     found = [best for best in found if math.isfinite(best.action)]
     if not found:
@@ -110,7 +110,7 @@ def _cloud(theta0: Array) -> Array:
     return size * np.random.default_rng(0).uniform(-2, 2, size=(64, len(theta0)))
 
 
-def _starts(problem: Problem, theta0: Array, curvature: float) -> list[Array]:
+def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
     """Return paths that the drift carries, pulled down the loss more or less strongly."""
     objective, loss = problem.objective, problem.loss
     assert objective.drift is not None
@@ -133,7 +133,7 @@ def _starts(problem: Problem, theta0: Array, curvature: float) -> list[Array]:
     return starts
 
 
-def _descend(problem: Problem, start: Array) -> newton.Minimum:
+def _descend(problem: Transcription, start: Array) -> newton.Minimum:
     with np.errstate(all="ignore"):
         found = newton.minimise(problem, start, limit=40)
     bounded = np.max(np.abs(found.path)) < 1e6 * max(1.0, float(np.max(np.abs(start))))
