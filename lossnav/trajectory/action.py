@@ -18,6 +18,7 @@ from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.status import Status
 
 
 class Action:
@@ -55,8 +56,8 @@ def solve(case: Case, settings: Settings) -> Trajectory:
                 break
     except budget.OutOfBudget:
         pass
-    runaway = [traj for traj in found if traj.reason == escaping.RUNS_AWAY]
-    found = [traj for traj in found if traj.reason != escaping.RUNS_AWAY]
+    runaway = [traj for traj in found if traj.status is Status.RUNS_AWAY]
+    found = [traj for traj in found if traj.status is not Status.RUNS_AWAY]
     best = _best(found or [standstill(case, Action.name)])
     for away in runaway:
         if best.converged and away.action < best.action - 1e-3 * abs(best.action):
@@ -65,8 +66,8 @@ def solve(case: Case, settings: Settings) -> Trajectory:
         best = _unbeaten(best)
     if budget.spent():
         seen = sum(traj.converged for traj in found)
-        reason = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
-        best = replace(best, converged=False, reason=reason)
+        detail = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
+        best = replace(best, status=Status.BUDGET_SPENT, detail=detail)
         best = replace(best, others=(best, *best.others[1:]))
     return best
 
@@ -85,8 +86,9 @@ def _unbeaten(best: Trajectory) -> Trajectory:
     least = min(paths, default=math.inf)
     if not best.converged or best.action - least <= 1e-6 * (abs(best.action) + abs(least)):
         return best
-    reason = f"a path that did not converge has J = {least:.9g}, below {best.action:.9g}; try more steps"
-    return replace(best, converged=False, reason=reason, others=(replace(best, others=()), *best.candidates[1:]))
+    detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
+    others = (replace(best, others=()), *best.candidates[1:])
+    return replace(best, status=Status.CHEAPER_UNSOLVED, detail=detail, others=others)
 
 
 def _distinct(found: list[Trajectory]) -> list[Trajectory]:

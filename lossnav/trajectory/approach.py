@@ -18,6 +18,7 @@ from lossnav.trajectory import boundary_value
 from lossnav.trajectory.boundary_value import Guess, Law
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.stretches import stretches
 
 _FEW, _MOST = 3_000, 60_000  # nodes that are enough from a good guess, and from the last one
@@ -82,7 +83,7 @@ class Search:
         found = longer._attempt(_read(path), nodes=_MOST) if doublings else path
         if not doublings or not found.converged:
             place = np.array2string(self.end.fixed, precision=6)
-            return replace(path, converged=False, reason=f"no path was found that comes to rest at {place}")
+            return replace(path, status=Status.NOT_ARRIVED, detail=place)
         return longer._arrived(found, doublings - 1)
 
     def _attempt(
@@ -137,7 +138,7 @@ class Search:
             try:
                 self.objective.metric_at(path.position(path.times))
             except ValueError as error:
-                return replace(path, converged=False, reason=f"the path leaves the domain of the metric: {error}")
+                return replace(path, status=Status.LEFT_DOMAIN, detail=str(error))
         return path
 
     def _require_near(self) -> None:

@@ -26,6 +26,7 @@ from lossnav.trajectory.logarithms import Chart
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge
 from lossnav.trajectory.riccati import LocalValue, continued
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.stretches import Stretches, stretches
 
 if TYPE_CHECKING:
@@ -213,8 +214,9 @@ def collocate(
     return Trajectory(
         objective, loss, times, total, excess, asymptote, Collocation.name,
         *continued(end, span, stop, lambda u: inside(u)[0], lambda u: inside(u)[1]),
-        end=span if end is None else math.inf, converged=bool(found.success),
-        reason="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
+        end=span if end is None else math.inf,
+        status=Status.CONVERGED if found.success else Status.COLLOCATION_STOPPED,
+        detail="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
         growth=growth,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 from lossnav.problem.functions import budget
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
+from lossnav.trajectory.status import Status
 
 
 def cheapest(case: Case, paths: Iterable[Trajectory], method: str) -> Trajectory:
@@ -22,7 +23,9 @@ def cheapest(case: Case, paths: Iterable[Trajectory], method: str) -> Trajectory
     except budget.OutOfBudget:
         found = found or [standstill(case, method)]
     found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
-    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
+    best = found[0]
+    if budget.spent():
+        best = replace(best, status=Status.BUDGET_SPENT, detail=budget.spent())
     return replace(best, others=(best, *found[1:]))
 
 
@@ -39,5 +42,5 @@ def standstill(case: Case, method: str) -> Trajectory:
     return Trajectory(
         objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,
         lambda t: theta0 + t[:, None] * pace, lambda t: np.broadcast_to(pace, (len(t), len(pace))), end=end,
-        converged=False, residual=math.nan, is_minimum=None, error=math.nan,
+        status=Status.BUDGET_SPENT, residual=math.nan, is_minimum=None, error=math.nan,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.status import Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def trajectory_of(
     def rate(t: Array) -> Array:
         return curves()[1](t)
 
-    converged = found.converged and change <= rtol
+    status, detail = _outcome(problem, found, change, rtol)
     action, excess, asymptote = account(problem, nodes.action, nodes.path)
     growth = math.nan
     if end is not None:
@@ -91,7 +92,7 @@ def trajectory_of(
     return Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
         *continued(end, horizon, nodes.path[-1], position, rate), end=horizon if end is None else math.inf,
-        converged=converged, reason="" if converged else _why(problem, found, change), residual=found.residual,
+        status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
 
@@ -109,13 +110,14 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
-def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
+def _outcome(problem: Problem, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:
     if not fine.converged:
-        return (
-            f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
+        return Status.NEWTON_STOPPED, (
+            f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
             "try another horizon, more steps, or method='bvp'"
         )
-    return (
-        f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
-        "give steps= or a larger rtol="
-    )
+    if change > rtol:
+        return Status.GRID_TOO_COARSE, (
+            f"{problem.steps} steps change it by {change:.3g} (relative); give steps= or a larger rtol="
+        )
+    return Status.CONVERGED, ""

@@ -13,8 +13,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-
-NO_EXTREMAL = "no extremal from theta0 comes to rest at "  # how the reason begins of one that does not exist
+from lossnav.trajectory.status import Status
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +35,8 @@ class Trajectory:
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".
-        converged: whether the solver met its tolerance; ``reason`` says why not.
+        status: how the search ended, a ``lossnav.trajectory.status.Status``; ``detail`` has the numbers to its words.
+        converged: whether the solver met its tolerance; ``reason`` says in words why not.
         residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
         is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.
         error: estimated error of ``action``.
@@ -53,8 +53,8 @@ class Trajectory:
     position: Callable[[Array], Array]
     rate: Callable[[Array], Array]
     end: float = math.inf
-    converged: bool = True
-    reason: str = ""
+    status: Status = Status.CONVERGED
+    detail: str = ""
     residual: float = 0.0
     is_minimum: bool | None = True
     error: float = 0.0
@@ -68,6 +68,16 @@ class Trajectory:
     def velocity(self, t: ArrayLike) -> Array:
         """Return θ̇(t), shape (T, D), or (D,) for a scalar t."""
         return self._evaluate(self.rate, t)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def reason(self) -> str:
+        """Why it has not converged, in words; empty if it has."""
+        return self.status.said(self.detail)
 
     @property
     def candidates(self) -> tuple[Trajectory, ...]:

@@ -18,7 +18,8 @@ from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, Solver, checked
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.status import Status
 
 
 def solve(
@@ -90,7 +91,7 @@ def solve(
         try:
             result = _solve(case, solver, Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
-            result = replace(standstill(case, solver.name), reason=limits.spent)
+            result = replace(standstill(case, solver.name), detail=limits.spent)
         return _judge(result, throw)
 
 
@@ -187,12 +188,12 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
 
 def _judge(result: Trajectory, throw: bool) -> Trajectory:
     if result.converged and result.is_minimum is False:
-        result = replace(result, converged=False, reason="a conjugate point: the path is stationary but not a minimum")
+        result = replace(result, status=Status.CONJUGATE_POINT)
     if result.converged:
         result = _check_energy(result)
     if throw and not result.converged:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
-        if all(other.reason.startswith(NO_EXTREMAL) for other in result.candidates):
+        if all(other.status is Status.NO_EXTREMAL for other in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
         raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
     return result
@@ -207,9 +208,6 @@ def _check_energy(result: Trajectory) -> Trajectory:
     height = float(result.potential(start)[0])
     predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
     if abs(predicted - result.action) > 1e-3 * max(abs(predicted), abs(result.action), abs(height) / objective.gamma):
-        reason = (
-            f"the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta: J = {result.action:.9g}, expected "
-            f"{predicted:.9g}; give more steps or a longer horizon"
-        )
-        return replace(result, converged=False, reason=reason)
+        detail = f"J = {result.action:.9g}, expected {predicted:.9g}; give more steps or a longer horizon"
+        return replace(result, status=Status.ENERGY_BROKEN, detail=detail)
     return result

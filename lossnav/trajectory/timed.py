@@ -116,4 +116,4 @@ def _against_wandering(case: Case, path: Trajectory) -> Trajectory:
         return path
     after = Case(objective, final, state)
     rest = wandering.checked(after, lambda: boundary_value.solve(after))
-    return path if rest.converged else replace(path, converged=False, reason=rest.reason)
+    return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)

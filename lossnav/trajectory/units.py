@@ -130,7 +130,7 @@ class Units:
             residual=path.residual * float(np.max(self.length)) / self.time**2,
             error=path.error * self.cost,
             growth=path.growth / self.time,
-            reason=f"{path.reason} {self}" if path.reason else "",
+            detail=f"{path.detail} {self}" if path.detail else "",
             others=tuple(self.restore(other, objective, loss) for other in path.others),
         )
 

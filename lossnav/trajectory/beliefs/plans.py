@@ -21,6 +21,7 @@ from lossnav.problem.beliefs.observation import Exact
 from lossnav.problem.task import Phases, Task
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
+from lossnav.trajectory.status import Status
 
 __all__ = ["Plan", "plan", "resting_places"]
 
@@ -74,7 +75,7 @@ class Plan:
     @property
     def converged(self) -> bool:
         """Whether the collocation met its tolerance; a stationary path that is no minimum has."""
-        return self.trajectory.converged or self.trajectory.is_minimum is False
+        return self.trajectory.status in (Status.CONVERGED, Status.CONJUGATE_POINT)
 
     @property
     def reason(self) -> str:

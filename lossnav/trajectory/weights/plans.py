@@ -216,6 +216,7 @@ def _surprised(
         level = problem.k * float(stays[-1].value(last.asymptote))
         excess -= resting_action(level, problem.gamma, 0.0, moments[-1])
     starts = np.array(moments[1:])
+    worst = next((piece for piece in pieces if not piece.converged), last)
 
     def joined(read: Callable[[Trajectory], Callable[[Array], Array]]) -> Callable[[Array], Array]:
         def both(t: Array) -> Array:
@@ -239,8 +240,8 @@ def _surprised(
         position=joined(lambda piece: piece.position),
         rate=joined(lambda piece: piece.rate),
         end=deadline,
-        converged=all(piece.converged for piece in pieces),
-        reason=next((piece.reason for piece in pieces if piece.reason), ""),
+        status=worst.status,
+        detail=worst.detail,
         residual=max(piece.residual for piece in pieces),
         is_minimum=None,
         others=(),
