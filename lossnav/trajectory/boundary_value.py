@@ -194,11 +194,8 @@ def collocate(
     found = rough if two and nodes < _MOST and not rough.success else attempt(points, state, tol)
     times = parts.on(found.x)
 
-    def inside(u: Array) -> tuple[Array, Array]:
-        both = parts.read(found.sol, lambda i: slice(i * size, (i + 1) * size), u)
-        return chart.outer(both[:, :dim], both[:, dim:])
-
-    stop = inside(np.array([span]))[0][0]
+    inside = _Inside(parts, chart, found.sol)
+    stop = inside.position(np.array([span]))[0]
     total = float(found.y[-1, -1])
     if loss.timed and found.success:
         total = _summed(parts, found, laws, size, objective.gamma, objective.k * level)
@@ -213,12 +210,32 @@ def collocate(
         growth, asymptote = end.ending(theta0)
     return Trajectory(
         objective, loss, times, total, excess, asymptote, Collocation.name,
-        *continued(end, span, stop, lambda u: inside(u)[0], lambda u: inside(u)[1]),
+        *continued(end, span, stop, inside.position, inside.rate),
         end=span if end is None else math.inf,
         status=Status.CONVERGED if found.success else Status.COLLOCATION_STOPPED,
         detail="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
         growth=growth,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """What a collocation in s says of θ and θ̇ at times within the span."""
+
+    parts: Stretches
+    chart: Chart
+    solution: Callable[[Array], Array]
+
+    def position(self, t: Array) -> Array:
+        return self._both(t)[0]
+
+    def rate(self, t: Array) -> Array:
+        return self._both(t)[1]
+
+    def _both(self, t: Array) -> tuple[Array, Array]:
+        dim = len(self.chart.start)
+        both = self.parts.read(self.solution, lambda i: slice(2 * dim * i, 2 * dim * (i + 1)), t)
+        return self.chart.outer(both[:, :dim], both[:, dim:])
 
 
 class _Lost:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
@@ -41,6 +43,14 @@ def standstill(case: Case, method: str) -> Trajectory:
         action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
     return Trajectory(
         objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,
-        lambda t: theta0 + t[:, None] * pace, lambda t: np.broadcast_to(pace, (len(t), len(pace))), end=end,
+        partial(_straight, theta0, pace), partial(_steady, pace), end=end,
         status=Status.BUDGET_SPENT, residual=math.nan, is_minimum=None, error=math.nan,
     )  # fmt: skip
+
+
+def _straight(start: Array, pace: Array, t: Array) -> Array:
+    return start + t[:, None] * pace
+
+
+def _steady(pace: Array, t: Array) -> Array:
+    return np.broadcast_to(pace, (len(t), len(pace)))

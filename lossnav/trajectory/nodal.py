@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, partial
 from typing import Any
 
 import scipy
@@ -73,17 +73,7 @@ def trajectory_of(
     """Make a Trajectory: quintic between the nodes, the linear law of the end beyond them."""
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
 
-    @cache  # made when it is first asked for: many candidates never are
-    def curves() -> tuple[scipy.interpolate.PPoly, scipy.interpolate.PPoly]:
-        place = curve(problem, nodes)
-        return place, place.derivative()
-
-    def position(t: Array) -> Array:
-        return curves()[0](t)
-
-    def rate(t: Array) -> Array:
-        return curves()[1](t)
-
+    between = _Between(problem, nodes)
     status, detail = _outcome(problem, found, change, rtol)
     action, excess, asymptote = account(problem, nodes.action, nodes.path)
     growth = math.nan
@@ -91,10 +81,37 @@ def trajectory_of(
         growth, asymptote = end.ending(nodes.path[0])
     return Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
-        *continued(end, horizon, nodes.path[-1], position, rate), end=horizon if end is None else math.inf,
-        status=status, detail=detail, residual=found.residual,
+        *continued(end, horizon, nodes.path[-1], between.position, between.rate),
+        end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
+
+
+class _Between:
+    """The curve between nodes, made when it is first asked for: many candidates never are.
+
+    What is stored of it is the curve: the problem has a loss in the units of the numerics, which may be a function.
+    """
+
+    def __init__(self, problem: Problem, nodes: Nodes):
+        self._make = partial(curve, problem, nodes)
+
+    @cached_property
+    def _place(self) -> scipy.interpolate.PPoly:
+        return self._make()
+
+    @cached_property
+    def _pace(self) -> scipy.interpolate.PPoly:
+        return self._place.derivative()
+
+    def position(self, t: Array) -> Array:
+        return self._place(t)
+
+    def rate(self, t: Array) -> Array:
+        return self._pace(t)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_place": self._place}
 
 
 def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, Array]:

@@ -154,7 +154,10 @@ def _over(part: float, whole: float) -> float:
 
 
 def _places(path: Any, dim: int) -> Array:
-    places = _checks.array("path", path, shape=(None, dim))
+    places = _checks.array("path", path)
+    if places.ndim != 2 or places.shape[1] != dim:
+        wanted = f"it must have shape (N+1, D), a row a step, with D = {dim}"
+        raise ValueError(f"path has shape {places.shape}, but {wanted}")
     if len(places) < 2:
         raise ValueError(f"path has {len(places)} place, but it must have at least 2")
     return places

@@ -20,7 +20,8 @@ from lossnav.trajectory.status import Status
 class Trajectory:
     r"""An optimal (or, with ``converged`` False, attempted) path θ(t).
 
-    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time.
+    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time. It can be
+    pickled if ``objective`` and ``loss`` can: not, as ever, if they hold a lambda.
 
     Attributes:
         objective, loss: the problem.

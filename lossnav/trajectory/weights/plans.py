@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -218,16 +219,6 @@ def _surprised(
     starts = np.array(moments[1:])
     worst = next((piece for piece in pieces if not piece.converged), last)
 
-    def joined(read: Callable[[Trajectory], Callable[[Array], Array]]) -> Callable[[Array], Array]:
-        def both(t: Array) -> Array:
-            which = np.searchsorted(starts, t, side="right")
-            found = np.empty((len(t), 2 * dim))
-            for i in np.unique(which):
-                found[which == i] = read(pieces[i])(t[which == i] - moments[i])
-            return found
-
-        return both
-
     return replace(
         last,
         objective=problem.objective(dim, deadline),
@@ -237,8 +228,8 @@ def _surprised(
         ),
         action=paid + faded * last.action,
         excess=excess,
-        position=joined(lambda piece: piece.position),
-        rate=joined(lambda piece: piece.rate),
+        position=partial(_joined, [piece.position for piece in pieces], moments, 2 * dim),
+        rate=partial(_joined, [piece.rate for piece in pieces], moments, 2 * dim),
         end=deadline,
         status=worst.status,
         detail=worst.detail,
@@ -246,6 +237,15 @@ def _surprised(
         is_minimum=None,
         others=(),
     )
+
+
+def _joined(pieces: Sequence[Callable[[Array], Array]], moments: Sequence[float], size: int, t: Array) -> Array:
+    """Return what each of some paths says of the times from its moment to the next one's, shape (T, 2D)."""
+    which = np.searchsorted(moments[1:], t, side="right")
+    found = np.empty((len(t), size))
+    for i in np.unique(which):
+        found[which == i] = pieces[i](t[which == i] - moments[i])
+    return found
 
 
 def _within(piece: Trajectory, begin: float, stop: float) -> Array:
