@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem import drifts
 from lossnav.problem.drifts import Drift
 from lossnav.problem.losses import Loss
 from lossnav.problem.losses.base import check_loss
@@ -32,7 +33,7 @@ class Objective:
         gamma: discount rate γ ≥ 0, unit 1/T: 0 is farsighted, large is myopic.
         metric: G: None is the identity; shape (D, D), symmetric positive definite; one of ``lossnav.metrics``; or a
             callable G(θ), which is used as a ``metrics.Function``.
-        drift: f, from ``lossnav.drifts``; None is zero.
+        drift: f: None is zero; one of ``lossnav.drifts``; or a callable f(θ), which becomes a ``drifts.Function``.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
         terminal: c ≥ 0, without unit (as kT): at a finite deadline :math:`e^{-\gamma T}cL(\theta_T)` is charged, too;
             without one it charges nothing.
@@ -48,7 +49,7 @@ class Objective:
     k: float = 1.0
     gamma: float = 0.0
     metric: Any = None
-    drift: Drift | None = None
+    drift: Any = None
     horizon: float = math.inf
     terminal: float = 0.0
 
@@ -66,8 +67,10 @@ class Objective:
         elif isinstance(self.metric, type):
             raise ValueError(f"metric = {_checks.shown(self.metric)}, but it must be a metric, not a class of them")
         set_(self, "_rulers", {})  # by D: a plain function says only when it is used how many parameters it has
+        if callable(self.drift) and not isinstance(self.drift, type | Drift):
+            set_(self, "drift", drifts.Function(self.drift))
         if self.drift is not None:
-            _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
+            _checks.instance("drift", self.drift, Drift, "None, a drift from lossnav.drifts or a function")
 
     @property
     def charge(self) -> float:

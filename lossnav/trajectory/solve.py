@@ -24,7 +24,7 @@ from lossnav.trajectory.status import Status
 
 def solve(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Any,
     theta0: ArrayLike,
     *,
     method: str = "auto",
@@ -40,7 +40,8 @@ def solve(
 
     Args:
         objective: the assumptions. A finite ``objective.horizon`` is the problem's own deadline, with a free end.
-        loss: the landscape, of D parameters, or a task: one that depends on time.
+        loss: the landscape, of D parameters, or a task: one that depends on time. A function or a sympy expression is
+            taken as a ``losses.Function`` of as many parameters as ``theta0`` has.
         theta0: start, shape (D,).
         method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
             loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
@@ -97,7 +98,7 @@ def solve(
 
 def methods(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Any,
     theta0: ArrayLike,
     *,
     horizon: float | None = None,
@@ -141,7 +142,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
 
 def value(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Any,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,
@@ -162,7 +163,7 @@ def value(
 
 def optimal_velocity(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Any,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,
