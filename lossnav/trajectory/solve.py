@@ -17,6 +17,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, Solver, checked
+from lossnav.trajectory.grids import most_steps
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
@@ -52,7 +53,8 @@ def solve(
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
-        steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
+        steps: number of intervals of the finest grid ("action"), at most 2²⁰ and such that its Hessian takes no more
+            than 2 GB; None refines until ``rtol`` is met.
         rtol: relative accuracy of J and path that "action" aims at, and tolerance of "curved". Of more than four
             candidates, those that cost at least a twentieth more than the best are solved to 1e-4 only; their ``error``
             says so.
@@ -84,15 +86,22 @@ def solve(
     _checks.flag("throw", throw)
     _checks.one_of("method", method, registry.METHODS)
     _checks.positive("rtol", rtol)
-    if steps is not None and (not _checks.is_whole(steps) or steps < 2):
-        raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
     case = checked(objective, loss, theta0, horizon, endpoint)
+    if steps is not None:
+        _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
     with limits:
         try:
             result = _solve(case, solver, Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
             result = replace(standstill(case, solver.name), detail=limits.spent)
+        except OverflowError:
+            given = case.objective
+            raise ValueError(
+                f"objective: eta = {given.eta:g}, k = {given.k:g}, gamma = {given.gamma:g} are so far from the loss's "
+                "curvature that squares leave the range of floating-point numbers; choose other units, or take the "
+                "limit: for a large gamma, the gradient flow dθ/dt = −(eta·k/gamma)·G⁻¹∇L"
+            ) from None
         return _judge(result, throw)
 
 
