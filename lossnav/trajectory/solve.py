@@ -86,8 +86,10 @@ def solve(
     _checks.flag("throw", throw)
     _checks.one_of("method", method, registry.METHODS)
     _checks.positive("rtol", rtol)
-    case = checked(objective, loss, theta0, horizon, endpoint)
     if steps is not None:
+        _checks.whole("steps", steps, low=2)
+    case = checked(objective, loss, theta0, horizon, endpoint)
+    if steps is not None:  # what memory holds depends on D
         _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
     with limits:

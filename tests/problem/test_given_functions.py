@@ -105,7 +105,7 @@ def test_symbols_are_ordered_by_name_and_number():
         (lambda: ln.losses.Function(of_arrays, dim=2, symbols=(X,)), r"symbols = \(x,\), but value is no sympy"),
         (lambda: ln.losses.Function(of_arrays), "dim = None"),
         (lambda: ln.solve(ln.Objective(), ln.losses.DoubleWell, [0.0, 0.0]), "loss = <class"),
-        (lambda: ln.solve(ln.Objective(), FORMULA, [0.0]), "dim = 1, but value has"),
+        (lambda: ln.solve(ln.Objective(), FORMULA, [0.0]), "loss = .* has 2 symbols, but the problem has 1"),
         (lambda: ln.solve(ln.Objective(), 3, [0.0]), "loss = 3, but it must be a loss"),
         (lambda: ln.Objective(drift=ln.drifts.Linear), "drift = <class"),
         (lambda: ln.Objective(drift=3.0), "drift = 3.0"),

@@ -155,9 +155,18 @@ class Function(Loss):
 
 
 def as_loss(loss: Any, dim: int) -> Any:
-    """Return a function or a formula of ``dim`` parameters as a loss; anything else, a loss too, as it is."""
-    given = is_expression(loss) or (callable(loss) and not isinstance(loss, type | Loss))
-    return Function(loss, dim=dim) if given else loss
+    """Return a function or a formula of ``dim`` parameters as a loss; anything else, a loss too, as it is.
+
+    Raises:
+        ValueError: if the formula has another number of symbols.
+    """
+    if is_expression(loss):
+        found = Function(loss)
+        if found.dim != dim:
+            shown = _checks.shown(loss)
+            raise ValueError(f"loss = {shown} has {found.dim} symbols, but the problem has {dim} parameters")
+        return found
+    return Function(loss, dim=dim) if callable(loss) and not isinstance(loss, type | Loss) else loss
 
 
 def is_expression(value: Any) -> bool:
