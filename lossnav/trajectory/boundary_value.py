@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.riccati import LocalValue, continued
+from lossnav.trajectory.status import Status
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
@@ -116,10 +118,8 @@ def collocate(
     if not np.all(np.isfinite(found.rms_residuals)):  # NaN passes for a success
         found = _Lost(t, start)
 
-    def inside(u: Array) -> Array:
-        return found.sol(u).T
-
-    stop = inside(np.array([span]))[0, :dim]
+    inside = _Inside(found.sol, dim)
+    stop = inside.position(np.array([span]))[0]
     total = float(found.y[-1, -1])
     excess, growth, asymptote = math.nan, math.nan, stop.copy()
     if end is None:
@@ -131,11 +131,26 @@ def collocate(
         growth, asymptote = end.ending(theta0)
     return Trajectory(
         objective, loss, found.x, total, excess, asymptote, Collocation.name,
-        *continued(end, span, stop, lambda u: inside(u)[:, :dim], lambda u: inside(u)[:, dim:-1]),
-        end=span if end is None else math.inf, converged=bool(found.success),
-        reason="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
+        *continued(end, span, stop, inside.position, inside.rate),
+        end=span if end is None else math.inf,
+        status=Status.CONVERGED if found.success else Status.COLLOCATION_STOPPED,
+        detail="" if found.success else found.message, residual=float(np.max(found.rms_residuals)), is_minimum=None,
         growth=growth,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """What a collocation says of θ and θ̇ at times within the span."""
+
+    solution: Callable[[Array], Array]
+    dim: int
+
+    def position(self, t: Array) -> Array:
+        return self.solution(t)[: self.dim].T
+
+    def rate(self, t: Array) -> Array:
+        return self.solution(t)[self.dim : -1].T
 
 
 class _Lost:

@@ -18,9 +18,10 @@ from lossnav.trajectory.deadline import unlike
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
-from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
+from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
@@ -67,8 +68,8 @@ def to_rests(
     alone = len(rests.points) == 1 and cut is None and settings.steps is None
     alone = alone and not approach.graded(objective, loss)
     for probe in _all(objective, loss, theta0, cut, ends, alone, _passes(objective, still, theta0, rests, len(ends))):
-        missed = missed and probe.reason.startswith(NO_EXTREMAL)
-        if probe.reason or budget.spent():
+        missed = missed and probe.status is Status.NO_EXTREMAL
+        if probe.status is not Status.CONVERGED or budget.spent():
             yield probe.trajectory()
         else:
             probes.append(probe)
@@ -106,16 +107,23 @@ def _still_arriving(path: Trajectory, theta0: Array, span: float) -> Trajectory:
     size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(theta0 - place))))
     if not np.all(np.isfinite(place)) or float(np.max(np.abs(path(span) - place))) <= 0.05 * size:
         return path
-    return replace(path, converged=False, reason=NO_EXTREMAL + np.array2string(place, precision=6))
+    status, detail = _none_at(place)
+    return replace(path, status=status, detail=detail)
+
+
+def _none_at(place: Array) -> tuple[Status, str]:
+    """Return the status of an extremal that does not exist, and where it should come to rest."""
+    return Status.NO_EXTREMAL, np.array2string(place, precision=6)
 
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
-    """A first solution on a coarse grid; ``reason`` says why it is none."""
+    """A first solution on a coarse grid; ``status`` and ``detail`` say why it is none."""
 
     problem: Transcription
     found: newton.Minimum
-    reason: str = ""
+    status: Status = Status.CONVERGED
+    detail: str = ""
 
     @property
     def action(self) -> float:
@@ -124,11 +132,11 @@ class _Probe:
         return action if math.isfinite(action) else excess
 
     def trajectory(self) -> Trajectory:
-        """Return it as it is."""
+        """Return it as it is: what was found is not refined."""
         traj = trajectory_of(self.problem, self.found, nodes_of(self.problem, self.found))
-        if not self.reason:
-            return replace(traj, converged=False)
-        return replace(traj, converged=False, reason=self.reason, is_minimum=False)
+        if self.status is Status.CONVERGED:
+            return replace(traj, status=Status.BUDGET_SPENT, detail=budget.spent())
+        return replace(traj, status=self.status, detail=self.detail, is_minimum=False)
 
 
 def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
@@ -196,7 +204,7 @@ def _all(
         probe = _relaxing(objective, loss, theta0, end) if alone else None
         direct.append((probe or _towards(objective, loss, theta0, end, cut, others), end))
         yield direct[-1][0]
-    direct.sort(key=lambda pair: (bool(pair[0].reason), pair[0].action))
+    direct.sort(key=lambda pair: (pair[0].status is not Status.CONVERGED, pair[0].action))
     if "one by one" in getattr(loss, "batches", {}).values():
         direct = direct[:1]
     best = direct[0][0].action
@@ -292,7 +300,7 @@ def _other_ways(
     for found in unlike(newton.minimise_all(coarse, paths)):
         if found.converged and _Probe(coarse, found).action < best - _SAME * abs(best):
             probe = _arriving(coarse, found, end, cut, others)
-            if not probe.reason:
+            if probe.status is Status.CONVERGED:
                 yield probe
 
 
@@ -339,7 +347,7 @@ def _arriving(
                 return _Probe(coarse, probe)
         elif near <= 500 * arrived or given_up or elsewhere:
             # A path that only arrives because the grid ends, however long the grid, follows no extremal.
-            return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6))
+            return _Probe(coarse, probe, *_none_at(place))
         waits = probe.converged and near > 500 * arrived
         coarse, old = _coarse(objective, loss, 2 * span, end), coarse
         if _too_coarse(coarse, cut):
@@ -400,19 +408,20 @@ def _onto_saddle(
     coarse = _coarse(objective, loss, span, saddle)
     probe = newton.minimise(coarse, saddle.follow(theta0, coarse.times))
     if not probe.converged or float(np.max(np.abs(probe.path[-1] - place))) > arrived:
-        return _Probe(coarse, probe, NO_EXTREMAL + np.array2string(place, precision=6)).trajectory()
+        return _Probe(coarse, probe, *_none_at(place)).trajectory()
     return refine(coarse, probe, settings)
 
 
 def _unresolved(problem: Transcription, theta0: Array) -> _Probe:
     """Return no path, and why: the largest grid does not resolve the discount, so it would say nothing."""
     step = problem.objective.gamma * problem.horizon / problem.steps
-    reason = (
-        f"strongly overdamped: {problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, "
-        "which must be < 1; give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
+    detail = (
+        f"{problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, which must be < 1; "
+        "give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
     )
     small = replace(problem, steps=2)
     still = np.repeat(theta0[None], 3, axis=0)
     slope, bend = problem.loss.gradient(still), problem.loss.hessian(still)
     action = small.action(still)
-    return _Probe(small, newton.Minimum(still, action, math.nan, math.nan, False, False, 0, slope, bend), reason)
+    nothing = newton.Minimum(still, action, math.nan, math.nan, False, False, 0, slope, bend)
+    return _Probe(small, nothing, Status.OVERDAMPED, detail)

@@ -18,8 +18,9 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, newton
 from lossnav.trajectory.refinement import Settings, refine
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
+from lossnav.trajectory.status import Status
 
 _LONGER = 1.5  # a second deadline, in units of the first
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
@@ -47,8 +48,8 @@ def path(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings
     if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) * 0.5:
         raise NoMinimiser(UNBOUNDED)
     error = change + late.error
-    good = late.converged and error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
-    return _standing(late, costs[1], error, good, _end(loss, rests, late.asymptote))
+    accurate = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
+    return _standing(late, costs[1], error, accurate, _end(loss, rests, late.asymptote))
 
 
 def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings) -> Trajectory:
@@ -67,8 +68,8 @@ def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests,
     excess, error = found.action + left / 2, left / 2 + found.error
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
     action = excess + resting_action(objective.k * low, 0.0, scale)
-    good = found.converged and left <= max(10 * settings.rtol, 1e-12) * found.action
-    return replace(_standing(found, action, error, good, _end(loss, rests, found.asymptote)), excess=excess)
+    accurate = left <= max(10 * settings.rtol, 1e-12) * found.action
+    return replace(_standing(found, action, error, accurate, _end(loss, rests, found.asymptote)), excess=excess)
 
 
 def _dated(
@@ -108,14 +109,13 @@ def _end(loss: Loss, rests: Rests, place: Array) -> Array:
     return np.full(loss.dim, np.nan)
 
 
-def _standing(path: Trajectory, action: float, error: float, good: bool, place: Array) -> Trajectory:
+def _standing(path: Trajectory, action: float, error: float, accurate: bool, place: Array) -> Trajectory:
     span = float(path.times[-1])
-    reason = "" if good else (
-        f"no place to rest was found; J is {action:.9g} to within {error:.3g}, from a deadline at {span:.3g}"
-    )  # fmt: skip
+    status, detail = path.status, path.detail
+    if path.converged and not accurate:
+        status = Status.DEADLINE_TOO_EARLY
+        detail = f"J is {action:.9g} to within {error:.3g}, from a deadline at {span:.3g}"
     return replace(
-        path, action=action, excess=math.nan, asymptote=place, end=math.inf, converged=good, reason=reason,
+        standing(path, span), action=action, excess=math.nan, asymptote=place, status=status, detail=detail,
         error=error, growth=0.0,
-        position=lambda t: path.position(np.minimum(t, span)),
-        rate=lambda t: path.rate(np.minimum(t, span)) * (t < span)[:, None],
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from lossnav.trajectory import interpolate, newton
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 
@@ -79,28 +80,45 @@ def trajectory_of(
     """Make a Trajectory: quintic between the nodes, the linear law of the end beyond them."""
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
 
-    @cache  # made when it is first asked for: many candidates never are
-    def curves() -> tuple[scipy.interpolate.PPoly, scipy.interpolate.PPoly]:
-        place = curve(problem, nodes)
-        return place, place.derivative()
-
-    def position(t: Array) -> Array:
-        return curves()[0](t)
-
-    def rate(t: Array) -> Array:
-        return curves()[1](t)
-
-    converged = found.converged and change <= rtol
+    between = _Between(problem, nodes)
+    status, detail = _outcome(problem, found, change, rtol)
     action, excess, asymptote = account(problem, nodes.action, nodes.path)
     growth = math.nan
     if end is not None:
         growth, asymptote = end.ending(nodes.path[0])
     return Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
-        *continued(end, horizon, nodes.path[-1], position, rate), end=horizon if end is None else math.inf,
-        converged=converged, reason="" if converged else _why(problem, found, change), residual=found.residual,
+        *continued(end, horizon, nodes.path[-1], between.position, between.rate),
+        end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
+
+
+class _Between:
+    """The curve between nodes, made when it is first asked for: many candidates never are.
+
+    What is stored of it is the curve: the problem has a loss in the units of the numerics, which may be a function.
+    """
+
+    def __init__(self, problem: Transcription, nodes: Nodes):
+        self._make = partial(curve, problem, nodes)
+
+    @cached_property
+    def _place(self) -> scipy.interpolate.PPoly:
+        return self._make()
+
+    @cached_property
+    def _pace(self) -> scipy.interpolate.PPoly:
+        return self._place.derivative()
+
+    def position(self, t: Array) -> Array:
+        return self._place(t)
+
+    def rate(self, t: Array) -> Array:
+        return self._pace(t)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_place": self._place}
 
 
 def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
@@ -119,13 +137,14 @@ def account(problem: Transcription, climb: float, path: Array) -> tuple[float, f
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
-def _why(problem: Transcription, fine: newton.Minimum, change: float) -> str:
+def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:
     if not fine.converged:
-        return (
-            f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
+        return Status.NEWTON_STOPPED, (
+            f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
             "try another horizon, more steps, or method='bvp'"
         )
-    return (
-        f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
-        "give steps= or a larger rtol="
-    )
+    if change > rtol:
+        return Status.GRID_TOO_COARSE, (
+            f"{problem.steps} steps change it by {change:.3g} (relative); give steps= or a larger rtol="
+        )
+    return Status.CONVERGED, ""

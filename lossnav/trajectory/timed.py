@@ -53,4 +53,4 @@ def _against_wandering(case: Case, path: Trajectory) -> Trajectory:
     assert isinstance(loss, Task) and loss.final is not None
     after = Case(objective, loss.final, path(loss.settled))
     rest = wandering.checked(after, lambda: action.solve(after, Settings()))
-    return path if rest.converged else replace(path, converged=False, reason=rest.reason)
+    return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)

@@ -16,7 +16,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import deadline, modes
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.transcription import Transcription
 
@@ -70,8 +70,5 @@ def _resting(path: Trajectory, span: float) -> Trajectory:
     level = objective.k * float(path.loss.value(place))
     excess = path.action - resting_action(level, objective.gamma, 0.0, span)
     scale = objective.k * abs(float(path.loss.value(path.position(np.zeros(1))[0]))) + abs(excess)
-    return replace(
-        path, action=excess + resting_action(level, objective.gamma, scale), excess=excess, end=np.inf,
-        position=lambda t: path.position(np.minimum(t, span)),
-        rate=lambda t: path.rate(np.minimum(t, span)) * (t < span)[:, None],
-    )  # fmt: skip
+    action = excess + resting_action(level, objective.gamma, scale)
+    return replace(standing(path, span), action=action, excess=excess)

@@ -10,6 +10,7 @@ from oracle import path_cost, rest_cost
 
 import lossnav as ln
 from lossnav.problem.functions import budget
+from lossnav.trajectory.status import Status
 
 
 def beale(x):
@@ -174,7 +175,7 @@ def test_calls_end_at_the_budget_with_what_there_is(method, most):
     problem = ln.Objective(gamma=1.0), loss, [0.0, 0.0]
     traj = ln.solve(*problem, max_calls=most, method=method, throw=False)
     assert loss.calls <= most + 10  # L at the start, to say what resting there costs
-    assert not traj.converged and f"max_calls = {most} is spent" in traj.reason
+    assert traj.status is Status.BUDGET_SPENT and traj.detail.startswith(f"max_calls = {most} is spent")
     assert np.allclose(traj(0.0), 0.0) and np.all(np.isfinite(traj([0.5, 1.0])))
     assert traj.action <= 170.0 + 1e-9 or method == "bvp"  # never dearer than staying, kL(θ₀)/γ
     with pytest.raises(ln.NotConverged, match="max_calls"):
