@@ -69,7 +69,9 @@ def solve(
     line is dear; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall begins
     beyond a million times the start's size. Where functions are called point by point, other ways are looked for to
     the rest of the cheapest path only. Under a drift a path that never rests is looked for where the drift carries a
-    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed. ``is_minimum`` certifies a path among those near it.
+    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed.
+
+    ``is_minimum`` certifies a path among those near it.
 
     Raises:
         ValueError: naming the argument that does not fit.
