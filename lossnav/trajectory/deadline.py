@@ -23,6 +23,7 @@ from lossnav.trajectory.transcription import Transcription
 
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
+_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
@@ -68,7 +69,9 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     if objective.curved:
         free = replace(free, metric=None, drift=None)
     found = stationary.points(free, still, theta0)
-    return [point for point in found if all(point[i] > 0 for i in loss.positive)]
+    found = found[np.argsort(np.linalg.norm(found - theta0, axis=1))]
+    inside = [point for point in found if all(point[i] > 0 for i in loss.positive)]
+    return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
 def _carried(problem: Transcription, theta0: Array) -> list[Array]:

@@ -25,7 +25,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
-from lossnav.problem.losses.function import as_loss
+from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import modes, riccati, stationary
 from lossnav.trajectory.result import final_charge
@@ -66,7 +66,12 @@ class Regret:
 
 
 def regret(
-    path: ArrayLike, objective: Objective, loss: Loss | Any, *, dt: float | None = None, value: str = "auto"
+    path: ArrayLike,
+    objective: Objective,
+    loss: Loss | Callable[[Any], Any] | Formula,
+    *,
+    dt: float | None = None,
+    value: str = "auto",
 ) -> Regret:
     r"""Return how much more a path costs than the optimum from its start (theory: L20–L23).
 

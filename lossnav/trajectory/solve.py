@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.functions.budget import Budget, OutOfBudget
 from lossnav.problem.losses import Loss
+from lossnav.problem.losses.function import Formula
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
@@ -25,7 +27,7 @@ from lossnav.trajectory.status import Status
 
 def solve(
     objective: Objective,
-    loss: Loss | Any,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     method: Method | Literal["auto"] = "auto",
@@ -72,8 +74,9 @@ def solve(
     line is dear; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall begins
     beyond a million times the start's size. Where functions are called point by point, other ways are looked for to
     the rest of the cheapest path only. Under a drift a path that never rests is looked for where the drift carries a
-    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed. ``is_minimum``
-    certifies a path among those near it.
+    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed.
+
+    ``is_minimum`` certifies a path among those near it.
 
     Raises:
         ValueError: naming the argument that does not fit.
@@ -119,7 +122,7 @@ def solve(
 
 def methods(
     objective: Objective,
-    loss: Loss | Any,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     horizon: float | None = None,
@@ -163,7 +166,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
 
 def value(
     objective: Objective,
-    loss: Loss | Any,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,
@@ -184,7 +187,7 @@ def value(
 
 def optimal_velocity(
     objective: Objective,
-    loss: Loss | Any,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,

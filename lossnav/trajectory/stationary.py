@@ -171,7 +171,8 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     """
     rests = rests or search(objective, loss, theta0)
     models = []
-    for point in rests.points if not rests.starts else _sharp(loss, theta0, rests.points):
+    searched = rests.starts > 0 and objective.drift is None
+    for point in _sharp(loss, theta0, rests.points) if searched else rests.points:
         try:
             models.append(riccati.local_value(frozen(objective, point), loss, point))
         except NoMinimiser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,15 @@ from lossnav.problem.functions import differences
 from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.batched import Batched
 from lossnav.problem.losses.base import Loss, scalar
+
+
+class Formula(Protocol):
+    """An expression of sympy, which is not loaded to say so."""
+
+    @property
+    def free_symbols(self) -> Any:
+        """Its symbols."""
+        ...
 
 
 class Function(Loss):
@@ -66,7 +75,7 @@ class Function(Loss):
 
     def __init__(
         self,
-        value: Any,
+        value: Callable[[Any], Any] | Formula,
         gradient: Callable[[Any], Any] | None = None,
         hessian: Callable[[Any], Any] | None = None,
         *,
