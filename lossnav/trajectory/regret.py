@@ -100,20 +100,20 @@ def regret(
         theory: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
     """
     steps = _checks.array("path", path)
-    loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
-    check_problem(objective, loss)
-    places = _places(steps, loss.dim)
+    given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
+    check_problem(objective, given)
+    places = _places(steps, given.dim)
     _checks.one_of("value", value, _WORDS)
-    known = _known(objective, loss, places[0], value)
-    step = _step(places, objective, loss, known, dt)
+    known = _known(objective, given, places[0], value)
+    step = _step(places, objective, given, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
-    total = speed + direction if known.exact else _difference(places, objective, loss, known, step)
+    total = speed + direction if known.exact else _difference(places, objective, given, known, step)
     climb = known.climb(places[0])
-    terminal = _beyond(places, objective, loss, known, step)
-    timing, shape = _jacobi(places, objective, loss, known, step)
+    terminal = _beyond(places, objective, given, known, step)
+    timing, shape = _jacobi(places, objective, given, known, step)
     ideal = known.follow(step * np.arange(len(places)))
     floor = (
-        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, loss, known, step)
+        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, given, known, step)
     )
     return Regret(
         total, _over(total, climb), speed, direction, terminal, step, _over(floor, climb), timing, shape

@@ -75,7 +75,7 @@ class Function(Loss):
 
     def __init__(
         self,
-        value: Callable[[Any], Any] | Formula,
+        value: Any,
         gradient: Callable[[Any], Any] | None = None,
         hessian: Callable[[Any], Any] | None = None,
         *,
