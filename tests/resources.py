@@ -49,6 +49,19 @@ def need_a_browser() -> None:
         pytest.skip("no Chrome or Chromium on this machine")
 
 
+def need_torchs_compiler() -> None:
+    """Skip the test where ``torch.compile`` cannot build: without a C++ compiler, or in a folder that it misnames."""
+    import torch
+    from torch._inductor import cpp_builder, exc
+
+    if " " in torch.__file__:
+        pytest.skip("torch.compile gives the linker its own folder unquoted, and the path has a space")
+    try:
+        cpp_builder.get_cpp_compiler()
+    except (RuntimeError, exc.InvalidCxxCompiler) as reason:
+        pytest.skip(f"no C++ compiler for torch.compile: {reason}")
+
+
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
     """No file of this process may grow beyond so many bytes: the system refuses the write, as on a full disk."""

@@ -212,8 +212,8 @@ def test_solve_with_an_endpoint_and_a_quadratic():
 
 def test_a_reader_that_stops_early_is_no_error():
     words = "solve --gamma 1 --start=0,1 --points 5000"
-    done = subprocess.run(f"{COMMAND} {words} | head -1; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
-                          capture_output=True, text=True)  # fmt: skip
+    piped = f"{shlex.quote(str(COMMAND))} {words} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(piped, shell=True, executable="/bin/bash", capture_output=True, text=True)
     assert done.stdout.startswith("method") and done.stderr == "" and done.returncode == 0
 
 

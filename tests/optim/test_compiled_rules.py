@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from resources import need_torchs_compiler
 
 import lossnav as ln
 from lossnav import assume
@@ -54,11 +55,6 @@ def test_a_generated_step_is_traced_once_for_all_steps_and_once_for_rates(name):
 @pytest.mark.slow
 def test_the_compiled_step_is_the_step():
     """Through the compiler of the machine."""
-    from torch._inductor import cpp_builder, exc
-
-    try:
-        cpp_builder.get_cpp_compiler()
-    except (RuntimeError, exc.InvalidCxxCompiler) as reason:
-        pytest.skip(f"no C++ compiler for torch.compile: {reason}")
+    need_torchs_compiler()
     make = DERIVED["derived Adam"].optimizer
     torch.testing.assert_close(walked(make, "inductor", 5)[0], walked(make, steps=5)[0], rtol=1e-12, atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from resources import need_torchs_compiler
 from torch import nn
 
 from lossnav import data, models, training
@@ -139,6 +140,7 @@ def test_bad_choices_are_named(digits, option, value):
 @pytest.mark.slow
 def test_compiled_training_is_the_same_run(digits):
     """Through the compiler of the machine; all batches are of one size, so that it has one graph to compile."""
+    need_torchs_compiler()
     whole = digits.head(384, 200)
     small = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
     state = {name: value.clone() for name, value in small.state_dict().items()}
