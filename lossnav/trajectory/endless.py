@@ -2,8 +2,8 @@
 
 A loss may only sink towards a value that it never takes, be tilted for ever, or be too flat around its lowest place
 for a rate of approach. With a discount what happens late counts for little: standing still from a deadline on is a
-path, its cost an upper bound, and a later deadline says by how much it is too high. Without one the rest of the way
-costs at most its length in the metric 2k(L − L_low)G/η, and at least nothing.
+path, its cost an upper bound, and what a later deadline saves estimates by how much it is too high. Without one the
+rest of the way costs at most its length in the metric 2k(L − L_low)G/η, and at least nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNBOUNDED = "no minimiser: J falls without bound as the deadline grows; raise ga
 
 
 def path(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings) -> Trajectory:
-    """Return the path of a late deadline, standing still after it; ``error`` bounds what that and the mesh change.
+    """Return the path of a late deadline, standing still after it; ``error`` estimates what that and the mesh change.
 
     Raises:
         NoMinimiser: if later deadlines lower J without bound, or at γ = 0 the loss has no lowest value near by.
