@@ -102,11 +102,11 @@ lint: $(TEST_READY)
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
 # beside them.
 # To read the files that are left out takes as long as a hundred tests; of doctests the first module alone would be run.
-check: $(TEST_READY)
+check: $(TEST_READY) $(VENDORED)
 	@$(MAKE) --no-print-directory -j 2 lint quick
 	@echo "check: passed, $(TOOK)"
 
-quick: $(TEST_READY)
+quick: $(TEST_READY) $(VENDORED)
 	@$(PY) -m pytest -n 2 --dist loadscope --few 2 -m "not browser and not slow" \
 		$(addprefix --ignore tests/,browser optim/test_torch_matrix.py optim/test_distributed.py package/test_doctests.py)
 
