@@ -10,10 +10,12 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import blocks
-from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
+_KINETIC = 1e-6  # of the Hessian's diagonal, where a metric that varies is what makes it indefinite
+_LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class Minimum:
 
     Attributes:
         path: θ at the nodes, shape (N+1, D).
-        action: its J_N (see ``Problem.action``).
+        action: its J_N (see ``Transcription.action``).
         gradient: largest |∂J_N/∂θ_n|/w_n over the free nodes.
         residual: largest residual of the Euler–Lagrange equations there, solved for θ̈.
         converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
@@ -44,7 +46,7 @@ class Minimum:
 
 
 def minimise(
-    problem: Problem, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
+    problem: Transcription, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
 ) -> Minimum:
     """Return the stationary path that damped Newton reaches from ``path``; the first node stays where it is.
 
@@ -60,7 +62,7 @@ def minimise(
     return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
 
 
-def minimise_all(problem: Problem, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
+def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
     """Return where Newton's method leads from each of several paths, shape (B, N+1, D), walked side by side.
 
     A path's steps do not depend on the others; the loss is asked for the nodes of all of them in one call. Of paths
@@ -110,14 +112,16 @@ class _Progress:
 class _Walk:
     """The paths that are still under way, with loss, slope and curvature at the nodes, and those that have ended."""
 
-    def __init__(self, problem: Problem, paths: Array, tolerance: float, curvature: Array | None = None):
+    def __init__(self, problem: Transcription, paths: Array, tolerance: float, curvature: Array | None = None):
         self.problem, self.tolerance, self.count = problem, tolerance, 0
         self.path: Array = np.array(paths, dtype=np.float64)
+        # Under a metric that falls off far out J falls for a step that is too long, and the path gets lost there.
+        self.leap = _LEAP if problem.objective.curved else math.inf
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
-        self.slope = problem.loss.gradient(self.path)
+        self.slope = problem.landscape.gradient(self.path)
         self.kept = curvature is not None  # the curvature is another grid's
-        self.curvature = problem.loss.hessian(self.path) if curvature is None else curvature[None]
+        self.curvature = problem.landscape.hessian(self.path) if curvature is None else curvature[None]
         self.ended: dict[int, Minimum] = {}
         self.twin: dict[int, int] = {}  # whose end a path that is not followed shares
 
@@ -144,7 +148,7 @@ class _Walk:
         """Take one step on every path that is under way."""
         budget.check()
         self.count += 1
-        live, loss = self.live, self.problem.loss
+        live, loss = self.live, self.problem.landscape
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
         plain = [one.damping == 0.0 for one in live]
@@ -193,7 +197,7 @@ class _Walk:
                 new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, new, strict=True):
-                if live[b].accepts(action):
+                if live[b].accepts(action) and lengths[b] <= self.leap:
                     actions[b] = action
                 elif lengths[b] < self.tolerance or live[b].damping > _MOST_DAMPING:
                     stuck[b] = True
@@ -211,7 +215,7 @@ class _Walk:
         one = self.live[b]
         while True:
             if one.damping and not one.unit:
-                self._measure()
+                self._measure(system)
             step = system.step(b, one.damping * one.unit)
             if step is not None:
                 return step
@@ -219,13 +223,16 @@ class _Walk:
                 return np.full_like(system.gradient[b], np.nan)
             one.stiffen()
 
-    def _measure(self) -> None:
+    def _measure(self, system: _System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
         sizes = np.abs(self.curvature)
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
         # The drift and the end may be what is negative: the loss's own scale is the least.
         units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
-        for one, unit in zip(self.live, (self.problem.unit_share * units).tolist(), strict=True):
+        units = self.problem.unit_share * units
+        if self.problem.objective.curved:  # here the kinetic term bends, too
+            units = np.maximum(units, _KINETIC * np.abs(system.bands[:, 0]).max(axis=-1))
+        for one, unit in zip(self.live, units.tolist(), strict=True):
             one.unit = one.unit or unit
 
     def _join(self) -> None:
@@ -279,7 +286,7 @@ class _System:
         gradient: (∂J_N/∂θ_n)/w_n at the free nodes, shape (B, M, D).
     """
 
-    def __init__(self, problem: Problem, path: Array, slope: Array, curvature: Array):
+    def __init__(self, problem: Transcription, path: Array, slope: Array, curvature: Array):
         free = problem.free
         self.problem = problem
         self.gradient = problem.gradient(path, slope)[:, free]
