@@ -362,7 +362,7 @@ def _coarse(objective: Objective, loss: Loss, span: float, end: LocalValue) -> T
     rates = np.linalg.eigvals(end.closed)
     level = float(loss.at(math.inf).value(end.fixed if end.growth < 0 else end.centre))
     if approach.graded(objective, loss):
-        return approach.first(objective, loss, span, float(np.max(np.abs(rates.imag))), terminal=end, level=level)
+        return approach.first(objective, loss, span, terminal=end, level=level)
     steps = first_steps(objective, loss.dim, span, float(np.max(np.abs(rates))))
     return Transcription(objective, loss, span, steps, terminal=end, level=level)
 

@@ -16,6 +16,8 @@ _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
 _KINETIC = 1e-6  # of the Hessian's diagonal, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
+_BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
+_NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ def minimise(
         curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. It is kept as long as
             each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
             own error.
-        tolerance: on the largest component of a Newton step, relative to 1 + |θ|.
+        tolerance: on the largest component of a Newton step, relative to how far the path goes (``extent``).
         limit: most Newton steps.
     """
     return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
@@ -81,7 +83,7 @@ class _Progress:
         action: J_N of it.
         damping: what is added to the (scaled) Hessian's diagonal, in multiples of ``unit``.
         unit: what makes the Hessian of a path positive definite whatever the kinetic term; 0 while it is not needed.
-        length: of the last step, relative to 1 + |θ|, if that was undamped, else inf.
+        length: of the last step, relative to the path's extent, if that was undamped, else inf.
     """
 
     number: int
@@ -96,17 +98,19 @@ class _Progress:
     def relax(self) -> None:
         self.damping = self.damping / 4 if self.damping > _FIRST_DAMPING else 0.0
 
-    def accepts(self, action: float) -> bool:
-        """Return whether J falls, or stays but for rounding."""
-        return math.isfinite(action) and action <= self.action + 1e-12 * (abs(self.action) + abs(action))
+    def accepts(self, action: float, blur: float) -> bool:
+        """Return whether J falls, or stays but for rounding, of which ``blur`` is in the loss."""
+        return math.isfinite(action) and action <= self.action + 1e-12 * (abs(self.action) + abs(action)) + blur
 
     def ends(self, length: float, tolerance: float) -> bool:
         """Return whether an undamped step of this length ends the search.
 
-        Such steps shrink ever faster: what the last ratio leaves for the next one is a bound on the error.
+        Such steps shrink ever faster, until they are rounding: what the last ratio leaves for the next one bounds the
+        error.
         """
         ratio = length / self.length  # 0 where there was none before
-        return length < tolerance or (0 < ratio < 0.1 and ratio * length < tolerance / 10)
+        rounding = self.length <= length < _NO_BETTER
+        return length < tolerance or (0 < ratio < 0.1 and ratio * length < tolerance / 10) or rounding
 
 
 class _Walk:
@@ -184,7 +188,6 @@ class _Walk:
         problem, free, live = self.problem, self.problem.free, self.live
         system = _System(problem, self.path, self.slope, self.curvature)
         place = self.path[:, free]
-        size = 1 + np.abs(place)
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [one.action for one in live], [False] * len(live)
         tried = list(range(len(live)))
@@ -192,14 +195,17 @@ class _Walk:
             for b in tried:
                 steps[b] = self._newton(system, b)
             trial[:, free] = place + steps
-            lengths = (np.abs(steps) / size).max(axis=(1, 2)).tolist()
+            lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
+            leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()
             with np.errstate(over="ignore", invalid="ignore"):
                 new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, new, strict=True):
-                if live[b].accepts(action) and lengths[b] <= self.leap:
+                if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
                     actions[b] = action
-                elif lengths[b] < self.tolerance or live[b].damping > _MOST_DAMPING:
+                elif (
+                    lengths[b] < max(self.tolerance, min(_NO_BETTER, live[b].length)) or live[b].damping > _MOST_DAMPING
+                ):
                     stuck[b] = True
                 else:
                     live[b].stiffen()
@@ -257,10 +263,10 @@ class _Walk:
         """Return the number of a path that this one has come to, among those that have ended or are ``followed``."""
         path, length = self.path[b], self.live[b].length
         for number, end in self.ended.items():
-            if end.converged and end.definite and _apart(path, end.path) < 0.1 * length:
+            if end.converged and end.definite and _apart(path, end.path, self.tolerance) < 0.1 * length:
                 return number
         for other in followed:
-            if max(length, self.live[other].length) < 1e-3 and _apart(path, self.path[other]) < 1e-3:
+            if max(length, self.live[other].length) < 1e-3 and _apart(path, self.path[other], self.tolerance) < 1e-3:
                 return self.live[other].number
         return None
 
@@ -274,9 +280,22 @@ class _Walk:
         )
 
 
-def _apart(path: Array, other: Array) -> float:
-    """Return the largest distance of two paths, relative to 1 + |θ|."""
-    return float(np.abs(path - other).max() / (1 + np.abs(other).max()))
+def extent(path: Array) -> Array:
+    """Return how far paths of shape (..., N+1, D) go from their start, shape (..., 1, 1).
+
+    It is what is small or large for them: the units are such that all components have one metric.
+    """
+    return np.abs(path - path[..., :1, :]).max(axis=(-2, -1), keepdims=True)
+
+
+def sizes(path: Array, tolerance: float) -> Array:
+    """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding."""
+    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+
+
+def _apart(path: Array, other: Array, tolerance: float) -> float:
+    """Return the largest distance of two paths, relative to what steps are measured by."""
+    return float((np.abs(path - other) / sizes(other, tolerance)).max())
 
 
 class _System:

@@ -75,7 +75,7 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
             jump = abs(limit.action - older.action)
             change = max(
                 jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
-                float(np.max(np.abs(limit.path[::2] - older.path))) / max(1.0, float(np.max(np.abs(limit.path)))),
+                float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
             series = 3.3 < size / max(shift, 1e-300) < 4.8
             change, error = (change / 15, jump / 15) if series else (change, jump)

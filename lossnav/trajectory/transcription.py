@@ -150,6 +150,11 @@ class Transcription:
         return intervals, self.share * discount, float(discount[-1])
 
     @cached_property
+    def blur(self) -> float:
+        """What rounding leaves of J: the loss is known to its last digit only, from which ``level`` is taken."""
+        return 4 * float(np.finfo(float).eps) * abs(self.level) * float(self._weights[1].sum())
+
+    @cached_property
     def _drift_weights(self) -> tuple[Array, Array]:
         """What an interval's momentum counts in ∂J/∂f at its left and at its right node."""
         (left, right), (before, after) = self.kinetic_factors, self.drift_shares
@@ -302,8 +307,8 @@ class Transcription:
     def velocities(self, path: Array, slope: Array | None = None) -> Array:
         """Return θ̇ at the nodes, shape (N+1, D), from the discrete conjugate momentum (error O(Δt²)).
 
-        It is that of the interval which a node begins, the last one's that of the interval which it ends; at a switch
-        both are the same to this order.
+        It is that of the interval which a node begins; at a switch that of the one before is the same to this order.
+        At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
         """
         objective = self.objective
         slips = self.slips(path)
@@ -323,6 +328,10 @@ class Transcription:
             first, second = self._drift_weights
             momentum[:-1] += first * np.einsum("nji,nj->ni", jacobian[:-1], push)
             momentum[-1] -= second[-1] * (jacobian[-1].T @ push[-1])
+        if not self.fixed:
+            momentum[-1] = -objective.charge * before
+            if self.terminal is not None:
+                momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
         velocity = objective.eta * momentum
         if objective.curved:
             velocity = np.linalg.solve(objective.metric_on(path.shape[1]).matrix(path), velocity[..., None])[..., 0]
