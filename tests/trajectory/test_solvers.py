@@ -244,10 +244,15 @@ def test_scaling_symmetry(dim):
         ),
         (
             lambda o, q: ln.solve(
-                ln.Objective(horizon=2.0), ln.losses.Quadratic([[-1.0]], minimum=[0.0]), [1.0], method="riccati"
-            ),
+                ln.Objective(horizon=2.0), ln.losses.Quadratic(-np.eye(2), minimum=[0, 0]), [1, 0], method="riccati"
+            ),  # in both directions at once
             ln.NoMinimiser,
             "focal",
+        ),
+        (
+            lambda o, q: ln.solve(ln.Objective(gamma=1.0, horizon=1e9), q, [0.0], method="riccati"),
+            ln.NotConverged,
+            "the deadline is 2e\\+09 times",
         ),
         (
             lambda o, q: ln.solve(

@@ -108,7 +108,7 @@ EXACT = {
 @pytest.mark.parametrize("case", EXACT)
 def test_exact_solvers_do_not_feel_the_units(case):
     problem, method = EXACT[case]
-    check(problem, method, CHANGES, 1e-8 if problem.deadline and method == "riccati" else 1e-10)
+    check(problem, method, CHANGES, 1e-10)
 
 
 NUMERIC = {
