@@ -134,6 +134,19 @@ def test_a_landscape_without_formula_does_not_feel_the_units(change):
     check(problem, "action", [change], 1e-5, rtol=1e-6)
 
 
+def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
+    """θ₂ → 2⁻³⁰θ₂: the metric's diagonal spans 60 binary orders, and a drift that couples both has to be scaled."""
+    path = []
+    for size in (1.0, 2.0**-30):
+        units = np.array([1.0, size])
+        drift = ln.drifts.Function(lambda x, u=units: u * np.sin(x / u)[..., ::-1], dim=2)
+        loss = ln.losses.Quadratic(np.array([[2.0, 0.3], [0.3, 1.0]]) / np.multiply.outer(units, units), [0.0, 0.0])
+        objective = ln.Objective(gamma=0.5, metric=np.diag(units**-2.0), drift=drift, horizon=1.7)
+        found = ln.solve(objective, loss, [1.0, 0.5 * size])
+        path.append(np.append(found([0.4, 1.7]) / units, found.action))
+    np.testing.assert_allclose(path[1], path[0], rtol=1e-6)
+
+
 def test_the_symptom():
     """L → sL, η → η/s is the same path: s = 1e12 was refused, s ≤ 1e−12 silently wrong (J/s = 84.7 for .4155)."""
     drift = ln.drifts.Linear([[0.1, 0.5], [-0.4, 0.2]])
