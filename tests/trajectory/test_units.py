@@ -8,6 +8,7 @@ import pytest
 import lossnav as ln
 
 BIG = 1e20
+SWAP = np.array([[0.0, 1.0], [1.0, 0.0]])
 SMALL = 1e-20
 UNITS = {"loss": "l", "time": "a", "length": "b", "metric": "m", "weight": "w"}
 CHANGES = [{name: size} for name in UNITS for size in (SMALL, 1e-7, 1e7, BIG)]
@@ -139,7 +140,9 @@ def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
     path = []
     for size in (1.0, 2.0**-30):
         units = np.array([1.0, size])
-        drift = ln.drifts.Function(lambda x, u=units: u * np.sin(x / u)[..., ::-1], dim=2)
+        drift = ln.drifts.Function(
+            lambda x, u=units: u * np.sin(x / u)[::-1], lambda x, u=units: np.outer(u, np.cos(x / u) / u) * SWAP, dim=2
+        )
         loss = ln.losses.Quadratic(np.array([[2.0, 0.3], [0.3, 1.0]]) / np.multiply.outer(units, units), [0.0, 0.0])
         objective = ln.Objective(gamma=0.5, metric=np.diag(units**-2.0), drift=drift, horizon=1.7)
         found = ln.solve(objective, loss, [1.0, 0.5 * size])
