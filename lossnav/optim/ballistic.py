@@ -71,6 +71,7 @@ class Ballistic(Rule):
         clipping belongs to the training loop.
     """
 
+    _memory: tuple[str, ...] = ("step", "v", "m")
     _flags = ("bias_correction",)
     _absent: ClassVar[Group] = {"momentum": None}
 

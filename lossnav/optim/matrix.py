@@ -61,9 +61,9 @@ class BallisticMatrix(Rule):
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
         lr: √(ηk/c) Δt >= 0, a length in weight space (root mean square of a weight's step); a number or a 0-dim tensor.
-        lr_overdamped: lr_s in [0, inf], the rate of a learner that discounts; as in ``Belief``.
         betas: (β₁, β₂), weights of the past in m and in the averages that make C, each in [0, 1).
         eps: added to √V, as in Adam, >= 0, in the units of g.
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         curvature: what is believed, of the table; it is read when a parameter first has a gradient.
         every: steps between turns of the bases, >= 1. "polar" keeps no bases.
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
@@ -75,10 +75,10 @@ class BallisticMatrix(Rule):
         long: what a matrix does that has one side longer than ``max_dim``: "polar", it moves as with
             ``curvature="polar"``; "identity", it has a basis on the other side alone. In the first steps of
             the networks on which both were tried the first learned faster (the chapter on matrices).
+        lr_overdamped: lr_s in [0, inf], the rate of a learner that discounts; as in ``Belief``.
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
             only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
-        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         maximize: go uphill.
         foreach: True, False, or None, for what moves as with ``Belief``.
 
@@ -107,23 +107,25 @@ class BallisticMatrix(Rule):
         al. (2025) for KL-Shampoo; Jordan et al. (2024) for Muon.
     """
 
+    _memory: tuple[str, ...] = ("step", "m", "v", "left", "right", "ql", "qr", "rows", "columns")
+
     def __init__(
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
-        lr_overdamped: float = math.inf,
         betas: tuple[float, float] = (0.9, 0.99),
         eps: float = 0.0,
+        weight_decay: float = 0.0,
+        *,
         curvature: Curvature = "eigenbasis",
         every: int = 20,
         watch: int = 4,
         max_dim: int = 1024,
-        *,
+        lr_overdamped: float = math.inf,
         block: int | None = None,
         long: Long = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
-        weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
@@ -179,11 +181,11 @@ class BallisticMatrix(Rule):
             if group["weight_decay"] != 0:
                 params[i].mul_(1 - belief.step_rate(group) * group["weight_decay"])
             g = grads[i].reshape(len(grads[i]), -1)
-            step = _step(whole_group, g, states[i], self._memory(g))
+            step = _step(whole_group, g, states[i], self._room(g))
             if step is not None:
                 params[i].add_(step.reshape(params[i].shape))
 
-    def _memory(self, like: Tensor) -> tuple[Tensor, Tensor]:
+    def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
         kept, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
         if key not in kept or kept[key].shape[1] < like.numel():

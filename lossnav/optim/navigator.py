@@ -103,14 +103,15 @@ class Navigator(Rule):
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
 
+    _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
 
     def __init__(
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
-        gamma: float = 0.0,
         *,
+        gamma: float = 0.0,
         curvature: Estimate | Curvature = "second_moment",
         beta: float = 0.999,
         eta_k: float = 1.0,

@@ -148,7 +148,9 @@ def test_nan_and_infinite_gradients_stay_in_their_coordinate(kernel):
     weight = torch.nn.Parameter(torch.ones(100))
     weight.grad = torch.ones(100)
     weight.grad[3], weight.grad[40] = torch.nan, torch.inf
-    Ballistic([weight], fused=True).step()
+    rule = Ballistic([weight], fused=True)
+    rule.check_gradients = False
+    rule.step()
     bad = torch.zeros(100, dtype=torch.bool)
     bad[[3, 40]] = True
     assert torch.equal(weight.isnan(), bad)
