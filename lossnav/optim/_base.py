@@ -38,7 +38,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * of a DTensor (FSDP2, tensor parallelism) each process moves its own part, and the state is sharded alike;
     * bfloat16 and float16 parameters are updated in float32 and keep their state in float32 — a running average with
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
-    * with ``fused=True`` the kernel takes the place of ``_update`` wherever it can;
+    * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
     * sparse gradients and complex parameters are refused by name;
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
@@ -57,7 +57,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def __init__(self, params: ParamsT, defaults: Group) -> None:
         owner = _naming.builder()
         self._owner = None if owner is None else weakref.ref(owner)
-        super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": False, **defaults})
+        super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": None, **defaults})
 
     @abc.abstractmethod
     def _check(self, group: Group) -> None:
@@ -74,6 +74,11 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _call(self, group: Group, states: list[State], counts: list[float]) -> _fused.Call:
         """Describe the fused kernel's call in the steps of these numbers, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether there is a compiled kernel of the rule."""
+        return type(self)._call is not Rule._call
 
     def _native(self) -> str:
         """Return C of the rule's own, which is built in the place of ``kernels.c``."""
@@ -178,7 +183,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
-            if repeats and group["fused"] and _fused.again(self, group):
+            if repeats and _fused.wanted(self, group) and _fused.again(self, group):
                 continue
             for params in self._batches(group):
                 self._move(group, params)
@@ -254,7 +259,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         half = params[0].dtype in _HALF
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
-        if not (group["fused"] and _fused.step(self, group, work, grads, states)):
+        if not (_fused.wanted(self, group) and _fused.step(self, group, work, grads, states)):
             for part in _portions(work):
                 self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:

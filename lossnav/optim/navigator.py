@@ -124,7 +124,7 @@ class Navigator(Rule):
         weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
         process_group: Any = "auto",
     ) -> None:
         self.curvature = check_curvature(curvature)

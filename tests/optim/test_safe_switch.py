@@ -193,3 +193,91 @@ def test_the_look_at_gradients_can_be_left_out():
     rule = copy.deepcopy(rule)
     rule.param_groups[0]["params"][0].grad = torch.tensor([1.0, math.inf])
     rule.step()
+
+
+# ------------------------------------------------------------------------------------------------------ defaults
+
+
+class Tied(torch.nn.Module):
+    """A model of words, whose head is its embedding."""
+
+    def __init__(self, tied):
+        super().__init__()
+        self.words, self.inner = torch.nn.Embedding(50, 8), torch.nn.Linear(8, 8)
+        self.norm, self.head = torch.nn.LayerNorm(8), torch.nn.Linear(8, 50, bias=False)
+        if tied:
+            self.head.weight = self.words.weight
+
+    def forward(self, x):
+        return self.head(self.norm(self.inner(self.words(x))))
+
+
+def names(groups):
+    return [[name for name, _ in group["params"]] for group in groups]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_network_is_split_into_matrices_and_the_rest(tied):
+    matrices, rest = optim.split(Tied(tied))
+    assert names([matrices]) == [["inner.weight"]] and "curvature" not in matrices
+    wanted = ["words.weight", "inner.bias", "norm.weight", "norm.bias", *([] if tied else ["head.weight"])]
+    assert names([rest]) == [wanted] and rest["curvature"] == "diagonal"
+
+
+def test_what_is_left_can_be_named():
+    model = Tied(False)
+    assert names(optim.split(model, leave=()))[0] == ["inner.weight", "head.weight"]
+    assert names(optim.split(model, leave=["inner", "head.weight"])) == [[name for name, _ in model.named_parameters()]]
+    assert names(optim.split(torch.nn.Sequential(torch.nn.Linear(2, 3)), leave=())) == [["0.weight"], ["0.bias"]]
+    with pytest.raises(ValueError, match=r"^leave\[1\] = 'in', but it must be the name of a module or parameter"):
+        optim.split(model, leave=["inner", "in"])
+    with pytest.raises(ValueError, match="model"):
+        optim.split(torch.nn.ReLU())
+
+
+def test_a_table_that_is_left_moves_as_with_adam_and_as_a_matrix_runs_away():
+    """A batch of 16 rows of 5,000: "polar" shares the length of all rows among these, Adam gives each its own."""
+    moved = {}
+    for name, options in {"left": {}, "matrix": {"leave": ()}}.items():
+        torch.manual_seed(0)
+        table = torch.nn.Embedding(5_000, 32)
+        before = table.weight.detach().clone()
+        groups = optim.split(table, **options) if name == "left" else [{"params": [("weight", table.weight)]}]
+        rule = optim.BallisticMatrix(groups, lr=1e-3)
+        table(torch.arange(16)).square().sum().backward()
+        rule.step()
+        moved[name] = (table.weight.detach() - before).abs().max().item() / 1e-3
+    assert moved["left"] == pytest.approx(1.0, rel=1e-3) and moved["matrix"] > 20
+
+
+def test_what_is_left_is_a_belief():
+    one, other = network(), network()
+    left = optim.BallisticMatrix([{"params": one.parameters(), "curvature": "diagonal"}], lr=0.01, betas=(0.9, 0.99))
+    belief = optim.Belief(other.parameters(), lr=0.01, betas=(0.9, 0.99), eps=0.0, foreach=True)
+    advance(one, left, range(10))
+    advance(other, belief, range(10))
+    torch.testing.assert_close(vector(one), vector(other), rtol=1e-12, atol=1e-14)
+
+
+def test_the_default_of_the_ballistic_rule_begins_with_steps_of_its_rate():
+    w = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+    for options, length in (({}, 1.0), ({"bias_correction": False}, 1 / math.sqrt(1e-3))):
+        w.data.zero_()
+        w.grad = torch.ones_like(w)
+        optim.Ballistic([w], lr=1e-3, **options).step()
+        torch.testing.assert_close(w.detach(), torch.full_like(w, -1e-3 * length), rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [optim.Ballistic, optim.Belief, optim.Navigator, derived],
+    ids=["Ballistic", "Belief", "Navigator", "derived"],
+)
+def test_the_kernel_is_taken_unless_the_arguments_say_otherwise(rule, kernel):
+    for options, wanted in (({}, True), ({"fused": False}, False), ({"foreach": True}, False), ({"fused": True}, True)):
+        model = network(dtype=torch.float32)
+        made = rule(model.parameters()) if rule is derived else rule(model.parameters(), **options)
+        for group in made.param_groups:
+            group.update(options)
+        advance(model, made, range(2))
+        assert bool(made.__dict__.get("_launches")) is wanted

@@ -57,7 +57,7 @@ class Derived(Rule):
 
     def __init__(
         self, params: ParamsT, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
-        foreach: bool | None = None, fused: bool = False,
+        foreach: bool | None = None, fused: bool | None = None,
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
         self._written = written(rule)
