@@ -26,8 +26,8 @@ class BallisticMatrix(Rule):
     r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
 
     To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default is the belief
-    that learned fastest on the networks it was tried on, "polar", at its rate. ``split`` leaves embeddings and the head to
-    "diagonal": of a table of which a batch shows a few rows, "polar" moves all, and those by tens of ``lr``.
+    that learned fastest on the networks it was tried on, "polar", at its rate. ``split`` leaves embeddings and the head
+    to "diagonal": of a table of which a batch shows a few rows, "polar" would move those by tens of ``lr``.
 
     As in ``Belief``, a learner follows the mean gradient m, and takes the second moment C of the gradient for the
     curvature, H = cC. ``Belief`` takes its diagonal in the coordinates of the weights. Here a weight matrix, m × n, has
