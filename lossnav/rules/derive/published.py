@@ -156,7 +156,7 @@ def explain(optimizer: Any) -> list[Reading]:
         return [Reading(name, "", row.why)]
     lr = float(groups[0]["lr"])
     maker = _RULES.get(name)
-    if lr <= 0 or (maker is None and name != "Muon"):
+    if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
         return [Reading(name, row.assumptions, row.why)]
     uphill = groups[0].get("maximize") or getattr(optimizer, "maximize", False)
     unlike = _unlike(name, {**groups[0], "maximize": uphill})
