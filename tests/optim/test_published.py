@@ -521,5 +521,5 @@ def test_every_optimizer_of_torch_is_in_the_table_once():
 def test_what_is_no_optimizer_or_unknown_is_refused():
     with pytest.raises(ValueError, match="param_groups"):
         ln.explain(3)
-    with pytest.raises(ValueError, match="is a .*LBFGSNew"):
+    with pytest.raises(ValueError, match=r"is a .*LBFGSNew"):
         ln.explain(type("LBFGSNew", (torch.optim.LBFGS,), {})([weights()]))
