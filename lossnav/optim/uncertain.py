@@ -62,7 +62,7 @@ class Uncertain(Rule):
             its group's other tensors, and if they have none either, the square of its value, which must not be 0.
         clip: trust region: no step moves a mean by more than ``clip`` posterior standard deviations. None: unbounded.
         prior_mean: μ_p; None means the mean of each tensor's values when it is first seen: the prior of a network that
-            has learned is where its weights are (gains of a normalisation near 1 stay there, whatever they have become).
+            has learned is where its weights are (the gains of a normalisation stay near 1).
         curvature_scale: factor >= 0 from g² (or, sampling, from g z √p) to the curvature h. 0 keeps p at the prior's.
             g² stands for curvature where gradients are noise, as they are in batches. Without noise it vanishes at
             a minimum, and the mean hops around it at a distance of √(lr/2h), unless T/v_p or ``clip`` is in the way.
