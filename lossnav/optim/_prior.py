@@ -38,7 +38,7 @@ def _spread(parameter: Tensor) -> tuple[float, float]:
     """Return the variance of a tensor's values, exactly 0 where they are all equal, and their mean."""
     if parameter.is_meta:
         return 0.0, 0.0
-    values = _shards.whole(parameter.detach())
+    values = _shards.whole(parameter.detach()).contiguous()  # one order of sums, whatever the memory format
     if parameter.dtype in _HALF:
         values = values.float()
     if values.numel() == 0:
