@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -114,6 +115,10 @@ class LocalValue:
         excess = climb - resting_action(slip, gamma, 1.0, span)
         return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
 
+    def pace(self, start: Array, t: Array) -> Array:
+        """Return how fast it leads there, shape (T, D)."""
+        return self.velocity(self.follow(start, t))
+
     def velocity(self, theta: Array) -> Array:
         """Return the law's θ̇ at θ, shape (..., D)."""
         return (theta - self.centre) @ self.closed.T + self.shift
@@ -129,17 +134,30 @@ def continued(
 ) -> tuple[Motion, Motion]:
     """Return position and rate of a path that is at ``stop`` at ``span``, after that by the law of its end, if any."""
 
-    def place(t: Array) -> Array:
-        within = position(np.minimum(t, span))
-        if end is None or not np.any(t > span):
+    whole = _Continued(end, span, stop, position, rate)
+    return whole.place, whole.pace
+
+
+@dataclass(frozen=True, eq=False)
+class _Continued:
+    end: LocalValue | None
+    span: float
+    stop: Array
+    position: Motion
+    rate: Motion
+
+    def place(self, t: Array) -> Array:
+        within = self.position(np.minimum(t, self.span))
+        late = t > self.span
+        if self.end is None or not np.any(late):
             return within
-        return np.where((t > span)[:, None], end.follow(stop, np.maximum(t - span, 0.0)), within)
+        return np.where(late[:, None], self.end.follow(self.stop, np.maximum(t - self.span, 0.0)), within)
 
-    def pace(t: Array) -> Array:
-        within = rate(np.minimum(t, span))
-        return within if end is None else np.where((t > span)[:, None], end.velocity(place(t)), within)
-
-    return place, pace
+    def pace(self, t: Array) -> Array:
+        within = self.rate(np.minimum(t, self.span))
+        if self.end is None:
+            return within
+        return np.where((t > self.span)[:, None], self.end.velocity(self.place(t)), within)
 
 
 def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
@@ -294,7 +312,7 @@ def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, m
     rests = np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed))
     return Trajectory(
         objective, loss, plot_times(pace, math.inf), action, climb if rests else math.nan, asymptote, method,
-        lambda t: local.follow(theta0, t), lambda t: local.velocity(local.follow(theta0, t)), growth=growth,
+        partial(local.follow, theta0), partial(local.pace, theta0), growth=growth,
     )  # fmt: skip
 
 
@@ -334,26 +352,43 @@ def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float
     if not value.success or not np.all(np.isfinite(value.y)) or np.max(np.abs(value.y[: dim * dim])) > escape:
         raise NoMinimiser("no minimiser: the Riccati equation escapes to infinity before the horizon (a focal point)")
 
-    def feedback(t: float, x: Array) -> Array:
-        state = value.sol(horizon - t)
-        pull = state[: dim * dim].reshape(dim, dim) @ x + state[dim * dim : -1]
-        return jacobian @ x + offset - eta * inverse @ pull
-
-    path = scipy.integrate.solve_ivp(feedback, (0.0, horizon), np.zeros(dim), atol=1e-12 * max(far, 1e-290), **options)
+    law = _Feedback(value.sol, horizon, jacobian, offset, eta * inverse)
+    path = scipy.integrate.solve_ivp(
+        law.velocity, (0.0, horizon), np.zeros(dim), atol=1e-12 * max(far, 1e-290), **options
+    )
     if not path.success:
         raise NotConverged(f"the feedback could not be integrated to the horizon: {path.message}")
 
-    def position(t: Array) -> Array:
-        return theta0 + path.sol(t).T
-
-    def rate(t: Array) -> Array:
-        return np.array([feedback(float(u), path.sol(float(u))) for u in t])
-
+    position = partial(_beyond, theta0, path.sol)
     stop = position(np.array([horizon]))[0]
     action = float(value.y[-1, -1])
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, math.nan, stop, Riccati.name, position, rate, end=horizon
-    )
+        objective, loss, plot_times(1.0, horizon), action, math.nan, stop, Riccati.name,
+        position, partial(law.along, path.sol), end=horizon,
+    )  # fmt: skip
+
+
+def _beyond(theta0: Array, way: Motion, t: Array) -> Array:
+    return theta0 + way(t).T
+
+
+@dataclass(frozen=True, eq=False)
+class _Feedback:
+    """The law that P and s give, ``value`` of the time that is left, in x = θ − θ₀; ``mobility`` is ηG⁻¹."""
+
+    value: Callable[[Any], Array]
+    horizon: float
+    jacobian: Array
+    offset: Array
+    mobility: Array
+
+    def velocity(self, t: float, x: Array) -> Array:
+        state, dim = self.value(self.horizon - t), len(x)
+        pull = state[: dim * dim].reshape(dim, dim) @ x + state[dim * dim : -1]
+        return self.jacobian @ x + self.offset - self.mobility @ pull
+
+    def along(self, way: Callable[[Any], Array], t: Array) -> Array:
+        return np.array([self.velocity(float(u), way(float(u))) for u in t])
 
 
 class Riccati:

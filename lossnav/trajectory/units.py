@@ -16,7 +16,9 @@ logarithm it is a shift, :math:`\theta=\lambda\theta'+s`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,15 +125,21 @@ class Units:
             action=path.action * self.cost,
             excess=path.excess * self.cost,
             asymptote=self.back(path.asymptote),
-            position=lambda t: self.back(path.position(t / self.time)),
-            rate=lambda t: path.rate(t / self.time) * (self.length / self.time),
+            position=partial(self._position, path.position),
+            rate=partial(self._rate, path.rate),
             end=path.end * self.time,
             residual=path.residual * float(np.max(self.length)) / self.time**2,
             error=path.error * self.cost,
             growth=path.growth / self.time,
-            reason=f"{path.reason} {self}" if path.reason else "",
+            detail=f"{path.detail} {self}" if path.detail else "",
             others=tuple(self.restore(other, objective, loss) for other in path.others),
         )
+
+    def _position(self, position: Callable[[Array], Array], t: Array) -> Array:
+        return self.back(position(t / self.time))
+
+    def _rate(self, rate: Callable[[Array], Array], t: Array) -> Array:
+        return rate(t / self.time) * (self.length / self.time)
 
     def __str__(self) -> str:
         theta = f"{self.length:.3g}" if isinstance(self.length, float) else _checks.shown(self.length)

@@ -178,3 +178,10 @@ def test_sums_with_a_discount_are_exact_for_polynomials(faded):
 def test_a_path_that_stands_still_has_no_best_time():
     with pytest.raises(ValueError, match="stands still"):
         ln.regret([[1.0, 1.0], [1.0, 1.0]], ln.Objective(), BOWL)
+
+
+@pytest.mark.parametrize("path", [np.ones((5, 2))[:, 0], np.ones((5, 3)), np.ones((2, 5, 2))])
+def test_a_path_of_another_shape_is_told_which_is_wanted(path):
+    for call in (lambda: ln.regret(path, ln.Objective(), BOWL), lambda: alignment(path, ln.Objective(), BOWL, 1, dt=1)):
+        with pytest.raises(ValueError, match=r"path has shape .* shape \(N\+1, D\), a row a step, with D = 2"):
+            call()
