@@ -103,14 +103,15 @@ class Navigator(Rule):
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
 
+    _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
 
     def __init__(
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
-        gamma: float = 0.0,
         *,
+        gamma: float = 0.0,
         curvature: Estimate | Curvature = "second_moment",
         beta: float = 0.999,
         eta_k: float = 1.0,
@@ -123,7 +124,7 @@ class Navigator(Rule):
         weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
         process_group: Any = "auto",
     ) -> None:
         self.curvature = check_curvature(curvature)

@@ -102,6 +102,9 @@ class Uncertain(Rule):
     """
 
     _sampling = False
+    _memory: tuple[str, ...] = (
+        "step", "precision", "age", "prior_mean", "prior_variance", "index", "draws", "used", "drift",
+    )  # fmt: skip
     _flags = ("sample",)
     _divisors = ("temperature", "prior_variance")
 
@@ -109,11 +112,11 @@ class Uncertain(Rule):
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
+        *,
         forgetting: float | None = None,
         temperature: float = 3e-4,
         prior_variance: float | str = "init",
         clip: float | None = 0.1,
-        *,
         prior_mean: float | None = None,
         curvature_scale: float = 1.0,
         speed: float = 0.0,

@@ -239,6 +239,12 @@ def _adamw(lr: float, group: Options) -> LearningRule:
     return derive(_decaying(1.0, group["weight_decay"]), belief=assume.Filter(beta1), metric=metric, dt=lr)
 
 
+def adams(group: Options) -> list[LearningRule]:
+    """Return the rules whose step is that of torch's Adam, or AdamW, with the options of a parameter group."""
+    makers = (_adamw,) if group["weight_decay"] else (_adam, _adamw)  # without a decay a root is as good as a metric
+    return [make(float(group["lr"]), group) for make in makers]
+
+
 def _lion(lr: float, group: Options) -> LearningRule | None:
     beta1, beta2 = group["betas"]
     if group.get("weight_decay") or not 0 < beta1 <= beta2:
