@@ -45,7 +45,9 @@ class Regret:
         total: what the path costs beyond the optimum.
         relative: ``total`` over V(θ₀), the least that the start costs beyond resting at the minimum for ever.
         speed: the part by moving faster or slower than the optimum there would.
-        direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total``.
+        direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total`` where V is known in closed form.
+            Else ``total`` is a difference of costs, and the parts are sums over three places of a step: equal to it but
+            for the error of these sums, which is large where a step crosses a place at which the best plan changes.
         terminal: e^{−γT}V(θ_T), or with a deadline what it charges: a part of the path's cost, not of its regret.
         dt: time that a step is taken to last, unit T; the best one, if none was given.
         floor: the relative regret of the optimum itself, recorded every ``dt`` and joined by straight lines.
