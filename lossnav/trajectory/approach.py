@@ -43,7 +43,9 @@ def first(
 ) -> Transcription:
     """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
     still = replace(objective, gamma=0.0)  # the rule has the discount exact
-    times, weight, turning = np.array([0.0, horizon]), np.ones(1), 0.0
+    times: Array = np.array([0.0, horizon])
+    weight: Array = np.ones(1)
+    turning = 0.0
     if terminal is not None and terminal.growth < 0:
         times = _log_times(loss, horizon, terminal)
         weight = _lawful(objective, loss, times, terminal)
@@ -111,7 +113,8 @@ def _density(problem: Transcription, path: Array) -> Array:
     metric = problem.objective.metric_on(path.shape[1]).matrix((path[1:] + path[:-1]) / 2)
     speed = np.sqrt(np.maximum(np.einsum("ni,nij,nj->n", velocity, metric, velocity), 0.0))
     length = float(speed @ problem.dt[:, 0])
-    calm, end = np.ones(problem.steps), problem.terminal
+    calm: Array = np.ones(problem.steps)
+    end = problem.terminal
     if end is not None and end.growth < 0:
         calm = _lawful(problem.objective, problem.loss, problem.times, end)
     return calm / float(calm @ problem.dt[:, 0]) + (speed / length if length > 0 else 0 * speed)

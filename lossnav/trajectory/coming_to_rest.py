@@ -388,7 +388,7 @@ def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValu
     velocity = problem.velocities(probe.path, probe.slope)
     for other in others:
         if other.growth < 0:
-            size = 1e-2 * max(1.0, float(np.max(np.abs(other.fixed))))
+            size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))
             away = np.abs(probe.path - other.fixed).max(axis=1) + np.abs(velocity).max(axis=1) / -other.growth
             if np.min(away) < size:
                 return True

@@ -67,7 +67,7 @@ def solve(
         The trajectory, with every extremal that was compared in ``candidates``.
 
     The search. Without a deadline a path is looked for to each place of rest that descents from starts about ``theta0``
-    arrive at (``Trajectory.unseen`` says how complete they were, and above a tenth ``converged`` is not claimed): by
+    arrive at (``Trajectory.unseen`` says how complete they were, and above 2 % ``converged`` is not claimed): by
     the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
     the straight line. Where there is none, the path of a late deadline is taken, and its ``error`` estimates what the
     time after it changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a

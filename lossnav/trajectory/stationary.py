@@ -16,8 +16,9 @@ from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
-MOST_UNSEEN = 0.1  # the share of unseen minima with which a search is called complete
-_MORE_SCALES, _MORE = (1.0, 3.0, 0.3, 10.0), 64  # boxes for more starts, as long as there is more unseen
+MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
+_BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
+_HOPELESS = 0.25  # so much unseen after the first round will not fall to little
 _ALIKE = 1e-4  # distance of one minimum, found twice
 _RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
 _CLEAR = 1e-3  # by which a loss must be below a parabola
@@ -73,10 +74,10 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     if objective.drift is None:
         low = multi_start.minima(loss, starts)
         unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
-        for scale in _MORE_SCALES if given is None else ():
-            if unseen <= MOST_UNSEEN:
+        for number, scale in enumerate(_BOXES * _ROUNDS if given is None else (), 1):
+            if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
                 break
-            more = _starts(theta0, seed + 1, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
+            more = _starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
             also = multi_start.minima(loss, more)
             low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
             unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
