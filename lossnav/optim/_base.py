@@ -17,6 +17,7 @@ from lossnav._checks import shown
 from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
+from lossnav.rules.derive import LearningRule, Reading
 from lossnav.rules.recipe import Recipe
 
 State = dict[str, Any]
@@ -120,6 +121,18 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         elif len(groups) > 1:
             raise ValueError(f"group = None, but it must be one of param_groups where there are {len(groups)}")
         return self._recipe(groups[0] if group is None else group, parameter)
+
+    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+        """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""
+        raise NotImplementedError(f"{type(self).__name__} states no assumptions")
+
+    def reading(self) -> Reading:
+        """Return what ``lossnav.explain`` says of the first group: assumptions, and the derived rule of the same steps.
+
+        Raises:
+            NotImplementedError: the rule states none.
+        """
+        return Reading(type(self).__name__, *self._assumed(self.param_groups[0]))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""

@@ -58,7 +58,7 @@ def split(model: nn.Module, *, leave: Collection[str] | None = None) -> list[dic
     both: tuple[list[Any], list[Any]] = ([], [])
     for name, p in model.named_parameters():
         both[p.ndim < 2 or id(p) in left].append((name, p))
-    groups = [{"params": both[0]}, {"params": both[1], "curvature": "diagonal"}]
+    groups: list[dict[str, Any]] = [{"params": both[0]}, {"params": both[1], "curvature": "diagonal"}]
     return [group for group in groups if group["params"]]
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim import _recipes
+from lossnav.optim import _readings, _recipes
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -103,6 +103,9 @@ class Ballistic(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return _recipes.ballistic(group)
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.ballistic(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, group, state)

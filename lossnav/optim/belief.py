@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
-from lossnav.optim import _recipes, _switch
+from lossnav.optim import _readings, _recipes, _switch
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -150,6 +150,9 @@ class Belief(Rule):
                 f"variance = {own['variance']!r}, but it must be 'uncentred' to go on from Adam's v, an average of g²"
             )
         return True
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.belief(group, discount_of(group))
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
@@ -295,10 +298,15 @@ def damping(group: Group) -> Any:
     return None if group["lr_overdamped"] == math.inf else group["lr"] / (2 * (group["lr_overdamped"] or math.inf))
 
 
+def discount_of(group: Group) -> float | None:
+    """Return ε as a number, inf where the step does not know V; None where Adam's has its place."""
+    epsilon = math.inf if is_overdamped(group) else damping(group)
+    return None if epsilon is None else float(epsilon)
+
+
 def recipe_of(group: Group) -> Recipe:
     """Return the rule as a recipe."""
-    epsilon = math.inf if is_overdamped(group) else damping(group)
-    return _recipes.belief(group, float(step_rate(group)), None if epsilon is None else float(epsilon))
+    return _recipes.belief(group, float(step_rate(group)), discount_of(group))
 
 
 def respell(group: Group) -> None:

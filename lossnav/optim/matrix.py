@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
-from lossnav.optim import _shapes, _shards, belief
+from lossnav.optim import _readings, _shapes, _shards, belief
 from lossnav.optim._base import Group, Rule, State
 from lossnav.optim._bases import eigenbasis, turn, turn_back
 from lossnav.optim._options import count
@@ -165,6 +165,9 @@ class BallisticMatrix(Rule):
     def _complete(self, group: Group) -> None:
         belief.complete(group)
         super()._complete(group)
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.matrix(group, belief.discount_of(group))
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "m" in state:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
+from lossnav.optim import _hutchinson, _naming, _readings, _recipes, _replicas, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -179,6 +179,9 @@ class Navigator(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(group, given=self.curvature != "second_moment")
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.navigator(group, self.curvature)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _recipes, _shards
+from lossnav.optim import _naming, _noise, _readings, _recipes, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._prior import prior
 from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
@@ -188,6 +188,9 @@ class Uncertain(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(self, group, parameter)
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.uncertain(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)

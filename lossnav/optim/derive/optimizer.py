@@ -101,6 +101,9 @@ class Derived(Rule):
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
 
+    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+        return "those of its rule", "The optimizer was generated from it", self.rule
+
     def _known(self, entry: State) -> tuple[str, ...]:
         known = ("step", *self._written.memory)
         return known if not entry or entry.keys() >= set(known) else ()  # a part of it is another rule's
