@@ -352,7 +352,7 @@ def test_limiting_angular_speed(beta, white):
 
 
 def test_without_noise_the_radius_does_not_rest_and_the_angle_is_larger():
-    """T29 is about a radius at rest: f = −cos of the angle to an axis, no noise, and the weights jump again and again."""
+    """T29 is about a radius at rest: here f = −cos of an angle, no noise, and the weights jump again and again."""
     eta, beta, axis = 0.1, 0.9, np.array([1.0, 0.0])
     k = 0.01 * (1 - beta)
     q, velocity, squares, radii = np.array([math.cos(2.0), math.sin(2.0)]), np.zeros(2), [], []
