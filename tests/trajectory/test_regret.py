@@ -127,7 +127,7 @@ def test_without_a_closed_form_the_value_is_solved_for():
 
 
 def test_off_quadratics_the_parts_are_sums_that_a_change_of_plan_spoils_until_steps_are_short():
-    """The identity holds over the change of plans, too: halving the steps brings the parts to the total, not it to them."""
+    """The identity holds over the change of plans, too: with short steps the parts come to the total."""
     well, objective = ln.losses.Section(ln.losses.DoubleWell()), ln.Objective(gamma=1.0)
     inside = ln.regret([[0.2], [0.6], [0.9], [1.05]], objective, well, dt=0.3)
     assert inside.speed + inside.direction == pytest.approx(inside.total, rel=1e-5)
