@@ -1,6 +1,6 @@
 """A user's torch function on arrays: its values, gradients and Hessians by ``torch.func``, of whole batches.
 
-Only who has given a torch function loads this module: the rest of the problem needs no torch.
+Only who has given a torch function comes here: the rest of the problem needs no torch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from lossnav._checks import Array
 
@@ -31,6 +30,8 @@ class Derivative:
 
     def __call__(self, theta: Array) -> Array:
         """Return the derivative at points of shape (..., D), shape (..., *S), (..., D) or (..., D, D)."""
+        import torch  # here: this room is also for those who have none
+
         derived = (self._shaped, torch.func.grad(self._shaped), torch.func.hessian(self._shaped))[self.order]
         points = torch.from_numpy(np.ascontiguousarray(theta))
         for _ in range(points.ndim - 1):
