@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import modes
-from lossnav.trajectory.result import Trajectory, final_charge, plot_times, resting_action
+from lossnav.trajectory import modes, riccati
+from lossnav.trajectory.case import CURVED, Case
+from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
+
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
 
 
 def solve(
@@ -182,9 +188,42 @@ class _Bridge:
         return place + inward * sine, pace + inward * (half * sine + cosine)
 
 
-def decay_matrix(objective: Objective, hessian: Array) -> Array:
-    """Return R of Eq. 6, shape (D, D): the optimum obeys θ̇ = −R(θ−θ*); needs γ²/4 + ηkh ≥ 0 in every mode."""
-    metric = objective.metric_matrix(len(hessian))
-    basis = modes.decompose(hessian, metric)
-    rates = modes.slow_rate(basis.curvature, objective.eta * objective.k, objective.gamma)
-    return (basis.directions * rates) @ basis.directions.T @ metric
+def drifts_exactly(objective: Objective, loss: Quadratic) -> bool:
+    """Return whether the drift has a closed form: f = aθ for any H and G, or f = Qθ with H = hI and G = I."""
+    drift, minimum = objective.drift, loss.minimum
+    if not isinstance(drift, Linear) or minimum is None or np.any(drift.offset(loss.dim)):
+        return False
+    jacobian, hessian = drift.matrix(loss.dim), loss.hessian(minimum)
+    identity = np.eye(loss.dim)
+    isotropic = np.allclose(hessian, hessian[0, 0] * identity, rtol=1e-14, atol=0.0) and hessian[0, 0] > 0
+    euclidean = np.array_equal(objective.metric_matrix(loss.dim), identity)
+    turns = np.array_equal(jacobian, -jacobian.T) and isotropic and euclidean
+    return bool(turns or np.array_equal(jacobian, jacobian[0, 0] * identity))
+
+
+class ClosedForm:
+    """The closed forms as a solver: without drift mode by mode, else by ``riccati``; ``settings`` are not needed."""
+
+    name: Method = "closed_form"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: another loss, a drift without closed form, a metric that depends on θ."""
+        if case.objective.curved:
+            return CURVED
+        if not isinstance(case.loss, Quadratic):
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if case.objective.drift is None:
+            flat = case.endpoint is not None and case.loss.stationary_points() is None
+            return "needs, with an endpoint, a Hessian without flat directions" if flat else ""
+        if not case.rests or not drifts_exactly(case.objective, case.loss):
+            return "needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and G = I"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the exact optimum."""
+        objective, loss = case.objective, case.loss
+        assert isinstance(loss, Quadratic)  # accepts has said so
+        if objective.drift is not None:
+            return riccati.follow(objective, loss, case.theta0, self.name)
+        limit = objective.horizon if case.endpoint is None or case.span is None else case.span
+        return solve(objective, loss, case.theta0, endpoint=case.endpoint, horizon=limit)

@@ -87,7 +87,7 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
     loss = ln.losses.Quadratic([[4.0, 0.3], [0.3, 0.05]], minimum=[1.0, -1.0])
     objective = ln.Objective(gamma=gamma, drift=drift)
     end = riccati.local_value(objective, loss, np.zeros(2))
-    exact = riccati.solve(objective, loss, np.zeros(2), horizon=math.inf)
+    exact = riccati.follow(objective, loss, np.zeros(2), "riccati")
     slow = -end.growth
     span, level, clock = 15 / slow, float(loss.value(end.fixed)), Clock(0.5, min(3 / slow, 2 / max(gamma, 1e-9)))
     first = 2 ** math.ceil(math.log2(3 * clock.length(span)))
