@@ -149,6 +149,38 @@ def test_the_gains_of_the_quadratic_regulator_are_curvature_and_friction():
         np.testing.assert_allclose(P[1], [h, gamma], rtol=1e-9)
 
 
+def test_one_curvature_can_be_walked_by_a_heavy_ball_and_two_can_not():
+    r, h1, h2, r1, r2, gamma = sp.symbols("r h1 h2 r1 r2 gamma", positive=True)
+    G, w = sp.symbols("Gamma w", real=True)
+    assert (
+        sp.simplify((theta.diff(t, 2) + 2 * r * theta.diff(t) + r**2 * theta).subs(theta, sp.exp(-r * t)).doit()) == 0
+    )
+
+    # a ball has the force w·h: ask for r² − Γr + wh = 0 where r² + γr = h, of two curvatures with different h/r
+    equations = [-(G + gamma) * rate + (1 + w) * h for rate, h in ((r1, h1), (r2, h2))]
+    found = sp.solve(equations, [G, w], dict=True)
+    assert found == [{G: -gamma, w: -1}]  # navigation's own equation, and no ball
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.7])
+def test_the_ball_walks_the_optimum_of_the_curvature_it_was_made_for(gamma):
+    curvatures = np.array([1.0, 9.0])
+    objective = ln.Objective(gamma=gamma)
+    best = ln.solve(objective, ln.losses.Quadratic(np.diag(curvatures), minimum=[0.0, 0.0]), [1.0, 1.0])
+    rates = ln.rules.rates(objective, np.diag(curvatures))
+    r = rates[0]
+    ball = solve_ivp(  # friction 2r, force r²h: what the first mode needs
+        lambda _, z: np.concatenate([z[2:], -2 * r * z[2:] - r**2 * curvatures * z[:2]]),
+        (0, 5), [1.0, 1.0, *(-rates)], t_eval=np.linspace(0, 5, 51), rtol=1e-10, atol=1e-12,
+    )  # fmt: skip
+    walked, wanted = ball.y[:2].T, best(ball.t)
+    np.testing.assert_allclose(walked[:, 0], wanted[:, 0], atol=1e-7)
+    assert np.max(np.abs(walked[:, 1] - wanted[:, 1])) > 0.1
+
+
+# Beyond the numbered equations: a price of acceleration without a charge at the end.
+
+
 @pytest.mark.parametrize("friction", [0.5, 3.0])
 def test_the_weighted_inertia_dissipation_energy_functional_selects_the_heavy_ball(friction):
     """∫e^{−t/ε}{ε²θ̈²/2 + ενθ̇²/2 + hθ²/2}dt by a Riccati equation: gains (h, ν) to first order in ε, swinging or not."""
@@ -190,32 +222,3 @@ def test_on_a_double_well_its_minimiser_tends_to_the_heavy_ball():
         watched = np.linspace(0, 4, 401)
         gaps.append(np.max(np.abs(found.sol(watched)[0] - rolled(watched)[0])))
     assert gaps[1] < 0.06 and 1.7 < gaps[0] / gaps[1] < 2.1
-
-
-def test_one_curvature_can_be_walked_by_a_heavy_ball_and_two_can_not():
-    r, h1, h2, r1, r2, gamma = sp.symbols("r h1 h2 r1 r2 gamma", positive=True)
-    G, w = sp.symbols("Gamma w", real=True)
-    assert (
-        sp.simplify((theta.diff(t, 2) + 2 * r * theta.diff(t) + r**2 * theta).subs(theta, sp.exp(-r * t)).doit()) == 0
-    )
-
-    # a ball has the force w·h: ask for r² − Γr + wh = 0 where r² + γr = h, of two curvatures with different h/r
-    equations = [-(G + gamma) * rate + (1 + w) * h for rate, h in ((r1, h1), (r2, h2))]
-    found = sp.solve(equations, [G, w], dict=True)
-    assert found == [{G: -gamma, w: -1}]  # navigation's own equation, and no ball
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.7])
-def test_the_ball_walks_the_optimum_of_the_curvature_it_was_made_for(gamma):
-    curvatures = np.array([1.0, 9.0])
-    objective = ln.Objective(gamma=gamma)
-    best = ln.solve(objective, ln.losses.Quadratic(np.diag(curvatures), minimum=[0.0, 0.0]), [1.0, 1.0])
-    rates = ln.rules.rates(objective, np.diag(curvatures))
-    r = rates[0]
-    ball = solve_ivp(  # friction 2r, force r²h: what the first mode needs
-        lambda _, z: np.concatenate([z[2:], -2 * r * z[2:] - r**2 * curvatures * z[:2]]),
-        (0, 5), [1.0, 1.0, *(-rates)], t_eval=np.linspace(0, 5, 51), rtol=1e-10, atol=1e-12,
-    )  # fmt: skip
-    walked, wanted = ball.y[:2].T, best(ball.t)
-    np.testing.assert_allclose(walked[:, 0], wanted[:, 0], atol=1e-7)
-    assert np.max(np.abs(walked[:, 1] - wanted[:, 1])) > 0.1
