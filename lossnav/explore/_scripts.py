@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-STYLE = Path(__file__).with_name("explorable.css")
+STYLES = [Path(__file__).with_name(name) for name in ("drawing.css", "explorable.css")]
 
 _COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _TYPE = re.compile(r"/\*\* @\w+ .*?\*/ ?")
@@ -64,6 +64,13 @@ def _add(parts: dict[Path, str], path: Path, above: tuple[Path, ...]) -> None:
 
 def stylesheet(folder: Path | None = None) -> str:
     """Return the style sheet of the explorables, with what a widget's own ``style.css`` adds to it."""
-    own = None if folder is None else folder / "style.css"
-    extra = own.read_text(encoding="utf-8") if own is not None and own.is_file() else ""
-    return STYLE.read_text(encoding="utf-8") + extra
+    return "".join(path.read_text(encoding="utf-8") for path in [*STYLES, *_own_style(folder)])
+
+
+def drawing_style(folder: Path) -> str:
+    """Return the rules for what a widget draws, which are all that its static twin needs."""
+    return "".join(path.read_text(encoding="utf-8") for path in [STYLES[0], *_own_style(folder)])
+
+
+def _own_style(folder: Path | None) -> list[Path]:
+    return [] if folder is None else [own for own in [folder / "style.css"] if own.is_file()]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import inspect
+import json
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -70,9 +73,8 @@ class Explorable(anywidget.AnyWidget):
 
     A subclass stands in a folder of its own, beside its constants, its styles and its script, ``view.js``, whose
     default export is ``explorable(name, build)`` with the class's name. It holds its state in traits tagged
-    ``sync=True``, and draws its twin from the same state. The traits with a ``check`` are what its constructor takes,
-    in their order and with their defaults: the check takes the argument's name and value, and returns what the trait is
-    to hold.
+    ``sync=True``. The traits with a ``check`` are what its constructor takes, in their order and with their defaults:
+    the check takes the argument's name and value, and returns what the trait is to hold.
 
     Displayed, the twin comes first; the script hides it once the widget lives, so that it stays where scripts do not
     run (GitHub, print).
@@ -82,6 +84,7 @@ class Explorable(anywidget.AnyWidget):
     """
 
     _css = stylesheet()
+    _folder: ClassVar[Path]
     _shared: ClassVar[dict[str, Any]]  # the folder's constants
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
@@ -89,7 +92,7 @@ class Explorable(anywidget.AnyWidget):
         home = getattr(sys.modules[cls.__module__], "__file__", None)
         again = any(base.__module__ == cls.__module__ for base in cls.__bases__)  # as an instance that gets traits does
         if home and Path(home).with_name("view.js").is_file() and not again:
-            folder = Path(home).parent
+            cls._folder = folder = Path(home).parent
             cls._esm, cls._css, cls._shared = bundle(folder), stylesheet(folder), constants(folder)
         super().__init_subclass__(**options)
         own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
@@ -105,26 +108,38 @@ class Explorable(anywidget.AnyWidget):
         traits = self.traits()
         return {name: traits[name].metadata["check"](name, value) for name, value in given.items()}
 
-    def picture(self) -> str:
-        """Return the static twin at the present state, as an SVG document."""
-        raise TypeError(f"{type(self).__name__} does not define picture()")
+    def twin(self) -> Path:
+        """Return where the picture of the present state lies, if it is one that is drawn beforehand.
 
-    def description(self) -> str:
-        """Return what the static twin shows, in words, at the present state."""
-        raise TypeError(f"{type(self).__name__} does not define description()")
+        The script draws it, where node is, when notebooks are written: of each first state, and of each that the book
+        shows. Its ``<desc>`` says in words what is seen.
+        """
+        state = json.dumps(self.get_state(self._state_names()), sort_keys=True)
+        return self._folder / f"twin-{hashlib.sha256(state.encode()).hexdigest()[:12]}.svg"
 
     def fallback(self) -> str:
-        """Return the static twin as an HTML figure with alternative text."""
-        source = base64.b64encode(self.picture().encode()).decode("ascii")
-        name, words = type(self).__name__, html.escape(self.description())
-        return (
-            f'<figure class="lossnav-fallback" data-for="{name}" style="margin:0.5rem 0;max-width:46rem">'
-            f'<img alt="{words}" src="data:image/svg+xml;base64,{source}" '
-            'style="width:100%;height:auto;background:#fff"></figure>'
-        )
+        """Return the static twin as an HTML figure: the picture of the present state, or words where there is none."""
+        words, picture = html.escape(self.words()), self.twin()
+        shown = f'<p style="margin:0">{words}</p>'
+        if picture.is_file():
+            source = base64.b64encode(picture.read_bytes()).decode("ascii")
+            shown = (
+                f'<img alt="{words}" src="data:image/svg+xml;base64,{source}" '
+                'style="width:100%;height:auto;background:#fff">'
+            )
+        style = "margin:0.5rem 0;max-width:46rem"
+        return f'<figure class="lossnav-fallback" data-for="{type(self).__name__}" style="{style}">{shown}</figure>'
+
+    def words(self) -> str:
+        """Return what the twin shows in words, or what is on show where no picture of the present state was drawn."""
+        picture = self.twin()
+        if not picture.is_file():
+            return f"{self._shared['title']}: {self!r}. Its script draws it where widgets live."
+        said = ElementTree.fromstring(picture.read_text(encoding="utf-8")).findtext("{http://www.w3.org/2000/svg}desc")
+        return said or ""
 
     def _ipython_display_(self) -> None:
-        display({"text/html": self.fallback(), "text/plain": self.description()}, raw=True)
+        display({"text/html": self.fallback(), "text/plain": self.words()}, raw=True)
         data = self._repr_mimebundle_()
         if data is not None:
             display(data[0], metadata=data[1], raw=True)

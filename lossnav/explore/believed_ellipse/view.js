@@ -57,11 +57,15 @@ const buildBelievedEllipse = (root, state) => {
       }
       return beliefWords(given, found.full, off.slice(0, -1));
     },
-    python: ({ gradient, angle, turn, ratio, gamma }) => [
-      `shown = explore.BelievedEllipse(${[gradient, angle, turn, ratio, gamma].map(inPython).join(", ")})`,
-      "C, g = shown.covariance(), [*shown.gradient, 0, 0]",
-      "ln.update(ln.Objective(gamma=shown.gamma), g, C, dt=1e-9)  # along the full belief's arrow, backwards",
-    ],
+    python: (given) => {
+      const rows = Object.values(rowSpreads(given)).map(([p, q, r]) => [[p, q], [q, r]]);
+      return [
+        "C = np.zeros((4, 4))",
+        ...rows.map((block, i) => `C[${2 * i}:${2 * i + 2}, ${2 * i}:${2 * i + 2}] = ${inPython(block)}`),
+        `g = np.array([*${inPython(given.gradient)}, 0.0, 0.0])`,
+        `ln.update(ln.Objective(gamma=${inPython(given.gamma)}), g, C, dt=1e-9)  # along the full belief's arrow, backwards`,
+      ];
+    },
   });
 };
 

@@ -84,9 +84,11 @@ function buildNoiseSpectrum(root, state) {
     leave: steps.leave,
     python() {
       const { eta: step, beta: kept } = state.pick("eta", "beta");
-      const here = `explore.NoiseSpectrum(slope=${inPython(state.get("slope"))}, own=${state.get("own")})`;
+      const { own, slope: power } = state.pick("own", "slope");
+      const grown = [`noise = rho ** ${inPython(power)}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
       const known = `eta=${inPython(step)}, beta=${inPython(kept)}, batch=${SHARED.batch}`;
-      return [`rho, noise = ${here}.spectrum()`, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
+      const noise = own ? [`noise = ${inPython(SHARED.trace)} * np.array(${inPython(SHARED.shares)})`] : grown;
+      return [`rho = 2.0 ** (${SHARED.first} + np.arange(${octaves.length}) + 0.5)`, ...noise, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
     },
   };
 }

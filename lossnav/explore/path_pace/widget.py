@@ -1,13 +1,13 @@
-"""``PathPace`` in Python: its state, the parts of its regret, and its static twin."""
+"""``PathPace`` in Python: its state."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, over
+from lossnav.explore._curves import grid, over
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import Explorable, number_trait
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import riccati
@@ -18,7 +18,7 @@ _BOWL = Quadratic(np.diag([1.0, _SHARED["kappa"]]), minimum=np.zeros(2))
 _NODES = 400
 
 
-class PathPace(Curves):
+class PathPace(Explorable):
     """The regret of one path at γ = 0, by speed and by direction, for the paces at which it can be run (L22, L23).
 
     The path is θ₂ = θ₁ᵐ from (1, 1) to the minimum of ½(θ₁² + 10θ₂²); its speed is c·√(2L₀)·(L/L₀)ᵇ, with η = k = 1.
@@ -69,12 +69,3 @@ class PathPace(Curves):
         pace = grid(_AXIS)
         speed, direction = self._parts(pace)
         return over(_AXIS, pace, {"total": speed + direction, "speed": speed, "direction": direction})
-
-    def description(self) -> str:
-        """Return what the static twin shows, in words."""
-        speed, direction = self.parts()
-        return (
-            "The regret of one path against the pace at which it is run: the part of its speed has a minimum, that of "
-            f"its direction is level. With b = {self.power:.2f} at the pace {self.pace:.2f} the first is {speed:.3f} "
-            f"and the second {direction:.3f} of the least cost."
-        )

@@ -149,8 +149,11 @@ function buildRace(root, state) {
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
-      const made = dug[1] ? `explore.Race(tilt=${inPython(tilt)}, dug=${inPython(dug)}).loss()` : `ln.losses.DoubleWell(d=${inPython(tilt)})`;
-      return [`loss = ${made}`, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
+      const [place, depth] = dug.map(inPython);
+      const well = `ln.losses.DoubleWell(d=${inPython(tilt)})`;
+      const dip = `${depth} * np.exp(-(((theta[..., 0] - ${place}) / ${SHARED.dug.wide}) ** 2) / 2)`;
+      const made = dug[1] ? [`well = ${well}`, `loss = ln.losses.Function(lambda theta: well.value(theta) - ${dip}, dim=2)`] : [`loss = ${well}`];
+      return [...made, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
     },
     leave: time.leave,
   };

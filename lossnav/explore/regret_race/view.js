@@ -78,10 +78,14 @@ function buildRegretRace(root, state) {
     },
     leave: run.leave,
     python() {
-      const { gamma: rate, kappa: ratio, start: from } = state.pick("start", "gamma", "kappa");
+      const given = state.pick("start", "gamma", "kappa");
+      const { paths, regrets } = billed(given);
+      const h = `np.array([1.0, ${inPython(given.kappa)}])`;
       return [
-        `race = explore.RegretRace(${inPython(from)}, ${inPython(rate)}, ${inPython(ratio)})`,
-        "race.regrets()",
+        `h, start = ${h}, np.array(${inPython(given.start)})`,
+        `path = start * (1 - h / ${inPython(given.kappa)}) ** np.arange(${paths.descent.length})[:, None]  # gradient descent's`,
+        "bowl = ln.losses.Quadratic(np.diag(h), minimum=[0.0, 0.0])",
+        ...(Math.hypot(...given.start) ? [`ln.regret(path, ln.Objective(gamma=${inPython(given.gamma)}), bowl, dt=${inPython(regrets.descent.dt)}).relative`] : []),
       ];
     },
   };
