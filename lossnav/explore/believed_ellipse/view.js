@@ -15,7 +15,7 @@ import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./m
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["gradient", "angle", "turn", "ratio", "gamma"];
-const { beliefs: BELIEFS, marks: MARKS } = SHARED;
+const { beliefs: BELIEFS, traits: TRAITS_OF } = SHARED;
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 
@@ -28,10 +28,10 @@ const buildBelievedEllipse = (root, state) => {
     title: SHARED.title,
     hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: MARKS.angle, text: degrees, label: round }, 360),
-      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: MARKS.turn, text: degrees, label: round }, 120),
-      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: MARKS.ratio }, 200),
-      gamma: discountDial(state, MARKS.gamma),
+      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS_OF.angle.range, text: degrees, label: round }, 360),
+      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS_OF.turn.range, text: degrees, label: round }, 120),
+      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS_OF.ratio.range }, 200),
+      gamma: discountDial(state, TRAITS_OF.gamma.range),
     },
     beside: [table.node],
     grips(stage) {
@@ -90,4 +90,4 @@ function beliefWords({ gradient, angle, turn, ratio, gamma }, full, off) {
   ]];
 }
 
-export default explorable("BelievedEllipse", buildBelievedEllipse, TRAITS);
+export default explorable("BelievedEllipse", buildBelievedEllipse, SHARED);

@@ -8,38 +8,19 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import Explorable, number_trait, whole_trait
+from lossnav.explore.base import declared
 
 _SHARED = constants(__file__)
 _LONGEST: int = _SHARED["n"][1]
 
 
-class MovingNetwork(Explorable):
-    """How far a trained network gets in n steps of SGD: predicted for any setting, and recorded at 28 of them.
+class _Numbers:
+    """How far the network is predicted to get."""
 
-    The network is the chapter's perceptron on MNIST (``book/results/moving-network.json``). Curvature and noise are
-    those at its base setting, η = 0.01, S = 64, β = 0.9, the mean of three seeds; they predict every other setting, as
-    long as the network stays in the basin in which they were measured.
-
-    Args:
-        eta: learning rate, in [0.001, 0.03].
-        batch: batch size S, 8 … 256.
-        beta: momentum, in [0.5, 0.99].
-        n: number of steps at which the exponent is read, 2 … 1500.
-
-    Raises:
-        ValueError: naming the argument that does not fit.
-
-    Example:
-        >>> widget = MovingNetwork()
-        >>> widget.nearest()[1], round(widget.exponent(100), 1)
-        (True, 0.7)
-    """
-
-    eta = number_trait(_SHARED["eta"], 0.01)
-    batch = whole_trait(_SHARED["batch"], 64)
-    beta = number_trait(_SHARED["beta"], 0.9)
-    n = whole_trait((2, _LONGEST), 100)
+    eta: float
+    batch: int
+    beta: float
+    n: int
 
     @staticmethod
     def spectrum() -> tuple[Array, Array]:
@@ -60,3 +41,6 @@ class MovingNetwork(Explorable):
     def temperature(self) -> float:
         """Return T = η/(S(1 − β))."""
         return float(self.eta / (self.batch * (1 - self.beta)))
+
+
+MovingNetwork = declared(__file__, _Numbers)

@@ -23,11 +23,11 @@ import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from 
  * @param {State<Traits>} state
  */
 function buildNoiseSpectrum(root, state) {
-  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: (v) => fixed(v, 4) });
-  const beta = momentumDial(state, SHARED.beta);
+  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) });
+  const beta = momentumDial(state, SHARED.traits.beta.range);
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
-  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.slope }, 100);
+  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100);
   const choice = buttonRow([
     ["The network's", "the noise that was measured", () => state.set("own", 1)],
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
@@ -143,4 +143,4 @@ function spectrumWords(setting, far, n) {
   ]);
 }
 
-export default explorable("NoiseSpectrum", buildNoiseSpectrum, ["eta", "beta", "slope", "own", "n"]);
+export default explorable("NoiseSpectrum", buildNoiseSpectrum, SHARED);

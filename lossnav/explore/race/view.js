@@ -35,11 +35,11 @@ const NOTE =
  * @param {State<Traits>} state
  */
 function buildRace(root, state) {
-  const { marks } = SHARED;
-  const [least, most] = marks.gamma;
+  const { traits } = SHARED;
+  const [least, most] = traits.gamma.range;
   const dials = {
     gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: [least, 0, most], text: (v) => fixed(v, 3) }),
-    tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: marks.tilt, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
+    tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: traits.tilt.range, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
   };
   const [stage, readout, law, table] = [figure(), readoutNode(), lawNode(), raceTable()];
   const time = player(root, state, {
@@ -257,4 +257,4 @@ function raceNow(at, f, { t, y }, { well }, tracks, places, now) {
   }
 }
 
-export default explorable("Race", buildRace, ["start", "gamma", "tilt", "now", "dug"]);
+export default explorable("Race", buildRace, SHARED);

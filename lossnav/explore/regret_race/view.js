@@ -22,8 +22,8 @@ const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its n
  * @param {State<Setting>} state
  */
 function buildRegretRace(root, state) {
-  const gamma = discountDial(state, SHARED.marks.gamma);
-  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
+  const gamma = discountDial(state, SHARED.traits.gamma.range);
+  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) });
   const [stage, bars, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving] = [layer(stage), layer(stage)];
   const run = runner(root, state, stage, 6);
@@ -125,4 +125,4 @@ function drawBars(at, width, order, regrets) {
   }
 }
 
-export default explorable("RegretRace", buildRegretRace, ["start", "gamma", "kappa"]);
+export default explorable("RegretRace", buildRegretRace, SHARED);

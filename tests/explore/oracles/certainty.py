@@ -10,7 +10,7 @@ from lossnav.trajectory import weights
 from oracles.common import grid, over
 
 _SHARED = explore.Certainty._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class Certainty(explore.Certainty):

@@ -10,7 +10,7 @@ from lossnav.analysis import sgd
 from oracles.common import points
 
 _SHARED = explore.CloudEdge._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class CloudEdge(explore.CloudEdge):

@@ -10,7 +10,7 @@ from lossnav.problem.objective import Objective
 from oracles.common import grid, over
 
 _SHARED = explore.DecayShrinks._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class DecayShrinks(explore.DecayShrinks):

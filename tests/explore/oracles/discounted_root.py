@@ -10,7 +10,7 @@ from lossnav.trajectory import beliefs
 from oracles.common import grid, over
 
 _SHARED = explore.DiscountedRoot._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class DiscountedRoot(explore.DiscountedRoot):

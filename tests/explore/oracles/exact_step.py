@@ -11,7 +11,7 @@ from lossnav.problem.objective import Objective
 from oracles.common import grid, over
 
 _SHARED = explore.ExactStep._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class ExactStep(explore.ExactStep):

@@ -11,7 +11,7 @@ from lossnav.rules.derive import coordinate
 from oracles.common import grid, over
 
 _SHARED = explore.FadingBelief._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class FadingBelief(explore.FadingBelief):

@@ -12,7 +12,7 @@ from oracles.common import grid, points, signed
 from oracles.plans import Plans, landscape, laws
 
 _SHARED = explore.FollowedBack._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class FollowedBack(Plans, explore.FollowedBack):

@@ -10,7 +10,7 @@ from lossnav.analysis.acceleration import tuned
 from oracles.common import grid, points
 
 _SHARED = explore.KappaSteps._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class KappaSteps(explore.KappaSteps):

@@ -10,7 +10,7 @@ from lossnav.analysis import sgd
 from oracles.common import grid, over, signed
 
 _SHARED = explore.ModeMemory._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class ModeMemory(explore.ModeMemory):

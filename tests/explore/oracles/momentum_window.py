@@ -10,7 +10,7 @@ from lossnav.analysis.acceleration import Method
 from oracles.common import grid, points
 
 _SHARED = explore.MomentumWindow._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class MomentumWindow(explore.MomentumWindow):

@@ -9,8 +9,8 @@ from lossnav._checks import Array
 from oracles.common import grid, over
 
 _SHARED = explore.MuonQuintic._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
-_MOST, _LAST = _MARKS["before"][-1], _AXIS["range"][1]
+_AXIS = _SHARED["axis"]
+_MOST, _LAST = _SHARED["traits"]["before"]["range"][-1], _AXIS["range"][1]
 _LOST = 1000.0  # what is larger diverges under both iterations, and is held where it is
 _QUINTIC = np.polynomial.Polynomial(np.insert(_SHARED["quintic"], [0, 1, 2], 0.0))  # aσ + bσ³ + cσ⁵
 _CUBIC = np.polynomial.Polynomial([0.0, 1.5, 0.0, -0.5])

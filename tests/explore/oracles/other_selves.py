@@ -9,7 +9,7 @@ from lossnav._checks import Array
 from oracles.common import grid, over
 
 _SHARED = explore.OtherSelves._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 _PLANNERS = ("committed", "sophisticated", "naive")
 
 

@@ -13,7 +13,7 @@ from lossnav.rules.deadline import deadline_rate
 from oracles.common import grid, over
 
 _SHARED = explore.Postponed._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 _PLAN, _NOISE = float(_SHARED["plan"]), float(_SHARED["noise"])
 
 

@@ -34,7 +34,7 @@ class Preconditioner(explore.Preconditioner):
 
     def shows(self) -> dict[str, list[Array]]:
         """Return the lines that are drawn, by the script's names."""
-        ends = np.log10(_SHARED["curvature"])
+        ends = np.log10(_SHARED["traits"]["curvature"]["range"])
         powers = np.linspace(ends[0], ends[1], 141)
         return {
             rule: inside(np.stack([powers, np.log10(self._phi(rule, 10.0**powers))], axis=1), ends, _SHARED["phi"])

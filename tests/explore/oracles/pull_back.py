@@ -11,7 +11,7 @@ from lossnav.trajectory import weights
 from oracles.common import grid, over, signed
 
 _SHARED = explore.PullBack._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class PullBack(explore.PullBack):

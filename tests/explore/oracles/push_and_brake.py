@@ -13,7 +13,7 @@ from lossnav.trajectory.solve import solve
 from oracles.common import grid, over, signed
 
 _SHARED = explore.PushAndBrake._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
 class PushAndBrake(explore.PushAndBrake):

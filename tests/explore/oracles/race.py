@@ -17,7 +17,7 @@ from oracles.landscape import Dent, dug_landscape, edge_starts, into_wells, rest
 from oracles.plans import course, landscape
 
 _SHARED = explore.Race._shared
-_MARKS, _RACE, _DUG = _SHARED["marks"], _SHARED["race"], _SHARED["dug"]
+_RACE = _SHARED["race"]
 _EQUAL = 1e-7  # depths and costs that differ by less are the same
 
 

@@ -10,7 +10,7 @@ from lossnav.analysis import noether
 from oracles.common import grid, over
 
 _SHARED = explore.RateDrop._shared
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 _ETA, _BETA = 0.1, 0.9  # after the drop: only the memory in steps counts
 
 

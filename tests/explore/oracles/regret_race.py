@@ -15,7 +15,7 @@ from lossnav.trajectory.solve import solve
 from oracles.common import compact, inside
 
 _SHARED = explore.RegretRace._shared
-_MARKS, _LINES, _ADAM = _SHARED["marks"], _SHARED["lines"], _SHARED["adam"]
+_LINES, _ADAM = _SHARED["lines"], _SHARED["adam"]
 
 
 class RegretRace(explore.RegretRace):

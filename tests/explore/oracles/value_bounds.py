@@ -10,7 +10,7 @@ from lossnav._checks import Array
 from oracles.common import grid, over
 
 _SHARED = explore.ValueBounds._shared
-_MARKS, _AXIS, _RIDGE = _SHARED["marks"], _SHARED["axis"], float(_SHARED["ridge"])
+_AXIS, _RIDGE = _SHARED["axis"], float(_SHARED["ridge"])
 
 
 class ValueBounds(explore.ValueBounds):
