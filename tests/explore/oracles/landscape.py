@@ -10,15 +10,15 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike
 
+from lossnav import explore
 from lossnav._checks import Array
-from lossnav.explore._scripts import constants
-from lossnav.explore.double_well.plans import landscape
 from lossnav.problem.losses import Loss, Section
 from lossnav.problem.losses.base import scalar
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
+from oracles.plans import landscape
 
-_SHARED = constants(__file__)
+_SHARED = explore.Race._shared
 _WIDE: float = _SHARED["dug"]["wide"]
 Dent = tuple[float, float]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lossnav import explore
 from lossnav._checks import Array
-from lossnav.explore._scripts import constants
 
 Steps = NDArray[np.int64]
 
-_MADE: dict[str, float] = constants(__file__)["stream"]
+_MADE: dict[str, float] = explore.BeliefFilter._shared["stream"]
 
 
 def uniform(step: Steps, salt: int) -> Array:

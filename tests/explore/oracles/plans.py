@@ -7,14 +7,14 @@ import functools
 import numpy as np
 import scipy.integrate
 
+from lossnav import explore
 from lossnav._checks import Array
-from lossnav.explore._scripts import constants
 from lossnav.problem.losses import DoubleWell as Landscape
 from lossnav.problem.losses import Section
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import phase_plane
 
-_SHARED = constants(__file__)
+_SHARED = explore.DoubleWell._shared
 _UNTIL: float = _SHARED["until"]
 
 
