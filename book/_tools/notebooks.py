@@ -103,7 +103,9 @@ def stable_id(cell: Notebook, seen: dict[str, int]) -> str:
 
 
 def execute(notebook: Notebook) -> None:
-    """Run all cells in place, in the notebook's own folder. What the kernel says of itself goes to _build/kernels.log.
+    """Run all cells in place, in the notebook's own folder, and tidy what they leave.
+
+    What the kernel says of itself goes to _build/kernels.log.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed; its message has the cell and the traceback.
@@ -122,6 +124,7 @@ def execute(notebook: Notebook) -> None:
     BUILD.mkdir(exist_ok=True)
     with KERNELS_LOG.open("a", encoding="utf-8") as log:
         client.execute(stderr=log)
+    tidy(notebook)
 
 
 def write(name: str) -> None:
@@ -131,7 +134,6 @@ def write(name: str) -> None:
         execute(notebook)
     except CellExecutionError as error:
         raise SystemExit(f"notebooks: {name} fails\n{error}") from None
-    tidy(notebook)
     save(name, notebook)
 
 
