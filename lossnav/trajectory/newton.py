@@ -14,7 +14,7 @@ from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
-_KINETIC = 1e-6  # of the Hessian's diagonal, where a metric that varies is what makes it indefinite
+_KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 _BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
 _NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
@@ -237,7 +237,7 @@ class _Walk:
         units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
         units = self.problem.unit_share * units
         if self.problem.objective.curved:  # here the kinetic term bends, too
-            units = np.maximum(units, _KINETIC * np.abs(system.bands[:, 0]).max(axis=-1))
+            units = np.maximum(units, _KINETIC * np.median(np.abs(system.bands[:, 0]), axis=-1))
         for one, unit in zip(self.live, units.tolist(), strict=True):
             one.unit = one.unit or unit
 
