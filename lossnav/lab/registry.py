@@ -64,6 +64,7 @@ class Rule:
 
 _DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
 _UNFUSED = MappingProxyType({"fused": False})  # the same bits with and without a compiler
+_AROUND_ZERO = MappingProxyType({"prior_mean": 0.0})  # where the initial weights of He et al. are
 _PAPERS = MappingProxyType({"bias_correction": False, **_UNFUSED})
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -86,7 +87,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE, given=_UNFUSED),
         "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE, given=_UNFUSED),
-        "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True),
+        "uncertain": Rule(
+            "Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True, given=_AROUND_ZERO
+        ),
         "undecayed": Rule(
             "Uncertain without decay",
             "#882255",
@@ -96,6 +99,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             (1e-4, 1e-2),
             like="uncertain",
             mixes=True,
+            given=_AROUND_ZERO,
         ),
         "optimal": Rule("optimal", "#CC79A7", "-", "s"),
         "momentum": Rule("momentum", "#CC79A7", "-", "s"),
