@@ -43,7 +43,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGE := $(shell find lossnav -name '*.py' -o -name '*.pyi' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -path 'lossnav/explore/*.svg' -o -name '*.mplstyle')
-BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print) $(wildcard benchmarks/results/*.json)
+BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print) $(wildcard benchmarks/results/*.json data/*/*)
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 

@@ -104,7 +104,9 @@ def stable_id(cell: Notebook, seen: dict[str, int]) -> str:
 
 
 def execute(notebook: Notebook) -> None:
-    """Run all cells in place, in the notebook's own folder. What the kernel says of itself goes to _build/kernels.log.
+    """Run all cells in place, in the notebook's own folder, and tidy what they leave.
+
+    What the kernel says of itself goes to _build/kernels.log.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed; its message has the cell and the traceback.
@@ -123,6 +125,7 @@ def execute(notebook: Notebook) -> None:
     BUILD.mkdir(exist_ok=True)
     with KERNELS_LOG.open("a", encoding="utf-8") as log:
         client.execute(stderr=log)
+    tidy(notebook)
 
 
 def write(name: str) -> None:
@@ -132,7 +135,6 @@ def write(name: str) -> None:
         execute(notebook)
     except CellExecutionError as error:
         raise SystemExit(f"notebooks: {name} fails\n{error}") from None
-    tidy(notebook)
     renew(notebook)
     save(name, notebook)
 
