@@ -42,7 +42,7 @@ endif
 # Images set it. Every worker and kernel would compile the package and the tests again: ten seconds each.
 unexport PYTHONDONTWRITEBYTECODE
 
-PACKAGE := $(shell find lossnav -name '*.py' -o -name '*.pyi' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -name '*.mplstyle')
+PACKAGE := $(shell find lossnav -name '*.py' -o -name '*.pyi' -o -path 'lossnav/explore/*.js*' -o -path 'lossnav/explore/*.css' -o -path 'lossnav/explore/*.svg' -o -name '*.mplstyle')
 BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycache__ -o -name .ipynb_checkpoints \) -prune -o -type f -print) $(wildcard benchmarks/results/*.json data/*/*)
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)

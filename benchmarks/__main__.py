@@ -23,8 +23,10 @@ ON_DEVICE = (
     "step",
 )  # modules with a function run(settings) -> Report
 BENCHMARKS = tuple(sorted(("action", "explorables", "update", *ON_DEVICE)))
+OFF_PAGE = ("paths",)  # for who changes the solver: no part of all, and not on the book's page
+KNOWN = (*BENCHMARKS, *OFF_PAGE)
 HELP = {
-    "NAME": f"of {', '.join(BENCHMARKS)}; or all (the default)",
+    "NAME": f"of {', '.join(KNOWN)}; or all (the default) but {', '.join(OFF_PAGE)}",
     "--device": f"cpu, cuda or mps, of {', '.join(ON_DEVICE)}; the others have no tensors",
     "--threads": "number of threads (default: what each benchmark says)",
     "--quick": "a tiny problem, to see that it runs; judges and keeps nothing",
@@ -40,11 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=HELP["--quick"])
     parser.add_argument("--output", type=Path, default=FOLDER, metavar="FOLDER", help=HELP["--output"])
     given = parser.parse_args(arguments)
-    known = BENCHMARKS if given.device == "cpu" else ON_DEVICE
-    names = known if given.names in ([], ["all"]) else given.names
-    unknown = [name for name in names if name not in BENCHMARKS]
+    known, whole = (KNOWN, BENCHMARKS) if given.device == "cpu" else (ON_DEVICE, ON_DEVICE)
+    names = whole if given.names in ([], ["all"]) else given.names
+    unknown = [name for name in names if name not in KNOWN]
     if unknown:
-        parser.error(f"NAME = {unknown[0]!r}, but it must be one of {', '.join(BENCHMARKS)}, or all")
+        parser.error(f"NAME = {unknown[0]!r}, but it must be one of {', '.join(KNOWN)}, or all")
     if homeless := [name for name in names if name not in known]:
         parser.error(f"--device = {given.device!r}, but {homeless[0]} has no tensors: leave it out")
     if given.threads is not None and given.threads < 1:
@@ -73,6 +75,8 @@ def run(name: str, settings: Settings, folder: Path) -> bool:
         return True
     load = machine.in_words(before, during)
     print(f"load: {load}\n{report.verdict()}", flush=True)
+    if name in OFF_PAGE:
+        return report.met
     suffix = "" if settings.device == "cpu" else f"-{settings.device.partition(':')[0]}"
     options = "" if settings.device == "cpu" else f" --device {settings.device}"
     options += "" if settings.threads is None else f" --threads {settings.threads}"

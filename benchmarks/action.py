@@ -23,7 +23,8 @@ import lossnav as ln
 from benchmarks.machine import threads
 from benchmarks.report import Report, Settings
 from benchmarks.timing import spread, take_turns
-from lossnav.trajectory import discrete, newton
+from lossnav.trajectory import newton
+from lossnav.trajectory.transcription import Transcription
 
 START, STOP = np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
 HORIZON, INTERVALS, GAMMA = 4.0, 49, 0.1
@@ -37,7 +38,7 @@ def straight(intervals: int = INTERVALS) -> np.ndarray:
 
 
 def by_newton() -> newton.Minimum:
-    problem = discrete.Problem(
+    problem = Transcription(
         ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, INTERVALS, endpoint=STOP, rule="left"
     )
     return newton.minimise(problem, straight())
@@ -98,7 +99,7 @@ def compare(intervals: int, rounds: int) -> tuple[list[list[float | str | None]]
         ways = {"ln.solve, rtol=1e-8": lambda: by_solve(rtol=1e-8), **ways, "inner Newton, 49, Eq. 29": by_newton}
     measured = {name: spread(times) for name, times in take_turns(ways, rounds).items()}
     theirs = ready()
-    grid = discrete.Problem(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP)
+    grid = Transcription(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP)
     ours = newton.minimise(grid, straight(intervals)).action  # the same sum, before extrapolation
     values = {name: theirs if "CasADi" in name else None for name in ways}
     values[f"ln.solve, steps={intervals:,}"] = by_solve(steps=intervals).action

@@ -111,7 +111,9 @@ def noted(dataset: data.Dataset, seed: int, model: str, steps: int) -> dict[str,
         "resnet": lambda: models.resnet(channels, seed=seed),
         "vit": lambda: models.vit(channels, side, patch=side // 8, seed=seed),
     }[model]()
-    optimizer = optim.Ballistic(network.parameters(), lr=PAPER["ballistic"], beta=BETA)
+    optimizer = optim.Ballistic(
+        network.parameters(), lr=PAPER["ballistic"], beta=BETA, bias_correction=False, fused=False
+    )
     gradients, ballistic, spread = [], [], {}
 
     def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:

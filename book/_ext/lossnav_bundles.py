@@ -36,15 +36,16 @@ def bundles() -> dict[str, dict[str, str]]:
     views, sheets = sorted(EXPLORE.glob("*/view.js")), sorted(EXPLORE.glob("*/style.css"))
     with tempfile.TemporaryDirectory() as out:
         how = ["--bundle", "--minify", "--format=esm", "--charset=utf8", "--log-level=warning"]
-        files = map(str, [*views, EXPLORE / "explorable.css", *sheets])
+        common = [EXPLORE / "drawing.css", EXPLORE / "explorable.css"]
+        files = map(str, [*views, *common, *sheets])
         subprocess.run([*command, *files, *how, f"--outbase={EXPLORE}", f"--outdir={out}"], check=True)
 
         def made(path: Path) -> str:
             return (Path(out) / path.relative_to(EXPLORE)).read_text(encoding="utf-8") if path.is_file() else ""
 
-        common = made(EXPLORE / "explorable.css")
+        style = "".join(map(made, common))
         return {
-            view.parent.name: {"_esm": made(view), "_css": common + made(view.with_name("style.css"))} for view in views
+            view.parent.name: {"_esm": made(view), "_css": style + made(view.with_name("style.css"))} for view in views
         }
 
 

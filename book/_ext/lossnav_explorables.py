@@ -61,7 +61,7 @@ class Explorable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the explorable; the page is told to load the host."""
         for path in EXPLORE.rglob("*"):
-            if path.suffix in (".py", ".js", ".css", ".json"):
+            if path.suffix in (".py", ".js", ".css", ".json", ".svg"):
                 self.env.note_dependency(str(path))
         arguments = yaml.safe_load("\n".join(self.content)) or {}
         try:

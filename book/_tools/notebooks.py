@@ -30,6 +30,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+import pictures
 import plain
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -134,6 +135,7 @@ def write(name: str) -> None:
         execute(notebook)
     except CellExecutionError as error:
         raise SystemExit(f"notebooks: {name} fails\n{error}") from None
+    renew(notebook)
     save(name, notebook)
 
 
@@ -165,19 +167,36 @@ def renew_explorables(name: str) -> None:
     notebook = with_outputs(name)
     if notebook is None:
         raise SystemExit(f"notebooks: the code of book/myst/{name}.md is not that of book/{name}.ipynb; write it")
+    renew(notebook)
+    save(name, notebook)
+
+
+def renew(notebook: Notebook) -> None:
+    """Give a notebook's explorables the scripts that the package has now, and their twins, which node draws."""
     stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
-    for cell in notebook.cells:
-        outputs = cell.get("outputs", [])
-        for twin, shown in pairwise(outputs):
-            if WIDGET_VIEW in shown.get("data", {}):
-                held = stored[shown["data"][WIDGET_VIEW]["model_id"]]["state"]
-                widget = remade(held)
-                held.update({key: value for key, value in widget.get_state().items() if key != "layout"})
-                twin["data"] = {"text/html": widget.fallback(), "text/plain": widget.description()}
-                shown["data"]["text/plain"] = repr(widget)
+    found = list(explorables_of(notebook))
+    pictures.write(widget for *_, widget in found)
+    for twin, shown, widget in found:
+        held = stored[shown["data"][WIDGET_VIEW]["model_id"]]["state"]
+        held.update({key: value for key, value in widget.get_state().items() if key != "layout"})
+        twin["data"] = {"text/html": widget.fallback(), "text/plain": widget.words()}
+        shown["data"]["text/plain"] = repr(widget)
     if stored:
         notebook.metadata["lossnav"] = {"explorables": explorables_digest()}
-    save(name, notebook)
+
+
+def explorables_of(notebook: Notebook) -> Iterator[tuple[Notebook, Notebook, Any]]:
+    """Each explorable that a notebook shows: the outputs with its twin and with its view, and a widget in its state."""
+    stored = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    for cell in notebook.cells:
+        for twin, shown in pairwise(cell.get("outputs", [])):
+            if WIDGET_VIEW in shown.get("data", {}):
+                yield twin, shown, remade(stored[shown["data"][WIDGET_VIEW]["model_id"]]["state"])
+
+
+def shown_explorables(name: str) -> list[Any]:
+    """The explorables that a chapter's notebook shows."""
+    return [widget for *_, widget in explorables_of(nbformat.read(notebook_path(name), as_version=4))]
 
 
 def remade(held: dict[str, Any]) -> Any:

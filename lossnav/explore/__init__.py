@@ -1,8 +1,8 @@
 """Explorables: small interactive figures that work in Jupyter and in the published page, where no kernel runs.
 
-Each has a folder: ``model.js`` is its mathematics and ``view.js`` draws it; ``widget.py`` holds its state as traits,
-checks it and draws the static twin that stands where no JavaScript runs. What several share lies beside the folders.
-Nothing heavy is imported until one is made.
+Each has a folder: ``constants.json`` declares its state, of which Python's class is made, ``model.js`` is its
+mathematics, and ``view.js`` draws it. ``twin-….svg`` is a first frame of the script, for where no JavaScript runs. What
+several share lies beside the folders. Nothing heavy is imported until one is made.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-STYLE = Path(__file__).with_name("explorable.css")
+STYLES = [Path(__file__).with_name(name) for name in ("drawing.css", "explorable.css")]
 
 _COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _TYPE = re.compile(r"/\*\* @\w+ .*?\*/ ?")
+_INDENT = re.compile(r"^ +", re.MULTILINE)  # no literal of a script goes over lines
 _MODULE = re.compile(r'^import \{[^}]*\} from "(?P<file>\.[\w./]+\.js)";\n', re.MULTILINE)
 _CONSTANTS = re.compile(r'^import SHARED from "\./constants\.json" with \{ type: "json" \};\n', re.MULTILINE)
 
@@ -31,8 +32,8 @@ def bundle(folder: Path) -> str:
     """Return a widget's ``view.js`` and all that it imports as one module: a page carries no other files.
 
     Each module stands once, after those that it imports. Modules take the widget's constants as SHARED, and share one
-    scope: no two may give one name to different things. Lines that are all comment stay behind, and types, because each
-    widget of a page brings its own copy.
+    scope: no two may give one name to different things. Indents stay behind, lines that are all comment, and types,
+    because each widget of a page brings its own copy.
 
     Args:
         folder: of the widget; ``constants.json`` lies there, too.
@@ -55,7 +56,7 @@ def _add(parts: dict[Path, str], path: Path, above: tuple[Path, ...]) -> None:
     text = path.read_text(encoding="utf-8")
     for wanted in _MODULE.finditer(text):
         _add(parts, (path.parent / wanted["file"]).resolve(), (*above, path))
-    for left_behind in (_MODULE, _CONSTANTS, _COMMENT, _TYPE):
+    for left_behind in (_MODULE, _CONSTANTS, _COMMENT, _TYPE, _INDENT):
         text = left_behind.sub("", text)
     if left := re.search(r"^import .*", text, re.MULTILINE):
         raise ValueError(f'{path.name} says {left[0]!r}, but it must name what it imports and end in from "./….js"')
@@ -64,6 +65,13 @@ def _add(parts: dict[Path, str], path: Path, above: tuple[Path, ...]) -> None:
 
 def stylesheet(folder: Path | None = None) -> str:
     """Return the style sheet of the explorables, with what a widget's own ``style.css`` adds to it."""
-    own = None if folder is None else folder / "style.css"
-    extra = own.read_text(encoding="utf-8") if own is not None and own.is_file() else ""
-    return STYLE.read_text(encoding="utf-8") + extra
+    return "".join(path.read_text(encoding="utf-8") for path in [*STYLES, *_own_style(folder)])
+
+
+def drawing_style(folder: Path) -> str:
+    """Return the rules for what a widget draws, which are all that its static twin needs."""
+    return "".join(path.read_text(encoding="utf-8") for path in [STYLES[0], *_own_style(folder)])
+
+
+def _own_style(folder: Path | None) -> list[Path]:
+    return [] if folder is None else [own for own in [folder / "style.css"] if own.is_file()]

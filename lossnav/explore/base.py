@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import inspect
+import json
+import math
 import sys
+import types
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,59 +25,14 @@ from lossnav import _checks
 from lossnav.explore._scripts import bundle, constants, stylesheet
 
 
-def number_trait(ends: Sequence[float], default: float) -> traitlets.Float:
-    """Return a trait that holds a number from the first to the last of ``ends``, and travels to the script."""
-    trait = traitlets.Float(default, min=ends[0], max=ends[-1])
-    return trait.tag(sync=True, check=partial(number_within, ends=ends))
-
-
-def whole_trait(ends: Sequence[int], default: int) -> traitlets.Int:
-    """Return a trait that holds a whole number from the first to the last of ``ends``, and travels to the script."""
-    trait = traitlets.Int(default, min=ends[0], max=ends[-1])
-    return trait.tag(sync=True, check=partial(_checks.whole, low=ends[0], high=ends[-1]))
-
-
-def number_within(name: str, value: float, ends: Sequence[float]) -> float:
-    """Return ``value`` as a float from the first to the last of ``ends``.
-
-    Raises:
-        ValueError: naming the argument, its value and the range.
-    """
-    return _checks.finite(name, value, low=float(ends[0]), high=float(ends[-1]))
-
-
-def point_trait(default: tuple[float, float], edge: float, tall: float | None = None) -> traitlets.Tuple:
-    """Return a trait that holds a point of the plane, and travels to the script.
-
-    Its entries are in [−edge, edge] and [−tall, tall], ``tall`` being ``edge`` unless given.
-    """
-    part = [traitlets.Float(min=-most, max=most) for most in (edge, edge if tall is None else tall)]
-    check = partial(plane_point, edge=edge, tall=tall)
-    return traitlets.Tuple(*part, default_value=default).tag(sync=True, check=check)
-
-
-def plane_point(name: str, value: Sequence[float], edge: float, tall: float | None = None) -> tuple[float, float]:
-    """Return ``value`` as two floats in [−edge, edge], the second in [−tall, tall] if that is given.
-
-    Raises:
-        ValueError: naming the argument, its value and the range.
-    """
-    point = _checks.array(name, value, shape=(2,))
-    if np.max(np.abs(point)) > edge:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but both its entries must be in [{-edge}, {edge}]")
-    if tall is not None and abs(point[1]) > tall:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but its second entry must be in [{-tall}, {tall}]")
-    return float(point[0]), float(point[1])
-
-
 class Explorable(anywidget.AnyWidget):
     """An interactive figure with a static twin.
 
     A subclass stands in a folder of its own, beside its constants, its styles and its script, ``view.js``, whose
-    default export is ``explorable(name, build)`` with the class's name. It holds its state in traits tagged
-    ``sync=True``, and draws its twin from the same state. The traits with a ``check`` are what its constructor takes,
-    in their order and with their defaults: the check takes the argument's name and value, and returns what the trait is
-    to hold.
+    default export is ``explorable(name, build, …)`` with the class's name. It holds its state in traits tagged
+    ``sync=True``, which ``declared`` makes of the constants. Those with a ``check`` are what its constructor takes, in
+    their order and with their defaults: the check takes the argument's name and value, and returns what the trait is to
+    hold.
 
     Displayed, the twin comes first; the script hides it once the widget lives, so that it stays where scripts do not
     run (GitHub, print).
@@ -82,14 +42,16 @@ class Explorable(anywidget.AnyWidget):
     """
 
     _css = stylesheet()
+    _folder: ClassVar[Path]
     _shared: ClassVar[dict[str, Any]]  # the folder's constants
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
     def __init_subclass__(cls, **options: Any):
         home = getattr(sys.modules[cls.__module__], "__file__", None)
-        again = any(base.__module__ == cls.__module__ for base in cls.__bases__)  # as an instance that gets traits does
+        # a class of the same module is one of these already, as it is of an instance that gets traits
+        again = any(issubclass(base, Explorable) and base.__module__ == cls.__module__ for base in cls.__bases__)
         if home and Path(home).with_name("view.js").is_file() and not again:
-            folder = Path(home).parent
+            cls._folder = folder = Path(home).parent
             cls._esm, cls._css, cls._shared = bundle(folder), stylesheet(folder), constants(folder)
         super().__init_subclass__(**options)
         own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
@@ -105,26 +67,38 @@ class Explorable(anywidget.AnyWidget):
         traits = self.traits()
         return {name: traits[name].metadata["check"](name, value) for name, value in given.items()}
 
-    def picture(self) -> str:
-        """Return the static twin at the present state, as an SVG document."""
-        raise TypeError(f"{type(self).__name__} does not define picture()")
+    def twin(self) -> Path:
+        """Return where the picture of the present state lies, if it is one that is drawn beforehand.
 
-    def description(self) -> str:
-        """Return what the static twin shows, in words, at the present state."""
-        raise TypeError(f"{type(self).__name__} does not define description()")
+        The script draws it, where node is, when notebooks are written: of each first state, and of each that the book
+        shows. Its ``<desc>`` says in words what is seen.
+        """
+        state = json.dumps(self.get_state(self._state_names()), sort_keys=True)
+        return self._folder / f"twin-{hashlib.sha256(state.encode()).hexdigest()[:12]}.svg"
 
     def fallback(self) -> str:
-        """Return the static twin as an HTML figure with alternative text."""
-        source = base64.b64encode(self.picture().encode()).decode("ascii")
-        name, words = type(self).__name__, html.escape(self.description())
-        return (
-            f'<figure class="lossnav-fallback" data-for="{name}" style="margin:0.5rem 0;max-width:46rem">'
-            f'<img alt="{words}" src="data:image/svg+xml;base64,{source}" '
-            'style="width:100%;height:auto;background:#fff"></figure>'
-        )
+        """Return the static twin as an HTML figure: the picture of the present state, or words where there is none."""
+        words, picture = html.escape(self.words()), self.twin()
+        shown = f'<p style="margin:0">{words}</p>'
+        if picture.is_file():
+            source = base64.b64encode(picture.read_bytes()).decode("ascii")
+            shown = (
+                f'<img alt="{words}" src="data:image/svg+xml;base64,{source}" '
+                'style="width:100%;height:auto;background:#fff">'
+            )
+        style = "margin:0.5rem 0;max-width:46rem"
+        return f'<figure class="lossnav-fallback" data-for="{type(self).__name__}" style="{style}">{shown}</figure>'
+
+    def words(self) -> str:
+        """Return what the twin shows in words, or what is on show where no picture of the present state was drawn."""
+        picture = self.twin()
+        if not picture.is_file():
+            return f"{self._shared['title']}: {self!r}. Its script draws it where widgets live."
+        said = ElementTree.fromstring(picture.read_text(encoding="utf-8")).findtext("{http://www.w3.org/2000/svg}desc")
+        return said or ""
 
     def _ipython_display_(self) -> None:
-        display({"text/html": self.fallback(), "text/plain": self.description()}, raw=True)
+        display({"text/html": self.fallback(), "text/plain": self.words()}, raw=True)
         data = self._repr_mimebundle_()
         if data is not None:
             display(data[0], metadata=data[1], raw=True)
@@ -136,6 +110,129 @@ class Explorable(anywidget.AnyWidget):
     def _state_names(self) -> list[str]:
         machinery = anywidget.AnyWidget.class_trait_names()
         return [name for name in self.trait_names(sync=True) if name[0] != "_" and name not in machinery]
+
+
+def declared(file: str, *more: type) -> type[Explorable]:
+    """Return the class of the explorable in whose folder a module lies, made of what its ``constants.json`` declares.
+
+    ``more`` are classes with methods that it has beside.
+
+    ``about.json`` says what is shown, and what each trait is. The constants' ``traits`` have, by name and in the order
+    of the arguments, its start and its range (a list, whose inner numbers are marks under its slider; a trait without
+    one has that of the axis), its ``ranges``, its ``choices`` or its ``rows``.
+    """
+    folder = Path(file).parent
+    shared = constants(folder)
+    axis = shared.get("axis", {})
+    words = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    arguments = [_told(name, words["traits"][name], given, axis) for name, given in shared["traits"].items()]
+    about = [*words["about"], "", "Args:", *arguments, "", "Raises:"]
+    raised = "    ValueError: naming the argument that does not fit."
+    name = "".join(map(str.capitalize, folder.name.split("_")))
+    body: dict[str, Any] = {
+        "__doc__": "\n".join([*about, raised]),
+        "__module__": f"lossnav.explore.{folder.name}.{Path(file).stem}",
+    }
+    traits = {name: _trait(given, axis) for name, given in shared["traits"].items()}
+    kinds = more if any(issubclass(kind, Explorable) for kind in more) else (*more, Explorable)
+    made: type[Explorable] = types.new_class(name, kinds, exec_body=lambda room: room.update(body | traits))
+    return made
+
+
+def _trait(given: dict[str, Any], axis: dict[str, Any]) -> traitlets.TraitType[Any, Any]:
+    """Return what holds a trait that constants declare, and travels to the script (life.js checks addresses alike)."""
+    if "choices" in given:
+        allowed = given["choices"]
+        return traitlets.Enum(allowed, given["start"]).tag(sync=True, check=partial(_checks.one_of, allowed=allowed))
+    if "rows" in given:
+        parts = [traitlets.Int() if part.get("whole") else traitlets.Float() for part in given["rows"]]
+        return traitlets.List(traitlets.Tuple(*parts)).tag(sync=True, check=partial(rows_within, declared=given))
+    if "ranges" in given:
+        floats = [traitlets.Float(min=low, max=high) for low, high in given["ranges"]]
+        start = tuple(map(float, given["start"]))
+        check = partial(numbers_within, ranges=given["ranges"])
+        return traitlets.Tuple(*floats, default_value=start).tag(sync=True, check=check)
+    low, high = _ends(given.get("range") or axis["range"])
+    if given.get("whole"):
+        return traitlets.Int(given["start"], min=low, max=high).tag(
+            sync=True, check=partial(_checks.whole, low=int(low), high=int(high))
+        )
+    number = traitlets.Float(float(given["start"]), min=low, max=high)
+    if math.isinf(high):
+        number.tag(to_json=lambda value, _: None if math.isinf(value) else value, from_json=_from_json)
+    return number.tag(sync=True, check=partial(number_within, ends=(low, high)))
+
+
+def _ends(marks: Sequence[float | None]) -> tuple[float, float]:
+    """Return where a range begins and ends; between them are marks, and None stands for ∞, which JSON does not have."""
+    low, high = marks[0], marks[-1]
+    assert low is not None
+    return low, math.inf if high is None else high
+
+
+def _from_json(value: float | None, _: Any) -> float:
+    return math.inf if value is None else float(value)
+
+
+def number_within(name: str, value: float, ends: Sequence[float]) -> float:
+    """Return ``value`` as a float from the first to the last of ``ends``.
+
+    Raises:
+        ValueError: naming the argument, its value and the range.
+    """
+    if not math.isinf(ends[-1]):
+        return _checks.finite(name, value, low=float(ends[0]), high=float(ends[-1]))
+    if _checks.duration(name, value) < ends[0]:
+        raise ValueError(f"{name} = {value!r}, but it must be in [{ends[0]}, inf]")
+    return float(value)
+
+
+def numbers_within(name: str, value: Sequence[float], ranges: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """Return ``value`` as floats, each in its range.
+
+    Raises:
+        ValueError: naming the argument, its value and the ranges.
+    """
+    found = _checks.array(name, value, shape=(len(ranges),))
+    low, high = np.array(ranges, dtype=float).T
+    if np.any((found < low) | (found > high)):
+        allowed = dict.fromkeys(f"[{ends[0]}, {ends[-1]}]" for ends in ranges)
+        raise ValueError(f"{name} = {_checks.shown(value)}, but its entries must be in {' and '.join(allowed)}")
+    return tuple(map(float, found))
+
+
+def rows_within(name: str, value: Sequence[Sequence[float]], declared: dict[str, Any]) -> list[tuple[float, ...]]:
+    """Return ``value`` as tuples of numbers, each in the range of its column, and not more of them than allowed.
+
+    Raises:
+        ValueError: naming the argument, its value and what is allowed.
+    """
+    found, columns = [], declared["rows"]
+    for row in _checks.sequence(name, value, f"rows of {len(columns)} numbers"):
+        if len(_checks.sequence(f"an entry of {name}", row, f"{len(columns)} numbers")) != len(columns):
+            raise ValueError(f"{name} has an entry {_checks.shown(row)}, but each must be {len(columns)} numbers")
+        cells = []
+        for i, (column, cell) in enumerate(zip(columns, row, strict=True)):
+            check = _checks.whole if column.get("whole") else _checks.finite
+            cells.append(check(f"{name}[i][{i}]", cell, low=column["range"][0], high=column["range"][-1]))
+        found.append(tuple(cells))
+    if len(found) > declared["most"]:
+        raise ValueError(f"{name} has {len(found)} entries, but at most {declared['most']} are allowed")
+    return found
+
+
+def _told(name: str, says: str, given: dict[str, Any], axis: dict[str, Any]) -> str:
+    """Return what a docstring says of a trait."""
+
+    def written(ends: Sequence[float | None]) -> str:
+        low, high = _ends(ends)
+        return f"[{low:.15g}, {high:.15g}]".replace("-", "−")
+
+    if "range" in given or ("start" in given and isinstance(given["start"], int | float)):
+        return f"    {name}: {says}, in {written(given.get('range') or axis['range'])}."
+    if "ranges" in given:
+        return f"    {name}: {says}: in {' × '.join(map(written, given['ranges']))}."
+    return f"    {name}: {says}."
 
 
 def _argument(name: str, trait: traitlets.TraitType[Any, Any]) -> inspect.Parameter:

@@ -15,7 +15,7 @@ import { inked, lineTable } from "./tables.js";
 /** @typedef {{ trait: string, name: string, mark: string, range: number[], ticks: (string | number)[][], log?: boolean, whole?: boolean, seconds?: number }} Axis */
 /** @typedef {{ title: string, range: number[], ticks: (string | number)[][], tall: number, short: number }} CurveRow */
 /** @typedef {{ row: string, name: string, tint: string, dash: string }} CurveLine */
-/** @typedef {{ title: string, label: string, hint: string, marks: Record<string, number[]>, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
+/** @typedef {{ title: string, label: string, hint: string, traits: Record<string, any>, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
 /** @typedef {{ f: ChartFrame<string>, x: Scale, up: Record<string, Scale> }} CurveScene */
 
 /** Where a value of the axis is drawn: lines come in these numbers, too. */
@@ -31,28 +31,25 @@ export const along = (/** @type {{ log?: boolean }} */ axis, /** @type {number} 
  */
 
 /**
- * What builds a view of lines, and its traits: the one along the axis comes last.
+ * What builds a view of lines, and its constants; the trait along the axis comes last.
  * @template T
  * @param {Sheet} sheet
  * @param {CurveParts<T>} parts
- * @returns {[(root: HTMLElement, state: State<T>) => View, (keyof T & string)[]]}
+ * @returns {[(root: HTMLElement, state: State<T>) => View, Sheet]}
  */
-export function curvesView(sheet, parts) {
-  const traits = /** @type {(keyof T & string)[]} */ ([...Object.keys(sheet.marks), sheet.axis.trait]);
-  return [(root, state) => buildCurves(root, state, traits, sheet, parts), traits];
-}
+export const curvesView = (sheet, parts) => [(root, state) => buildCurves(root, state, sheet, parts), sheet];
 
 /**
  * @template T
  * @param {HTMLElement} root
  * @param {State<T>} state
- * @param {(keyof T & string)[]} traits
  * @param {Sheet} sheet
  * @param {CurveParts<T>} parts
  * @returns {View}
  */
-function buildCurves(root, state, traits, sheet, parts) {
+function buildCurves(root, state, sheet, parts) {
   const { axis, rows, lines } = sheet;
+  const traits = /** @type {(keyof T & string)[]} */ (Object.keys(sheet.traits));
   const trait = lastOf(traits);
   const [low, high] = [axis.range[0], lastOf(axis.range)];
   const ends = [low, high].map((value) => along(axis, value));

@@ -1,7 +1,7 @@
 // The life of a widget's view: from the static twin that it replaces to its end, and what a reader takes away.
 
 import { buttonRow } from "./controls.js";
-import { make } from "./kit.js";
+import { clamp, lastOf, make } from "./kit.js";
 
 /**
  * What a script needs of anywidget's model.
@@ -66,32 +66,75 @@ const inAddress = (/** @type {string} */ name, /** @type {Values} */ values) =>
   "#" + new URLSearchParams([["explore", name], ...Object.entries(values).map(([trait, value]) => [trait, JSON.stringify(value)])]).toString();
 
 /**
- * The state that the page's address holds for an explorable, as far as it has these traits and these kinds of values.
- * @param {string} name
- * @param {Values} values
- * @returns {Values}
+ * What constants declare of a trait (base.py makes Python's of it, and checks it alike); null as an end stands for ∞.
+ * @typedef {object} Trait
+ * @property {unknown} start
+ * @property {(number | null)[]} [range] its inner numbers are marks
+ * @property {number[][]} [ranges]
+ * @property {string[]} [choices]
+ * @property {{ range: number[], whole?: boolean }[]} [rows]
+ * @property {number} [most]
+ * @property {boolean} [whole]
  */
-function fromAddress(name, values, hash = location.hash) {
-  const told = new URLSearchParams(hash.replace(/^#/, ""));
-  if (told.get("explore") !== name) return {};
-  /** @type {Values} */
-  const found = {};
-  for (const [trait, value] of Object.entries(values)) {
-    try {
-      const wanted = JSON.parse(told.get(trait) ?? "");
-      if (sameKind(wanted, value)) found[trait] = wanted;
-    } catch {
-      continue; // an address that somebody cut
-    }
-  }
-  return found;
+
+/** @typedef {{ traits: Record<string, any>, axis?: { range: number[] } }} Declared a trait without a range has the axis's */
+
+/**
+ * A number brought into its range; undefined for what is none.
+ * @type {(value: unknown, part: { range?: (number | null)[], whole?: boolean }) => number | null | undefined}
+ */
+function within(value, { range = [], whole }) {
+  const [low, high] = [range[0] ?? -Infinity, lastOf(range) ?? Infinity];
+  if (value === null && high === Infinity) return null;
+  if (typeof value !== "number") return undefined;
+  const found = clamp(value, low, high);
+  return found === Infinity ? null : whole ? Math.round(found) : found;
 }
 
-/** @type {(a: unknown, b: unknown) => boolean} */
-function sameKind(a, b) {
-  if (Array.isArray(b)) return Array.isArray(a) && (typeof b[0] !== "number" || (a.length === b.length && a.every((v) => typeof v === "number")));
-  if (typeof b === "string") return typeof a === "string";
-  return (typeof a === "number" || a === null) && (typeof b === "number" || b === null);
+/** @type {(value: unknown, parts: { range?: (number | null)[], whole?: boolean }[]) => unknown} */
+function eachWithin(value, parts) {
+  if (!Array.isArray(value) || value.length !== parts.length) return undefined;
+  const found = parts.map((part, i) => within(value[i], part));
+  return found.includes(undefined) ? undefined : found;
+}
+
+/**
+ * A value of a stranger as a trait takes it: numbers come into their ranges; undefined for what is of another kind.
+ * @param {unknown} value
+ * @param {Trait} trait
+ */
+export function taken(value, { range, ranges, choices, rows, most, whole }) {
+  if (choices) return choices.find((choice) => choice === value);
+  if (ranges) return eachWithin(value, ranges.map((ends) => ({ range: ends })));
+  if (!rows) return within(value, { range, whole });
+  const found = Array.isArray(value) ? value.slice(0, most).map((row) => eachWithin(row, rows)) : [undefined];
+  return found.includes(undefined) ? undefined : found;
+}
+
+/**
+ * The state that the page's address holds for an explorable, as far as its traits take it, and whether that is all.
+ * @param {string} name
+ * @param {Declared} declared
+ * @returns {{ asked: Values, whole: boolean }}
+ */
+function fromAddress(name, { traits, axis }, hash = location.hash) {
+  const told = new URLSearchParams(hash.replace(/^#/, ""));
+  /** @type {Values} */
+  const asked = {};
+  let whole = true;
+  for (const [trait, given] of told.get("explore") === name ? Object.entries(traits) : []) {
+    const text = told.get(trait);
+    if (text === null) continue;
+    let value;
+    try {
+      value = taken(JSON.parse(text), { range: axis?.range, ...given });
+    } catch {
+      value = undefined; // an address that somebody cut
+    }
+    whole &&= value !== undefined && JSON.stringify(value) === JSON.stringify(JSON.parse(text));
+    if (value !== undefined) asked[trait] = value;
+  }
+  return { asked, whole };
 }
 
 /**
@@ -100,10 +143,11 @@ function sameKind(a, b) {
  * @param {() => Values} read
  * @param {() => void} reset
  * @param {() => string[]} computed
+ * @param {string} first what is said at first
  */
-function takeaway(name, read, reset, computed) {
+function takeaway(name, read, reset, computed, first) {
   const shown = make("textarea", { class: "ln-code", readonly: "", rows: 1, spellcheck: "false", "aria-label": "to copy" });
-  const said = make("span", { class: "ln-note", role: "status" });
+  const said = make("span", { class: "ln-note", role: "status" }, first);
   const offer = (/** @type {string} */ text, /** @type {string} */ words) => {
     shown.value = text;
     shown.rows = text.split("\n").length;
@@ -147,9 +191,11 @@ function replaceTwin(root) {
  * @template T
  * @param {string} name
  * @param {(root: HTMLElement, state: State<T>) => View} build
- * @param {(keyof T & string)[]} traits what Python's constructor takes, in its order
+ * @param {Declared} declared the constants, with the traits in the order in which Python's constructor takes them
+ * @param {(values: Values) => Values} settle brings traits that depend on each other in order
  */
-export function explorable(name, build, traits) {
+export function explorable(name, build, declared, settle = (values) => values) {
+  const traits = /** @type {(keyof T & string)[]} */ (Object.keys(declared.traits));
   return {
     /** @param {{ model: Model, el: HTMLElement }} given */
     render({ model, el }) {
@@ -177,11 +223,14 @@ export function explorable(name, build, traits) {
         // For what is no trait.
         root.dispatchEvent(new Event("reset"));
       };
-      const asked = fromAddress(name, first);
-      put(asked);
+      const { asked, whole } = fromAddress(name, declared);
+      const held = Object.keys(asked).length > 0;
+      const settled = held ? settle({ ...first, ...asked }) : {};
+      put(settled);
+      const asTold = whole && Object.entries(asked).every(([trait, value]) => JSON.stringify(settled[trait]) === JSON.stringify(value));
       const view = build(root, state);
-      root.append(takeaway(name, read, back, () => view.python?.() ?? []));
-      if (Object.keys(asked).length) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
+      root.append(takeaway(name, read, back, () => view.python?.() ?? [], asTold ? "" : "The address asks for more than this takes."));
+      if (held) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
       const update = () => view.update();
       model.on("change", update);
       let width = 0;

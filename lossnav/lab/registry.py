@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,8 @@ class Rule:
         marker: of matplotlib.
         optimizer: "module:class" of the torch optimizer, or "" for a rule that has none.
         rates: (lowest, highest) learning rate that a search tries, or None where nothing is searched.
+        given: options that the laboratory gives beside an experiment's own, which come first: what its records were
+            made with, whatever the optimizer's defaults have become.
         like: the rule whose colour this one shares, as its relative; "" for a colour of its own.
         mixes: whether it looks at more than one weight at a time (or draws for all of them from one seed), so that a
             network in a stack of several is not stepped as it would be alone.
@@ -39,6 +41,7 @@ class Rule:
     rates: tuple[float, float] | None = None
     like: str = ""
     mixes: bool = False
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def maker(self) -> Any:
         """Return the class of the optimizer; importing it loads torch.
@@ -55,11 +58,14 @@ class Rule:
         """Return the rule that steps all members of an ``ensemble.Ensemble``; ``seed`` is of what it draws."""
         maker = self.maker()
         wanted = inspect.signature(maker).parameters
-        options = {"seed": seed, **options} if "seed" in wanted else options
+        options = {**self.given, **({"seed": seed} if "seed" in wanted else {}), **options}
         return maker(ensemble if "ensemble" in wanted else ensemble.parameters(), **options)
 
 
 _DESCENT, _ADAPTIVE = (3e-3, 1.0), (3e-5, 3e-2)
+_UNFUSED = MappingProxyType({"fused": False})  # the same bits with and without a compiler
+_AROUND_ZERO = MappingProxyType({"prior_mean": 0.0})  # where the initial weights of He et al. are
+_PAPERS = MappingProxyType({"bias_correction": False, **_UNFUSED})
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -68,7 +74,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "adam": Rule("Adam", "#E69F00", (0, (6.0, 1.4)), "v", "torch.optim:Adam", _ADAPTIVE),
         "adamw": Rule("AdamW", "#E69F00", (0, (6.0, 1.2, 1.2, 1.2)), "<", "torch.optim:AdamW", _ADAPTIVE, like="adam"),
         "rmsprop": Rule("RMSprop", "#8C6D31", ":", "X", "torch.optim:RMSprop", _ADAPTIVE),
-        "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE),
+        "ballistic": Rule("ballistic", "#D55E00", "-", "^", "lossnav.optim:Ballistic", _ADAPTIVE, given=_PAPERS),
         "ballistic matrix": Rule(
             "BallisticMatrix",
             "#D55E00",
@@ -79,9 +85,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             like="ballistic",
             mixes=True,
         ),
-        "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE),
-        "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE),
-        "uncertain": Rule("Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True),
+        "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE, given=_UNFUSED),
+        "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE, given=_UNFUSED),
+        "uncertain": Rule(
+            "Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True, given=_AROUND_ZERO
+        ),
         "undecayed": Rule(
             "Uncertain without decay",
             "#882255",
@@ -91,6 +99,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             (1e-4, 1e-2),
             like="uncertain",
             mixes=True,
+            given=_AROUND_ZERO,
         ),
         "optimal": Rule("optimal", "#CC79A7", "-", "s"),
         "momentum": Rule("momentum", "#CC79A7", "-", "s"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lossnav import _torch  # noqa: F401  says how to get torch
 from lossnav.optim import derive  # noqa: F401  what a LearningRule runs in
+from lossnav.optim._split import split
 from lossnav.optim._uncertain_options import Reset
 from lossnav.optim.ballistic import Ballistic
 from lossnav.optim.belief import Belief
@@ -39,6 +40,7 @@ __all__ = [
     "UncertainReference",
     "Watch",
     "deadline_schedule",
+    "split",
     "watch",
 ]
 

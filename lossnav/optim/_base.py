@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -15,8 +16,9 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import shown
 from lossnav._tensors import parameters
-from lossnav.optim import _fused, _naming, _shards
+from lossnav.optim import _fused, _naming, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
+from lossnav.rules.derive import LearningRule, Reading
 from lossnav.rules.recipe import Recipe
 
 State = dict[str, Any]
@@ -38,21 +40,26 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * of a DTensor (FSDP2, tensor parallelism) each process moves its own part, and the state is sharded alike;
     * bfloat16 and float16 parameters are updated in float32 and keep their state in float32 — a running average with
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
-    * with ``fused=True`` the kernel takes the place of ``_update`` wherever it can;
+    * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
     * sparse gradients and complex parameters are refused by name;
-    * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves.
+    * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
+    * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
+      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that.
     """
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by
+    _memory: tuple[str, ...] = ()  # keys that the state of a parameter may have; of none nothing is known
     _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
+    check_gradients = True
+    """Whether ``step`` looks for inf and NaN in the gradients before anything moves; False saves the look."""
 
     def __init__(self, params: ParamsT, defaults: Group) -> None:
         owner = _naming.builder()
         self._owner = None if owner is None else weakref.ref(owner)
-        super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": False, **defaults})
+        super().__init__(parameters("params", params), {"maximize": False, "foreach": None, "fused": None, **defaults})
 
     @abc.abstractmethod
     def _check(self, group: Group) -> None:
@@ -69,6 +76,11 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _call(self, group: Group, states: list[State], counts: list[float]) -> _fused.Call:
         """Describe the fused kernel's call in the steps of these numbers, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether there is a compiled kernel of the rule."""
+        return type(self)._call is not Rule._call
 
     def _native(self) -> str:
         """Return C of the rule's own, which is built in the place of ``kernels.c``."""
@@ -110,6 +122,18 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         elif len(groups) > 1:
             raise ValueError(f"group = None, but it must be one of param_groups where there are {len(groups)}")
         return self._recipe(groups[0] if group is None else group, parameter)
+
+    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+        """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""
+        raise NotImplementedError(f"{type(self).__name__} states no assumptions")
+
+    def reading(self) -> Reading:
+        """Return what ``lossnav.explain`` says of the first group: assumptions, and the derived rule of the same steps.
+
+        Raises:
+            NotImplementedError: the rule states none.
+        """
+        return Reading(type(self).__name__, *self._assumed(self.param_groups[0]))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters; options that it does not name take the optimizer's defaults."""
@@ -158,7 +182,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
         Raises:
             RuntimeError: a gradient is sparse.
-            ValueError: a scheduler has made the rate negative, infinite or NaN; no parameter has moved then.
+            ValueError: a scheduler has made the rate negative, infinite or NaN, or a gradient on the CPU is not finite
+                (see ``check_gradients``); no parameter has moved then, and no state has changed.
         """
         loss = None
         if closure is not None:
@@ -167,10 +192,12 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._check_rates()
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
+        if self.check_gradients and not torch.compiler.is_compiling():
+            finite.check(self.param_groups)
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
-            if repeats and group["fused"] and _fused.again(self, group):
+            if repeats and _fused.wanted(self, group) and _fused.again(self, group):
                 continue
             for params in self._batches(group):
                 self._move(group, params)
@@ -246,7 +273,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         half = params[0].dtype in _HALF
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
-        if not (group["fused"] and _fused.step(self, group, work, grads, states)):
+        if not (_fused.wanted(self, group) and _fused.step(self, group, work, grads, states)):
             for part in _portions(work):
                 self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:
@@ -269,6 +296,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                     state[key] = _shards.laid_out_as(parameter, value, f"the state {key!r}")
         self._start(parameter, group, state)
         return state
+
+    def __getstate__(self) -> State:
+        chosen = {key: value for key, value in vars(self).items() if key == "check_gradients"}
+        return {**super().__getstate__(), **chosen}
 
     def __setstate__(self, state: State) -> None:
         """Restore, giving options that an older state does not know their defaults."""
@@ -293,13 +324,14 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         any other with the optimizer that the state came from; here it keeps its bits and they part.
 
         Raises:
-            ValueError: an option or a step counter in it is out of range. The optimizer is then what it was.
+            ValueError: an option or a step counter in it is out of range, or it is the state of another optimizer. This
+                one is then what it was.
         """
         final: list[State] = []  # the state that is loaded, after all hooks that may replace it
 
-        def check(_: Any, given: State) -> None:
-            self._check_state(given)
-            final.append(given)
+        def check(_: Any, given: State) -> State:
+            final.append(self._read_state(given))
+            return final[0]
 
         before = self.register_load_state_dict_pre_hook(check)
         after = self.register_load_state_dict_post_hook(lambda _: self._keep_bits(final[0]), prepend=True)
@@ -309,15 +341,40 @@ class Rule(torch.optim.Optimizer, abc.ABC):
             before.remove()
             after.remove()
 
-    def _check_state(self, state_dict: State) -> None:
+    def _read_state(self, state_dict: State) -> State:
+        """Return a saved state in the form of this rule, or raise ``ValueError``."""
         own_groups = self.param_groups  # as many, or torch will say so
-        for saved, own in zip(state_dict["param_groups"], own_groups, strict=False):
+        options = set(self.defaults) | set(self._absent)
+        arguments = inspect.signature(type(self)).parameters.keys()  # a ZeroRedundancyOptimizer's groups keep them all
+        groups, states = list(state_dict["param_groups"]), dict(state_dict["state"])
+        for i, (saved, own) in enumerate(zip(groups, own_groups, strict=False)):
+            if _switch.is_adams(saved) and not _switch.is_adams(own) and self._adopts(saved, own):
+                taken = {key: value for key, value in saved.items() if key in own or key == "initial_lr"}
+                groups[i] = saved = {**own, **taken}
+                for key in saved["params"]:
+                    if key in states:
+                        states[key] = self._adopted(states[key])
+            _switch.check_same_rule(type(self).__name__, saved, own, options, arguments)
             group = {**saved, "params": own["params"]}
             self._complete(group)
             self._check_group(group)
-        for entry in state_dict["state"].values():
+        for entry in states.values():
+            _switch.check_memory(type(self).__name__, entry, self._known(entry))
             if "step" in entry:
                 counter(entry["step"])
+        return {**state_dict, "param_groups": groups, "state": states}
+
+    def _known(self, entry: State) -> Collection[str]:
+        """Return what the rule can remember of a parameter; ``entry`` is what was saved."""
+        return self._memory or entry
+
+    def _adopts(self, saved: Group, own: Group) -> bool:
+        """Whether the rule goes on from torch's Adam with these options; raise with the reason if it may not."""
+        return False
+
+    def _adopted(self, entry: State) -> State:
+        """Return the state of a parameter of Adam's as this rule has it."""
+        return _switch.from_adam(entry)
 
     def _keep_bits(self, state_dict: State) -> None:
         """Put copies of the saved tensors where torch has put rounded ones, or the saved ones themselves."""

@@ -1,4 +1,6 @@
-"""``fused=True``: one pass over the memory instead of one for every operation of a step.
+"""``fused``: one pass over the memory instead of one for every operation of a step.
+
+True asks for it, and None (with ``foreach=None``) takes it on the CPU if there is a compiler, without a word if not.
 
 Parameters on the CPU are moved by compiled kernels (``_native``). On another device the rule's list operations are
 compiled by ``torch.compile``. Where neither is possible the list operations run as they are, after one warning that
@@ -50,6 +52,13 @@ def each(counts: Sequence[float], numbers: Callable[[float], Sequence[float]]) -
     return [found[n] for n in counts]
 
 
+def wanted(rule: Any, group: dict[str, Any]) -> bool:
+    """Whether a group is to be moved by the fused form of its rule, if it can be."""
+    if group["fused"] is not None or group["foreach"] is not None:
+        return bool(group["fused"])
+    return bool(rule.has_kernel and group["params"] and group["params"][0].device.type == "cpu")
+
+
 def step(
     rule: Any, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
 ) -> bool:
@@ -71,7 +80,8 @@ def step(
         else:
             _compiled(type(rule)._update, params[0].device.type)(rule, group, params, grads, states)
     except NoKernel as reason:
-        _say_once(f"{type(rule).__name__}(fused=True) runs unfused, as with foreach=True, because {reason}")
+        if group["fused"]:
+            _say_once(f"{type(rule).__name__}(fused=True) runs unfused, as with foreach=True, because {reason}")
         return False
     return True
 

@@ -10,10 +10,8 @@ from lossnav.optim._base import _HALF, Group, Rule
 
 def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
     """Return mean and variance of a tensor's prior, from the options and from its values now."""
-    found, common = _spread(parameter)
-    mean = group["prior_mean"]
-    if mean is None:
-        mean = common if common is not None else 0.0
+    found, centre = _spread(parameter)
+    mean = centre if group["prior_mean"] is None else group["prior_mean"]
     if parameter.is_meta and group["prior_variance"] == "init":
         raise ValueError(
             f"prior_variance = 'init', but a parameter of shape {tuple(parameter.shape)} is on the meta device and has "
@@ -25,20 +23,22 @@ def prior(rule: Rule, parameter: Tensor, group: Group) -> tuple[float, float]:
         peers = next(g["params"] for g in rule._all_groups() if any(q is parameter for q in g["params"]))
         others = [(q.numel(), rule.state.get(q, {}).get("prior_variance") or _spread(q)[0]) for q in peers]
         others = [(size, variance) for size, variance in others if variance > 0]
-        if not others:
+        found = centre**2  # the only scale that equal weights have
+        if others:
+            found = sum(size * variance for size, variance in others) / sum(size for size, _ in others)
+        elif found == 0:
             raise ValueError(
-                f"prior_variance = 'init', but the values of a parameter of shape {tuple(parameter.shape)} are all "
-                "equal, and so are those of every other in its group: it must be a number > 0 here"
+                f"prior_variance = 'init', but the values of a parameter of shape {tuple(parameter.shape)} are all 0, "
+                "and those of every other in its group are equal, too: it must be a number > 0 here"
             )
-        found = sum(size * variance for size, variance in others) / sum(size for size, _ in others)
     return float(mean), found
 
 
-def _spread(parameter: Tensor) -> tuple[float, float | None]:
-    """Return the variance of a tensor's values and, if they are all equal, the value."""
+def _spread(parameter: Tensor) -> tuple[float, float]:
+    """Return the variance of a tensor's values, exactly 0 where they are all equal, and their mean."""
     if parameter.is_meta:
-        return 0.0, None
-    values = _shards.whole(parameter.detach())
+        return 0.0, 0.0
+    values = _shards.whole(parameter.detach()).contiguous()  # one order of sums, whatever the memory format
     if parameter.dtype in _HALF:
         values = values.float()
     if values.numel() == 0:
@@ -46,4 +46,4 @@ def _spread(parameter: Tensor) -> tuple[float, float | None]:
     first = values.reshape(-1)[0]
     if bool((values == first).all()):
         return 0.0, first.item()
-    return values.var(correction=0).item(), None
+    return values.var(correction=0).item(), values.mean().item()

@@ -30,7 +30,11 @@ _FLOOR = 1e-3  # of the mean eigenvalue, where a likelihood divides by the other
 
 def is_matrix(parameter: Tensor, group: Group) -> bool:
     """Whether a parameter is moved as a matrix: it has two axes, and a side that may have a basis."""
-    return parameter.ndim > 1 and any(_has_basis(size, group) for size in _sides(parameter))
+    return (
+        group["curvature"] != "diagonal"
+        and parameter.ndim > 1
+        and any(_has_basis(size, group) for size in _sides(parameter))
+    )
 
 
 def start(parameter: Tensor, group: Group, state: State) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim import _recipes
+from lossnav.optim import _readings, _recipes
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -16,7 +16,7 @@ from lossnav.rules.recipe import Recipe
 
 
 class Ballistic(Rule):
-    r"""The paper's ballistic optimizer, Eq. 33.
+    r"""The paper's ballistic optimizer, Eq. 33, with its beginning corrected.
 
     With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
     optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
@@ -27,9 +27,9 @@ class Ballistic(Rule):
 
     This is RMSprop with ε inside the root and no momentum. ``weight_decay`` is decoupled: θ ← (1 − lr · wd) θ first.
 
-    v starts at zero, so **the first step has length lr / √(1 − β)** in every coordinate, 31.6 lr at β = 0.999, and
-    the steps stay long for the first 1/(1 − β) of them. That is the paper's rule and the default;
-    ``bias_correction=True`` divides v by 1 − βⁿ, and the first step has length lr.
+    v starts at zero, so **the paper's first step has length lr / √(1 − β)** in every coordinate, 31.6 lr at β = 0.999,
+    and the steps stay long for the first 1/(1 − β) of them. The default is not that rule: it divides v by 1 − βⁿ, and
+    the first step has length lr. ``bias_correction=False`` is the paper's rule to the letter.
 
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
@@ -39,17 +39,19 @@ class Ballistic(Rule):
             gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST; so it does where float32
             rounds ε to 0, below 1e-45.
         weight_decay: decoupled decay rate >= 0.
-        bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ.
+        bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ; False is
+            the paper's rule.
         momentum: None, or β₁ in [0, 1): the numerator is then m ← β₁ m + (1 − β₁) g instead of g. A scheduler that
             cycles momentum (``OneCycleLR``, ``CyclicLR``) then moves it as that of SGD; where it is None, there is
             none to cycle, and the scheduler refuses unless it is told ``cycle_momentum=False``.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
         fused: one pass over the memory in place of one for each operation; needs a C compiler on the CPU
-            (``torch.compile`` on other devices), and where there is none says so once and does as ``foreach``. On the
-            CPU its results do not depend on the number of threads; they differ from those of ``foreach`` by
-            rounding, a few units in the last place a step. The build, a quarter of a second, is kept in the user's
-            cache, or in the folder that the environment variable LOSSNAV_KERNELS names.
+            (``torch.compile`` on other devices). True: where there is none it is said once, and done as with
+            ``foreach``. None: on the CPU, if there is one and ``foreach`` is None, too. False: no. Its results do not
+            depend on the number of threads; they differ from those of ``foreach`` by rounding, a few units in the
+            last place a step. The build, a quarter of a second, is kept in the user's cache, or in the folder that
+            the environment variable LOSSNAV_KERNELS names.
 
     State: one tensor a parameter (``v``), a second with momentum (``m``), and a step counter.
 
@@ -60,17 +62,18 @@ class Ballistic(Rule):
     Example:
         >>> import torch
         >>> w = torch.nn.Parameter(torch.tensor([3.0]))
-        >>> optimizer = Ballistic([w], lr=0.01, bias_correction=True)
+        >>> optimizer = Ballistic([w], lr=0.01)
         >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
         >>> round(w.item(), 4)
         2.99
 
     References:
-        Vastola, Gershman, Rajan (2025), Eqs. 7, 32, 33. Deviations from the authors' class: the same rule by default;
-        ``bias_correction`` and ``momentum`` are ours, their unused argument ``bleed`` is left out, and gradient
-        clipping belongs to the training loop.
+        Vastola, Gershman, Rajan (2025), Eqs. 7, 32, 33. Deviations from the authors' class: the same rule with
+        ``bias_correction=False``; that option and ``momentum`` are ours, their unused argument ``bleed`` is left out,
+        and gradient clipping belongs to the training loop.
     """
 
+    _memory: tuple[str, ...] = ("step", "v", "m")
     _flags = ("bias_correction",)
     _absent: ClassVar[Group] = {"momentum": None}
 
@@ -82,11 +85,11 @@ class Ballistic(Rule):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         *,
-        bias_correction: bool = False,
+        bias_correction: bool = True,
         momentum: float | None = None,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
     ) -> None:
         options = {
             "lr": lr, "beta": beta, "eps": eps, "weight_decay": weight_decay, "bias_correction": bias_correction,
@@ -100,6 +103,9 @@ class Ballistic(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return _recipes.ballistic(group)
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.ballistic(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, group, state)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
-from lossnav.optim import _recipes
+from lossnav.optim import _readings, _recipes, _switch
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -52,17 +52,22 @@ class Belief(Rule):
 
     A parameter without a gradient keeps its value and its beliefs (a prior without decay, α = 0).
 
+    The arguments stand in the order of torch's AdamW, and ``load_state_dict`` goes on from a state of that one, or of
+    Adam without its L2 term: averages, counters and options are the same. ``discount`` and what else AdamW has not
+    keep what they were given.
+
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
         lr: lr_b >= 0, a length in weight space, or, with ``discount=inf``, a learning rate of SGD; a number or a 0-dim
             tensor. ``lr=inf, lr_overdamped=rate`` is the older spelling of ``lr=rate, discount=inf``, and read as it.
-        lr_overdamped: lr_s in [0, inf], the units of a learning rate of SGD. A scheduler moves ``lr`` alone, so that
-            ε = lr_b/(2 lr_s) moves with it; give ``discount`` instead where γ is to stay.
         betas: (β₁, β₂), weights of the past in m and v, each in [0, 1). A scheduler that cycles momentum
             (``OneCycleLR``, ``CyclicLR``) moves β₁ as that of Adam, also where it is 0, unless it is told
             ``cycle_momentum=False``.
         eps: added to √V where neither ``discount`` nor a finite ``lr_overdamped`` is given, as in Adam; elsewhere the
             discount ε has its place, and this one is not used. >= 0, in the units of g.
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first (lr_s · wd where lr is inf).
+        lr_overdamped: lr_s in [0, inf], the units of a learning rate of SGD. A scheduler moves ``lr`` alone, so that
+            ε = lr_b/(2 lr_s) moves with it; give ``discount`` instead where γ is to stay.
         eps_inside: ε_in >= 0, in the units of g²: a floor of the curvature, cε_in.
         variance: the datum q. "uncentred": g². "centred": (g − m)² with the new m, which is small by 2β₁²/(1+β₁) for
             steady noise. "innovation": (g − m̂)² with the m̂ of the step before, divided by the factor that makes it
@@ -72,7 +77,6 @@ class Belief(Rule):
         discount: ε in [0, inf], in the units of g, or None: then ``lr_overdamped`` says what it is.
         curvature_scale: c >= 0 in h = cV, in the units that make h a curvature. 0 makes the step of first order in Δt;
             otherwise its length is exact for the quadratic model, S → (1 − e^{−ScV})/(cV).
-        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first (lr_s · wd where lr is inf).
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
         fused: as in ``Ballistic``: one pass over the memory, if there is a C compiler.
@@ -97,25 +101,26 @@ class Belief(Rule):
         variance are ours; so are bias correction and ε as parts of the same family. Kingma, Ba (2015) for the limit.
     """
 
+    _memory: tuple[str, ...] = ("step", "m", "v")
     _flags = ("bias_correction",)
 
     def __init__(
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
-        lr_overdamped: float = math.inf,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
+        weight_decay: float = 0.0,
         *,
+        lr_overdamped: float = math.inf,
         discount: float | None = None,
         eps_inside: float = 0.0,
         variance: Variance = "uncentred",
         bias_correction: bool = True,
         curvature_scale: float = 0.0,
-        weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
     ) -> None:
         options = {
             "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "discount": discount,
@@ -137,6 +142,17 @@ class Belief(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(group)
+
+    def _adopts(self, saved: Group, own: Group) -> bool:
+        _switch.check_adam(saved)
+        if own["variance"] != "uncentred":
+            raise ValueError(
+                f"variance = {own['variance']!r}, but it must be 'uncentred' to go on from Adam's v, an average of g²"
+            )
+        return True
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.belief(group, discount_of(group))
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
@@ -282,10 +298,15 @@ def damping(group: Group) -> Any:
     return None if group["lr_overdamped"] == math.inf else group["lr"] / (2 * (group["lr_overdamped"] or math.inf))
 
 
+def discount_of(group: Group) -> float | None:
+    """Return ε as a number, inf where the step does not know V; None where Adam's has its place."""
+    epsilon = math.inf if is_overdamped(group) else damping(group)
+    return None if epsilon is None else float(epsilon)
+
+
 def recipe_of(group: Group) -> Recipe:
     """Return the rule as a recipe."""
-    epsilon = math.inf if is_overdamped(group) else damping(group)
-    return _recipes.belief(group, float(step_rate(group)), None if epsilon is None else float(epsilon))
+    return _recipes.belief(group, float(step_rate(group)), discount_of(group))
 
 
 def respell(group: Group) -> None:

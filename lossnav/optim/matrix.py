@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
-from lossnav.optim import _shapes, _shards, belief
+from lossnav.optim import _readings, _shapes, _shards, belief
 from lossnav.optim._base import Group, Rule, State
 from lossnav.optim._bases import eigenbasis, turn, turn_back
 from lossnav.optim._options import count
 from lossnav.optim._plan import TINY
 
-Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar"]
+Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar", "diagonal"]
 Long = Literal["identity", "polar"]
 _RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
@@ -24,6 +24,10 @@ _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "b
 
 class BallisticMatrix(Rule):
     r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
+
+    To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default is the belief
+    that learned fastest on the networks it was tried on, "polar", at its rate. ``split`` leaves embeddings and the head
+    to "diagonal": of a table of which a batch shows a few rows, "polar" would move those by tens of ``lr``.
 
     As in ``Belief``, a learner follows the mean gradient m, and takes the second moment C of the gradient for the
     curvature, H = cC. ``Belief`` takes its diagonal in the coordinates of the weights. Here a weight matrix, m × n, has
@@ -40,6 +44,7 @@ class BallisticMatrix(Rule):
     "likelihood"   C = L ⊗ R, each whitened by the other                        KL-Shampoo
     "bound"        C = L^½ ⊗ R^½, times the rank of g an upper bound            Shampoo as published, (−¼, −¼)
     "polar"        C = L ⊗ I, with L = m mᵀ/n read off m alone                  Muon: √max(m, n) · U Vᵀ
+    "diagonal"     C = diag(V), V an average of g²                              Adam: ``Belief``
     =============  ===========================================================  ======================================
 
     A convolution, (out, in, height, width), is the matrix (out, in·height·width). Vectors and scalars move as with
@@ -61,9 +66,9 @@ class BallisticMatrix(Rule):
     Args:
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
         lr: √(ηk/c) Δt >= 0, a length in weight space (root mean square of a weight's step); a number or a 0-dim tensor.
-        lr_overdamped: lr_s in [0, inf], the rate of a learner that discounts; as in ``Belief``.
         betas: (β₁, β₂), weights of the past in m and in the averages that make C, each in [0, 1).
         eps: added to √V, as in Adam, >= 0, in the units of g.
+        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         curvature: what is believed, of the table; it is read when a parameter first has a gradient.
         every: steps between turns of the bases, >= 1. "polar" keeps no bases.
         watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
@@ -75,10 +80,10 @@ class BallisticMatrix(Rule):
         long: what a matrix does that has one side longer than ``max_dim``: "polar", it moves as with
             ``curvature="polar"``; "identity", it has a basis on the other side alone. In the first steps of
             the networks on which both were tried the first learned faster (the chapter on matrices).
+        lr_overdamped: lr_s in [0, inf], the rate of a learner that discounts; as in ``Belief``.
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
             only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
-        weight_decay: decoupled decay rate >= 0: θ ← (1 − lr · wd) θ first.
         maximize: go uphill.
         foreach: True, False, or None, for what moves as with ``Belief``.
 
@@ -107,23 +112,25 @@ class BallisticMatrix(Rule):
         al. (2025) for KL-Shampoo; Jordan et al. (2024) for Muon.
     """
 
+    _memory: tuple[str, ...] = ("step", "m", "v", "left", "right", "ql", "qr", "rows", "columns")
+
     def __init__(
         self,
         params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        lr_overdamped: float = math.inf,
+        lr: float | Tensor = 3e-3,
         betas: tuple[float, float] = (0.9, 0.99),
         eps: float = 0.0,
-        curvature: Curvature = "eigenbasis",
+        weight_decay: float = 0.0,
+        *,
+        curvature: Curvature = "polar",
         every: int = 20,
         watch: int = 4,
         max_dim: int = 1024,
-        *,
+        lr_overdamped: float = math.inf,
         block: int | None = None,
         long: Long = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
-        weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
@@ -159,6 +166,9 @@ class BallisticMatrix(Rule):
         belief.complete(group)
         super()._complete(group)
 
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.matrix(group, belief.discount_of(group))
+
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "m" in state:
             return
@@ -179,11 +189,11 @@ class BallisticMatrix(Rule):
             if group["weight_decay"] != 0:
                 params[i].mul_(1 - belief.step_rate(group) * group["weight_decay"])
             g = grads[i].reshape(len(grads[i]), -1)
-            step = _step(whole_group, g, states[i], self._memory(g))
+            step = _step(whole_group, g, states[i], self._room(g))
             if step is not None:
                 params[i].add_(step.reshape(params[i].shape))
 
-    def _memory(self, like: Tensor) -> tuple[Tensor, Tensor]:
+    def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
         kept, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
         if key not in kept or kept[key].shape[1] < like.numel():

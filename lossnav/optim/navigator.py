@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _recipes, _replicas, _shards
+from lossnav.optim import _hutchinson, _naming, _readings, _recipes, _replicas, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call, each
 from lossnav.optim._options import check_decay, check_rate, count
@@ -103,14 +103,15 @@ class Navigator(Rule):
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
 
+    _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
 
     def __init__(
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
-        gamma: float = 0.0,
         *,
+        gamma: float = 0.0,
         curvature: Estimate | Curvature = "second_moment",
         beta: float = 0.999,
         eta_k: float = 1.0,
@@ -123,7 +124,7 @@ class Navigator(Rule):
         weight_decay: float = 0.0,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
         process_group: Any = "auto",
     ) -> None:
         self.curvature = check_curvature(curvature)
@@ -178,6 +179,9 @@ class Navigator(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(group, given=self.curvature != "second_moment")
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.navigator(group, self.curvature)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:

@@ -20,6 +20,8 @@ class BallisticMatrixReference(BallisticMatrix):
     K = Q_L ⊗ Q_R, after each gradient and after each turn of the bases.
     """
 
+    _memory: tuple[str, ...] = ()
+
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         group = {**group, **_FIXED}
         for theta, g, state in zip(params, grads, states, strict=True):

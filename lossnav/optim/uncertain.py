@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _recipes, _shards
+from lossnav.optim import _naming, _noise, _readings, _recipes, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._prior import prior
 from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
@@ -26,6 +26,8 @@ _ZERO = (
 
 class Uncertain(Rule):
     r"""Learning of a mean and a variance per weight, with entropy: the overdamped Eq. 148 with a proper prior.
+
+    For streams of tasks that change, where weights must stay plastic; on one task that stays ``Belief`` learns faster.
 
     Each weight is N(μ, 1/p). Curvature sharpens it, entropy blurs it towards the prior N(μ_p, v_p), and the mean moves
     by an online Newton step at temperature T:
@@ -57,9 +59,10 @@ class Uncertain(Rule):
         temperature: T > 0, in nats: the weight of entropy against the loss.
         prior_variance: v_p > 0, or "init": the variance of each tensor's values when it is first seen. A tensor of
             equal values (a zero bias, the ones of a normalisation) has none; it takes the mean, over weights, of
-            its group's other tensors.
+            its group's other tensors, and if they have none either, the square of its value, which must not be 0.
         clip: trust region: no step moves a mean by more than ``clip`` posterior standard deviations. None: unbounded.
-        prior_mean: μ_p; None means 0, and for a tensor of equal values that value (so a normalisation stays near 1).
+        prior_mean: μ_p; None means the mean of each tensor's values when it is first seen: the prior of a network that
+            has learned is where its weights are (the gains of a normalisation stay near 1).
         curvature_scale: factor >= 0 from g² (or, sampling, from g z √p) to the curvature h. 0 keeps p at the prior's.
             g² stands for curvature where gradients are noise, as they are in batches. Without noise it vanishes at
             a minimum, and the mean hops around it at a distance of √(lr/2h), unless T/v_p or ``clip`` is in the way.
@@ -102,6 +105,9 @@ class Uncertain(Rule):
     """
 
     _sampling = False
+    _memory: tuple[str, ...] = (
+        "step", "precision", "age", "prior_mean", "prior_variance", "index", "draws", "used", "drift",
+    )  # fmt: skip
     _flags = ("sample",)
     _divisors = ("temperature", "prior_variance")
 
@@ -109,11 +115,11 @@ class Uncertain(Rule):
         self,
         params: ParamsT,
         lr: float | Tensor = 1e-3,
+        *,
         forgetting: float | None = None,
         temperature: float = 3e-4,
         prior_variance: float | str = "init",
         clip: float | None = 0.1,
-        *,
         prior_mean: float | None = None,
         curvature_scale: float = 1.0,
         speed: float = 0.0,
@@ -185,6 +191,9 @@ class Uncertain(Rule):
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(self, group, parameter)
+
+    def _assumed(self, group: Group) -> _readings.Found:
+        return _readings.uncertain(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions import differences
 from lossnav.problem.functions.nested import Nested
 
 __all__ = ["Drift", "Function", "Linear", "rotation", "weight_decay"]
@@ -104,27 +105,49 @@ class Function(Drift):
 
     Args:
         value: maps θ, shape (D,), to f(θ), shape (D,); sympy symbols are tried too, for the symbolic equations.
-        jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D).
-        dim: D.
+        jacobian: maps θ to ∂f_i/∂θ_j, shape (D, D); None takes central differences.
+        dim: D; None for a function of any number of parameters.
 
     Raises:
-        ValueError: if ``dim`` is not a positive integer.
+        ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape.
+
+    Example:
+        >>> swirl = Function(lambda x: [-x[1], x[0] ** 3])
+        >>> swirl.jacobian([2.0, 1.0]).round(9) + 0.0
+        array([[ 0., -1.],
+               [12.,  0.]])
     """
 
-    dim: int
-
-    def __init__(self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any], *, dim: int):
-        self.dim = _checks.whole("dim", dim, low=1)
+    def __init__(
+        self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any] | None = None, *, dim: int | None = None
+    ):
+        self.dim = None if dim is None else _checks.whole("dim", dim, low=1)
         self._given = _checks.function("value", value)
-        self._value = Nested("value", value, (self.dim,), owner="a drift")
-        self._jacobian = Nested("jacobian", _checks.function("jacobian", jacobian), (self.dim,) * 2, owner="a drift")
-        self._value.counts = self._jacobian.counts = False  # a budget of calls is one of the loss's
+        self._slope = None if jacobian is None else _checks.function("jacobian", jacobian)
+        self._parts: dict[int, tuple[Nested, Nested | None]] = {}  # by D, which a point says
+
+    def _on(self, dim: int) -> tuple[Nested, Nested | None]:
+        """Return both functions on ``dim`` parameters."""
+        if dim not in self._parts:
+            value = Nested("value", self._given, (dim,), owner="a drift")
+            slope = None if self._slope is None else Nested("jacobian", self._slope, (dim, dim), owner="a drift")
+            for part in (value, slope):
+                if part is not None:
+                    part.counts = False  # a budget of calls is one of the loss's
+            self._parts[dim] = value, slope
+        return self._parts[dim]
 
     def __call__(self, theta: ArrayLike) -> Array:
-        return self._value(_checks.points("theta", theta, self.dim))
+        theta = _checks.points("theta", theta, self.dim)
+        return self._on(theta.shape[-1])[0](theta)
 
     def jacobian(self, theta: ArrayLike) -> Array:
-        return self._jacobian(_checks.points("theta", theta, self.dim))
+        theta = _checks.points("theta", theta, self.dim)
+        dim = theta.shape[-1]
+        value, slope = self._on(dim)
+        if slope is not None:
+            return slope(theta)
+        return differences.in_parts(lambda x: differences.first(value, x), theta, 4 * dim)
 
     def expression(self, symbols: Any) -> list[Any] | None:
         try:

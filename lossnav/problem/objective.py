@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem import drifts
 from lossnav.problem.drifts import Drift
 from lossnav.problem.losses import Loss
 from lossnav.problem.losses.base import check_loss
@@ -33,7 +34,7 @@ class Objective:
         gamma: discount rate γ ≥ 0, unit 1/T: 0 is farsighted, large is myopic.
         metric: G: None is the identity; shape (D, D), symmetric positive definite; one of ``lossnav.metrics``; or a
             callable G(θ), which is used as a ``metrics.Function``.
-        drift: f, from ``lossnav.drifts``; None is zero.
+        drift: f: None is zero; one of ``lossnav.drifts``; or a callable f(θ), which becomes a ``drifts.Function``.
         horizon: the problem's own deadline T in (0, inf]; the end is free.
         terminal: c ≥ 0, without unit (as kT): at a finite deadline :math:`e^{-\gamma T}cL(\theta_T)` is charged, too;
             without one it charges nothing.
@@ -53,6 +54,19 @@ class Objective:
     horizon: float = math.inf
     terminal: float = 0.0
 
+    if TYPE_CHECKING:  # what may be given: a function becomes a drift, so that to read it is one
+
+        def __init__(
+            self,
+            eta: float = 1.0,
+            k: float = 1.0,
+            gamma: float = 0.0,
+            metric: Metric | ArrayLike | Callable[[Array], ArrayLike] | None = None,
+            drift: Drift | Callable[[Array], ArrayLike] | None = None,
+            horizon: float = math.inf,
+            terminal: float = 0.0,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
         set_(self, "eta", _checks.positive("eta", self.eta))
@@ -67,8 +81,10 @@ class Objective:
         elif isinstance(self.metric, type):
             raise ValueError(f"metric = {_checks.shown(self.metric)}, but it must be a metric, not a class of them")
         set_(self, "_rulers", {})  # by D: a plain function says only when it is used how many parameters it has
+        if callable(self.drift) and not isinstance(self.drift, type | Drift):
+            set_(self, "drift", drifts.Function(self.drift))
         if self.drift is not None:
-            _checks.instance("drift", self.drift, Drift, "None or a drift from lossnav.drifts")
+            _checks.instance("drift", self.drift, Drift, "None, a drift from lossnav.drifts or a function")
 
     @property
     def charge(self) -> float:

@@ -23,8 +23,6 @@ from lossnav.problem.losses.base import Loss, check_loss, check_times, scalar
 
 __all__ = ["Driven", "Phases", "Task"]
 
-_STEP = 7e-4  # of differences of a gradient
-
 Timed = Callable[[Array, Array], Any]
 
 
@@ -227,7 +225,7 @@ class _Still(Loss):
         points = self._points(theta)
         if self._task._hessian is None:
             around = _Still(self._task, self._t[..., None, None])
-            found = differences.first(around.gradient, points, _STEP)
+            found = differences.first(around.gradient, points)
             return (found + np.swapaxes(found, -1, -2)) / 2
         return self._asked("hessian", self._task._hessian, points, (self.dim, self.dim))
 

@@ -69,8 +69,9 @@ def hyperbolic_rate(
 
 def _committed(omega: float, alpha: float, power: float, t: Array) -> Array:
     order, z = (power + 1) / 2, (1 + alpha * t) * omega / alpha
-    found: Array = omega * scipy.special.kve(order - 1, z) / scipy.special.kve(order, z)
-    return found
+    ratio = scipy.special.kve(order - 1, z) / scipy.special.kve(order, z)
+    # scipy has no K_ν beyond 2^31; there the ratio is 1 − (ν − 1/2)/z to a part in 10^18
+    return np.asarray(omega * np.where(np.isnan(ratio), 1 - (order - 0.5) / z, ratio))
 
 
 def _sophisticated(omega: float, alpha: float, power: float, low: float) -> float:

@@ -101,8 +101,8 @@ def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tup
     check_objective(objective)
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but with a drift the step depends on theta: use lossnav.solve")
-    slope = _checks.array("gradient", gradient, shape=(None,))
-    matrix = _checks.symmetric("hessian", hessian, dim=len(slope))
+    matrix = _checks.symmetric("hessian", hessian)
+    slope = _checks.array("gradient", gradient, shape=(len(matrix),))
     metric = None if objective.metric is None else objective.metric_matrix(len(slope))
     basis = modes.decompose(matrix, metric)
     return basis.curvature, basis.directions, basis.directions.T @ slope

@@ -5,5 +5,6 @@ from __future__ import annotations
 from lossnav.trajectory.regret import alignment
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import methods, optimal_velocity, solve, value
+from lossnav.trajectory.status import Status
 
-__all__ = ["Trajectory", "alignment", "methods", "optimal_velocity", "solve", "value"]
+__all__ = ["Status", "Trajectory", "alignment", "methods", "optimal_velocity", "solve", "value"]

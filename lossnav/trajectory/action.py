@@ -15,9 +15,11 @@ from lossnav.problem.functions import budget
 from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
+from lossnav.trajectory.stationary import MOST_UNSEEN
+from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
 
 class Action:
@@ -37,6 +39,11 @@ class Action:
         return wandering.checked(case, lambda: solve(case, settings))
 
 
+def named(name: Method, path: Trajectory) -> Trajectory:
+    """Return a path and its candidates with the name of a method."""
+    return replace(path, method=name, others=tuple(replace(other, method=name) for other in path.others))
+
+
 def solve(case: Case, settings: Settings) -> Trajectory:
     """Return the best extremal, with all that were compared as ``candidates``.
 
@@ -45,30 +52,47 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     if case.rests:
         attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
     else:
-        problem = Problem(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
+        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
     found: list[Trajectory] = []
     try:
         for traj in attempts:
-            found.append(traj)
+            found.append(_inside(traj))
             if budget.spent():
                 break
     except budget.OutOfBudget:
         pass
-    runaway = [traj for traj in found if traj.reason == escaping.RUNS_AWAY]
-    found = [traj for traj in found if traj.reason != escaping.RUNS_AWAY]
+    runaway = [traj for traj in found if traj.status is Status.RUNS_AWAY]
+    found = [traj for traj in found if traj.status is not Status.RUNS_AWAY]
     best = _best(found or [standstill(case, Action.name)])
     for away in runaway:
         if best.converged and away.action < best.action - 1e-3 * abs(best.action):
             best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
     if math.isfinite(best.end):
         best = _unbeaten(best)
+    if best.converged and best.unseen > MOST_UNSEEN:
+        detail = (
+            f"{best.unseen:.0%} of more descents would find new ones; start nearer to the minimum that is meant, or "
+            "give a horizon"
+        )
+        best = replace(best, status=Status.SEARCH_INCOMPLETE, detail=detail)
+        best = replace(best, others=(best, *best.others[1:]))
     if budget.spent():
         seen = sum(traj.converged for traj in found)
-        reason = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
-        best = replace(best, converged=False, reason=reason)
+        detail = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
+        best = replace(best, status=Status.BUDGET_SPENT, detail=detail)
         best = replace(best, others=(best, *best.others[1:]))
     return best
+
+
+def _inside(path: Trajectory) -> Trajectory:
+    """Return the path, not converged if it leaves the domain of the metric: Newton's method may have passed it."""
+    if path.converged and path.objective.curved:
+        try:
+            path.objective.metric_at(path.position(path.times))
+        except ValueError as error:
+            return replace(path, status=Status.LEFT_DOMAIN, detail=str(error))
+    return path
 
 
 def _best(found: list[Trajectory]) -> Trajectory:
@@ -85,8 +109,9 @@ def _unbeaten(best: Trajectory) -> Trajectory:
     least = min(paths, default=math.inf)
     if not best.converged or best.action - least <= 1e-6 * (abs(best.action) + abs(least)):
         return best
-    reason = f"a path that did not converge has J = {least:.9g}, below {best.action:.9g}; try more steps"
-    return replace(best, converged=False, reason=reason, others=(replace(best, others=()), *best.candidates[1:]))
+    detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
+    others = (replace(best, others=()), *best.candidates[1:])
+    return replace(best, status=Status.CHEAPER_UNSOLVED, detail=detail, others=others)
 
 
 def _distinct(found: list[Trajectory]) -> list[Trajectory]:

@@ -1,172 +1,120 @@
-"""How collocation is brought to an extremal: first guesses and, where they are too far off, a walk towards the problem.
+"""How Newton's method is brought to an extremal whose time scales nobody knows: a coarse mesh that moves to the path.
 
-The walk solves nearer problems, each from the one before: starts nearer to the place of rest, or earlier deadlines.
+A mesh of few nodes is solved, and its nodes are spread again where the path is fast: half of them evenly over the way
+that it goes, in the units of the metric, half as the law of the end asks for, or evenly in time (de Boor's
+equidistribution). However short a stage is, the interval that holds it gets its share of the nodes: each round resolves
+scales some thirty times finer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 
-from lossnav._checks import Array, NotConverged
+from lossnav._checks import Array
 from lossnav.problem.losses import Loss
-from lossnav.problem.metrics import Metric
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import boundary_value
-from lossnav.trajectory.boundary_value import Guess, Law
-from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory import newton
+from lossnav.trajectory.mesh import Mesh, Split, first_steps, most_steps, spread
 from lossnav.trajectory.riccati import LocalValue
-from lossnav.trajectory.stretches import stretches
+from lossnav.trajectory.transcription import Transcription
 
-_FEW, _MOST = 3_000, 60_000  # nodes that are enough from a good guess, and from the last one
-_ROUGH = 1e-5  # tolerance on the way: looser, and Newton's method leaves the path where a tighter one begins
-_FIRST, _SHORTEST, _LONGER = 0.5, 1e-3, 1.7  # shares of the way: the first stride, the least, and by what it may grow
-_NEAR, _DOUBLINGS = 1e-2, 3  # how near its rest a path must end, as a share of its way, and what more time it gets
-_FAR = 1e5  # ratio of time scales beyond which collocation has no chance
+_EVEN = 2.0  # the most that an interval may hold of what there is, relative to the mean
+_ROUNDS = 12  # each thirty times finer: beyond the digits of a float
+_LONGEST = 2.0  # the longest step of a first mesh, in units of the law's scale: beyond it a path cannot move
+_SAMPLES = 400  # intervals on which the law's density is summed, in each stretch
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """An extremal that is looked for; the attributes are the arguments of ``boundary_value.collocate``.
+def graded(objective: Objective, loss: Loss) -> bool:
+    """Return whether the mesh follows the path: where metric or loss change with scales of their own."""
+    return objective.curved or loss.timed
 
-    ``cut`` says that someone wants the path handed over to the law of the rest at ``span``, wherever it is then.
+
+def mesh_of(loss: Loss, horizon: float, steps: int) -> Mesh:
+    """Return equal steps, in each stretch between the switches of a loss."""
+    return Split(spread(np.array([0.0, horizon]), np.ones(1), _joints(loss, horizon), steps))
+
+
+def first(
+    objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None = None, **parts: object
+) -> Transcription:
+    """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
+    still = replace(objective, gamma=0.0)  # the rule has the discount exact
+    times: Array = np.array([0.0, horizon])
+    weight: Array = np.ones(1)
+    turning = 0.0
+    if terminal is not None and terminal.growth < 0:
+        times = _log_times(loss, horizon, terminal)
+        weight = _lawful(objective, loss, times, terminal)
+        turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
+    steps = first_steps(still, loss.dim, horizon, turning)
+    needed = float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
+    steps = max(steps, min(2 ** math.ceil(math.log2(needed)), most_steps(loss.dim) // 4))
+    mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
+    return Transcription(
+        objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _joints(loss: Loss, horizon: float) -> list[float]:
+    """Return the switches of a loss inside: there must be nodes."""
+    return [switch for switch in getattr(loss, "switches", ()) if switch < horizon]
+
+
+def _log_times(loss: Loss, horizon: float, end: LocalValue) -> Array:
+    """Return times from the law's fastest scale on, after the start and after each switch, shape (M+1,)."""
+    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
+    parts = []
+    marks = [0.0, *_joints(loss, horizon), horizon]
+    for low, high in itertools.pairwise(marks):
+        part = low + np.expm1(np.linspace(0.0, math.log1p(fastest * (high - low)), _SAMPLES + 1)) / fastest
+        parts.append(part[:-1])
+    return np.unique(np.append(np.concatenate(parts), horizon))
+
+
+def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> Array:
+    """Return how many steps a unit of time needs on the way to a rest, in each interval, shape (N,).
+
+    What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt². At a time t after the start, or after a switch,
+    modes faster than 1/t have come to rest, and the slowest one goes on.
     """
-
-    objective: Objective
-    loss: Loss
-    theta0: Array
-    span: float
-    end: LocalValue | None
-    endpoint: Array | None
-    tol: float
-    law: Law | None
-    cut: bool = False
-
-    def path(self, guesses: Iterable[Guess | None]) -> Trajectory:
-        """Return the extremal from one of several guesses (None: the law of the rest, or a straight line), or a walk.
-
-        Raises:
-            NotConverged: if the problem's time scales are too far apart to try.
-        """
-        self._require_near()
-        for guess in guesses:
-            found = self._attempt(guess, nodes=_FEW)
-            if found.converged:
-                return self._arrived(self._checked(found), _DOUBLINGS)
-        walked = self._walk() if self.endpoint is None else None
-        if walked is None:  # one more, on a fine mesh: where it does not arrive, no more time will help
-            return self._arrived(self._checked(self._attempt(None, nodes=_MOST)), 0)
-        return self._arrived(self._checked(self._tightened(walked)), _DOUBLINGS)
-
-    def _tightened(self, walked: Trajectory) -> Trajectory:
-        for tol in (_ROUGH / 10, _ROUGH / 100, 0.0):
-            walked = self._attempt(_read(walked), nodes=_MOST, tol=max(tol, self.tol), mesh=self._mesh(walked))
-            if not walked.converged:
-                break
-        return walked
-
-    def _arrived(self, path: Trajectory, doublings: int) -> Trajectory:
-        """Return the path if it has come near its rest, or one that takes longer; not converged if there is none.
-
-        Under a discount it costs next to nothing to rest elsewhere and to leave just before the time is up.
-        """
-        if self.end is None or self.cut or not path.converged:
-            return path
-        offset = path.position(path.times) - self.end.fixed
-        away = np.sqrt(np.einsum("ni,ij,nj->n", offset, self.objective.metric_at(self.end.fixed), offset))
-        if away[-1] <= _NEAR * np.max(away):
-            return path
-        longer = replace(self, span=2 * self.span)
-        found = longer._attempt(_read(path), nodes=_MOST) if doublings else path
-        if not doublings or not found.converged:
-            place = np.array2string(self.end.fixed, precision=6)
-            return replace(path, converged=False, reason=f"no path was found that comes to rest at {place}")
-        return longer._arrived(found, doublings - 1)
-
-    def _attempt(
-        self, guess: Guess | None, *, nodes: int, tol: float | None = None, mesh: Array | None = None
-    ) -> Trajectory:
-        return boundary_value.collocate(
-            self.objective, self.loss, self.theta0, self.span, self.end, self.endpoint,
-            self.tol if tol is None else tol, self.law, guess=guess, nodes=nodes, mesh=mesh,
-        )  # fmt: skip
-
-    def _walk(self) -> Trajectory | None:
-        """Return a rough extremal, found in strides; None if a stride is too short."""
-        done, stride = 0.0, _FIRST
-        path: Trajectory | None = None
-        while done < 1:
-            goal = min(1.0, done + stride)
-            near = self._nearer(goal)
-            guess = None if path is None else self._stretched(path, goal / done)
-            mesh = None if path is None or self.end is None else self._mesh(path)
-            found = near._attempt(guess, nodes=_FEW, tol=_ROUGH, mesh=mesh)
-            if found.converged:
-                path, done, stride = found, goal, _LONGER * stride
-            else:
-                stride /= 2
-                if stride < _SHORTEST:
-                    return None
-        return path
-
-    def _nearer(self, share: float) -> Search:
-        """Return the problem from a share of the way between rest and start, or with a share of the time."""
-        if self.end is None:
-            return replace(self, span=share * self.span)
-        return replace(self, theta0=self.end.fixed + share * (self.theta0 - self.end.fixed))
-
-    def _stretched(self, path: Trajectory, factor: float) -> Guess:
-        """Return the path from a part of the way as a guess for the next part."""
-        if self.end is None:  # it waits where it has ended
-            return lambda t: (path.position(np.minimum(t, path.end)), path.rate(t) * (t < path.end)[:, None])
-        origin = self.end.fixed
-        return lambda t: (origin + (path.position(t) - origin) * factor, path.rate(t) * factor)
-
-    def _mesh(self, path: Trajectory) -> Array:
-        """Return the mesh of a path in the time of its last stretch."""
-        parts = stretches(self.loss, self.span)
-        s = path.times[path.times >= parts.begins[-1]] - parts.begins[-1]
-        s[-1] = parts.unit
-        return s[np.concatenate([np.diff(s) > 1e-12 * parts.unit, [True]])]
-
-    def _checked(self, path: Trajectory) -> Trajectory:
-        """Return the path, not converged if it leaves the domain of the metric: Newton's method may have passed it."""
-        if path.converged and self.objective.curved:
-            try:
-                self.objective.metric_at(path.position(path.times))
-            except ValueError as error:
-                return replace(path, converged=False, reason=f"the path leaves the domain of the metric: {error}")
-        return path
-
-    def _require_near(self) -> None:
-        gamma, end = self.objective.gamma, self.end
-        if not self.objective.curved:
-            return  # collocation is known to manage more
-        if end is None and gamma * self.span > _FAR:
-            raise NotConverged(
-                f"the end at {self.span:g} is {gamma * self.span:.3g}/gamma away; use an infinite horizon"
-            )
-        if end is not None and gamma > _FAR * -end.growth:
-            raise NotConverged(
-                f"gamma = {gamma:.3g}, but the rate of return to rest is {-end.growth:.3g}: beyond a ratio of {_FAR:g} "
-                "the optimum is gradient flow, dθ/dt = −(eta·k/gamma)·G⁻¹∇L"
-            )
+    middle = (times[1:] + times[:-1]) / 2
+    marks = np.array([0.0, *_joints(loss, times[-1])])
+    since = middle - marks[np.searchsorted(marks, middle, side="right") - 1]
+    rate = 1 / (since + 1 / np.max(np.abs(np.linalg.eigvals(end.closed)))) - end.growth
+    return np.sqrt(rate * (rate + objective.gamma))
 
 
-def straight(metric: Metric, theta0: Array, end: LocalValue, begin: float) -> Guess | None:
-    """Return as a guess the geodesic to a rest, left at time ``begin``, at a pace that fades with the slowest mode."""
-    if metric.geodesic(np.zeros(1), theta0, end.fixed) is None:
-        return None
+def settle(problem: Transcription, found: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
+    """Return the problem on a mesh that has moved to the path, and the path on it."""
+    for _ in range(_ROUNDS):
+        weight = _density(problem, found.path)
+        share = weight * problem.dt[:, 0]
+        if not np.all(np.isfinite(share)) or np.max(share) <= _EVEN * np.mean(share):
+            break
+        joints = _joints(problem.loss, problem.horizon)
+        moved = replace(problem, mesh=Split(spread(problem.times, weight, joints, problem.steps)))
+        found = newton.minimise(moved, on(problem.times, found.path, moved.times))
+        problem = moved
+    return problem, found
 
-    def both(t: Array) -> tuple[Array, Array]:
-        place = metric.geodesic(-np.expm1(end.growth * np.maximum(t - begin, 0.0)), theta0, end.fixed)
-        assert place is not None
-        return place, np.gradient(place, t, axis=0)
 
-    return both
+def on(times: Array, path: Array, other: Array) -> Array:
+    """Return a path at other times, shape (T, D), by straight lines between its nodes."""
+    return np.stack([np.interp(other, times, column) for column in path.T], axis=1)
 
 
-def _read(path: Trajectory) -> Callable[[Array], tuple[Array, Array]]:
-    return lambda t: (path.position(t), path.rate(t))
+def _density(problem: Transcription, path: Array) -> Array:
+    """Return the speed of a path as a share of its length, and what its end asks for, in each interval, shape (N,)."""
+    velocity = np.diff(path, axis=0) / problem.dt
+    metric = problem.objective.metric_on(path.shape[1]).matrix((path[1:] + path[:-1]) / 2)
+    speed = np.sqrt(np.maximum(np.einsum("ni,nij,nj->n", velocity, metric, velocity), 0.0))
+    length = float(speed @ problem.dt[:, 0])
+    calm: Array = np.ones(problem.steps)
+    end = problem.terminal
+    if end is not None and end.growth < 0:
+        calm = _lawful(problem.objective, problem.loss, problem.times, end)
+    return calm / float(calm @ problem.dt[:, 0]) + (speed / length if length > 0 else 0 * speed)

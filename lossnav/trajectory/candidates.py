@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.result import Method, Trajectory, final_charge, resting_action
+from lossnav.trajectory.status import Status
 
 
 def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Trajectory:
@@ -22,7 +25,9 @@ def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Traject
     except budget.OutOfBudget:
         found = found or [standstill(case, method)]
     found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
-    best = found[0] if not budget.spent() else replace(found[0], converged=False, reason=budget.spent())
+    best = found[0]
+    if budget.spent():
+        best = replace(best, status=Status.BUDGET_SPENT, detail=budget.spent())
     return replace(best, others=(best, *found[1:]))
 
 
@@ -38,6 +43,14 @@ def standstill(case: Case, method: Method) -> Trajectory:
         action = resting_action(rate, objective.gamma, 1.0, end) + final_charge(objective, float(loss.value(theta0)))
     return Trajectory(
         objective, loss, np.linspace(0.0, span, 2), action, math.nan, theta0 if endpoint is None else endpoint, method,
-        lambda t: theta0 + t[:, None] * pace, lambda t: np.broadcast_to(pace, (len(t), len(pace))), end=end,
-        converged=False, residual=math.nan, is_minimum=None, error=math.nan,
+        partial(_straight, theta0, pace), partial(_steady, pace), end=end,
+        status=Status.BUDGET_SPENT, residual=math.nan, is_minimum=None, error=math.nan,
     )  # fmt: skip
+
+
+def _straight(start: Array, pace: Array, t: Array) -> Array:
+    return start + t[:, None] * pace
+
+
+def _steady(pace: Array, t: Array) -> Array:
+    return np.broadcast_to(pace, (len(t), len(pace)))

@@ -11,6 +11,7 @@ import numpy as np
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
+from lossnav.problem.losses.function import as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory.result import Method, Trajectory
 
@@ -53,13 +54,15 @@ class Case:
 
 
 def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, *, timed: bool = True) -> Case:
-    """Return the case of what a user has given; only with ``timed`` may the loss depend on time.
+    """Return the case of what a user has given, a function as a loss; only with ``timed`` may it depend on time.
 
     Raises:
         ValueError: naming the argument that does not fit.
     """
+    theta = np.atleast_1d(_checks.array("theta0", theta0))
+    loss = as_loss(loss, theta.shape[-1])
     check_problem(objective, loss, dim=False, timed=timed)
-    theta = _checks.array("theta0", np.atleast_1d(_checks.array("theta0", theta0)), shape=(loss.dim,))
+    theta = _checks.array("theta0", theta, shape=(loss.dim,))
     height = loss.value(theta)
     if not math.isfinite(height):
         raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import modes
-from lossnav.trajectory.result import Trajectory, final_charge, plot_times, resting_action
+from lossnav.trajectory import modes, riccati
+from lossnav.trajectory.case import CURVED, Case
+from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
+
+if TYPE_CHECKING:
+    from lossnav.trajectory.refinement import Settings
 
 
 def solve(
@@ -32,15 +38,10 @@ def solve(
     charge = objective.charge / objective.k
     modes.require_minimiser(h, slope, stiffness, gamma, horizon, charge)
 
-    def position(t: Array) -> Array:
-        return theta0 - (modes.displacement(h, stiffness, gamma, t[:, None], horizon, charge) * slope) @ directions.T
-
-    def rate(t: Array) -> Array:
-        return -(modes.speed(h, stiffness, gamma, t[:, None], horizon, charge) * slope) @ directions.T
-
+    free = _Free(theta0, directions, slope, (h, stiffness, gamma), (horizon, charge))
     action, excess = _action(objective, loss, theta0, h, slope, horizon)
     if math.isfinite(horizon):
-        asymptote = position(np.array([horizon]))[0]
+        asymptote = free.position(np.array([horizon]))[0]
     else:
         stays = (h > 0) | (np.abs(slope) <= 1e-12 * np.max(np.abs(slope), initial=0.0))
         reach = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0)
@@ -51,8 +52,8 @@ def solve(
     slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     pace = growth if growth > 0 else slowest
     return Trajectory(
-        objective, loss, plot_times(pace, horizon), action, excess, asymptote, "closed_form", position, rate,
-        end=horizon, growth=growth,
+        objective, loss, plot_times(pace, horizon), action, excess, asymptote, "closed_form",
+        free.position, free.rate, end=horizon, growth=growth,
     )  # fmt: skip
 
 
@@ -113,30 +114,21 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
         )
     rest = np.where(flat, 0.0, -slope / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
     start, stop = -rest, directions.T @ metric @ (endpoint - theta0) - rest
-    outward, inward = _bridges(h, stiffness, gamma, horizon)
-
-    def position(t: Array) -> Array:
-        return theta0 + (rest + outward(t)[0] * start + inward(t)[0] * stop) @ directions.T
-
-    def rate(t: Array) -> Array:
-        return (outward(t)[1] * start + inward(t)[1] * stop) @ directions.T
-
-    ends = np.array([0.0, horizon])
-    pace = outward(ends)[1] * start + inward(ends)[1] * stop
+    square = _without_conjugate_point(h, stiffness, gamma, horizon)
+    bridge = _Bridge(theta0, directions, rest, start, stop, square, gamma, horizon)
+    _, pace = bridge.in_modes(np.array([0.0, horizon]))
     climb = float(math.exp(-gamma * horizon) * stop @ pace[1] - start @ pace[0]) / (2 * objective.eta)
     level = float(loss.value(theta0 + directions @ rest))
     action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
     action += final_charge(objective, float(loss.value(endpoint)))
     times, stays = plot_times(1.0, horizon), endpoint.copy()
     return Trajectory(
-        objective, loss, times, action, climb, stays, "closed_form", position, rate, end=horizon
+        objective, loss, times, action, climb, stays, "closed_form", bridge.position, bridge.rate, end=horizon
     )  # fmt: skip
 
 
-def _bridges(
-    h: Array, stiffness: float, gamma: float, horizon: float
-) -> tuple[Callable[[Array], tuple[Array, Array]], Callable[[Array], tuple[Array, Array]]]:
-    """Return the mode solutions with boundary values (1, 0) and (0, 1), each with its derivative."""
+def _without_conjugate_point(h: Array, stiffness: float, gamma: float, horizon: float) -> Array:
+    """Return γ²/4 + ηkh per mode, or raise where a path between two ends is no minimum."""
     square = gamma**2 / 4 + stiffness * h
     if np.any((square < 0) & (np.sqrt(np.maximum(-square, 0)) * horizon >= np.pi)):
         worst = int(np.argmin(square))
@@ -144,27 +136,94 @@ def _bridges(
             f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
-    real = np.sqrt(np.maximum(square, 0))
-    whole = modes.waves(square, np.array([[horizon]]))[0]
-
-    def outward(t: Array) -> tuple[Array, Array]:
-        t = t[:, None]
-        sine, cosine = modes.waves(square, horizon - t)
-        decay = np.exp((gamma / 2 - real) * t) / whole
-        return decay * sine, decay * (gamma / 2 * sine - cosine)
-
-    def inward(t: Array) -> tuple[Array, Array]:
-        t = t[:, None]
-        sine, cosine = modes.waves(square, t)
-        growth = np.exp(-(gamma / 2 + real) * (horizon - t)) / whole
-        return growth * sine, growth * (gamma / 2 * sine + cosine)
-
-    return outward, inward
+    return square
 
 
-def decay_matrix(objective: Objective, hessian: Array) -> Array:
-    """Return R of Eq. 6, shape (D, D): the optimum obeys θ̇ = −R(θ−θ*); needs γ²/4 + ηkh ≥ 0 in every mode."""
-    metric = objective.metric_matrix(len(hessian))
-    basis = modes.decompose(hessian, metric)
-    rates = modes.slow_rate(basis.curvature, objective.eta * objective.k, objective.gamma)
-    return (basis.directions * rates) @ basis.directions.T @ metric
+@dataclass(frozen=True, eq=False)
+class _Free:
+    """The path with a free end; ``mode`` are curvatures, ηk and γ, ``end`` the deadline and what it charges."""
+
+    theta0: Array
+    directions: Array
+    slope: Array
+    mode: tuple[Array, float, float]
+    end: tuple[float, float]
+
+    def position(self, t: Array) -> Array:
+        way = modes.displacement(*self.mode, t[:, None], *self.end)
+        return self.theta0 - (way * self.slope) @ self.directions.T
+
+    def rate(self, t: Array) -> Array:
+        return -(modes.speed(*self.mode, t[:, None], *self.end) * self.slope) @ self.directions.T
+
+
+@dataclass(frozen=True, eq=False)
+class _Bridge:
+    """The path between two fixed ends: in each mode that with the boundary values (1, 0) and that with (0, 1)."""
+
+    theta0: Array
+    directions: Array
+    rest: Array
+    start: Array
+    stop: Array
+    square: Array
+    gamma: float
+    horizon: float
+
+    def position(self, t: Array) -> Array:
+        return self.theta0 + (self.rest + self.in_modes(t)[0]) @ self.directions.T
+
+    def rate(self, t: Array) -> Array:
+        return self.in_modes(t)[1] @ self.directions.T
+
+    def in_modes(self, t: Array) -> tuple[Array, Array]:
+        """Return what the modes are off rest, shape (T, D), and their speeds."""
+        t, half, real = t[:, None], self.gamma / 2, np.sqrt(np.maximum(self.square, 0))
+        whole = modes.waves(self.square, np.array([[self.horizon]]))[0]
+        sine, cosine = modes.waves(self.square, self.horizon - t)
+        outward = np.exp((half - real) * t) / whole * self.start
+        place, pace = outward * sine, outward * (half * sine - cosine)
+        sine, cosine = modes.waves(self.square, t)
+        inward = np.exp(-(half + real) * (self.horizon - t)) / whole * self.stop
+        return place + inward * sine, pace + inward * (half * sine + cosine)
+
+
+def drifts_exactly(objective: Objective, loss: Quadratic) -> bool:
+    """Return whether the drift has a closed form: f = aθ for any H and G, or f = Qθ with H = hI and G = I."""
+    drift, minimum = objective.drift, loss.minimum
+    if not isinstance(drift, Linear) or minimum is None or np.any(drift.offset(loss.dim)):
+        return False
+    jacobian, hessian = drift.matrix(loss.dim), loss.hessian(minimum)
+    identity = np.eye(loss.dim)
+    isotropic = np.allclose(hessian, hessian[0, 0] * identity, rtol=1e-14, atol=0.0) and hessian[0, 0] > 0
+    euclidean = np.array_equal(objective.metric_matrix(loss.dim), identity)
+    turns = np.array_equal(jacobian, -jacobian.T) and isotropic and euclidean
+    return bool(turns or np.array_equal(jacobian, jacobian[0, 0] * identity))
+
+
+class ClosedForm:
+    """The closed forms as a solver: without drift mode by mode, else by ``riccati``; ``settings`` are not needed."""
+
+    name: Method = "closed_form"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: another loss, a drift without closed form, a metric that depends on θ."""
+        if case.objective.curved:
+            return CURVED
+        if not isinstance(case.loss, Quadratic):
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if case.objective.drift is None:
+            flat = case.endpoint is not None and case.loss.stationary_points() is None
+            return "needs, with an endpoint, a Hessian without flat directions" if flat else ""
+        if not case.rests or not drifts_exactly(case.objective, case.loss):
+            return "needs drift = None, or without a deadline f = aθ, or f = Qθ with H = hI and G = I"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the exact optimum."""
+        objective, loss = case.objective, case.loss
+        assert isinstance(loss, Quadratic)  # accepts has said so
+        if objective.drift is not None:
+            return riccati.follow(objective, loss, case.theta0, self.name)
+        limit = objective.horizon if case.endpoint is None or case.span is None else case.span
+        return solve(objective, loss, case.theta0, endpoint=case.endpoint, horizon=limit)

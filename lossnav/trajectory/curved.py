@@ -2,41 +2,28 @@ r"""Optimal paths under a metric that depends on θ: the Euler–Lagrange equati
 
 .. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
 
-They are those that ``lossnav.euler_lagrange`` derives from the Lagrangian, in numbers (``connection``), and are
-solved by scipy's collocation. Near a resting place velocities are small and the connection terms, quadratic in them,
-vanish: there the metric may be frozen, and the constant-metric theory gives the boundary condition at infinity.
+Paths minimise the one transcription of J, with G at the middles of its intervals, on a mesh that follows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
-from lossnav._checks import Array, NoMinimiser, NotConverged
-from lossnav.problem.drifts import Linear
+from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import approach, riccati, stationary, variation
-from lossnav.trajectory.approach import Search
-from lossnav.trajectory.boundary_value import Equations, Motion
-from lossnav.trajectory.candidates import cheapest
+from lossnav.trajectory import action, boundary_value, riccati, stationary
+from lossnav.trajectory.boundary_value import Motion
 from lossnav.trajectory.case import TIMED, Case, checked
-from lossnav.trajectory.connection import Terms
+from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
-from lossnav.trajectory.stretches import stretches
-
-if TYPE_CHECKING:
-    from lossnav.trajectory.refinement import Settings
 
 __all__ = ["solve"]
 
-_FINEST = 1e-12  # what collocation can reach
-_LIFETIMES = 12.0  # of the slowest mode, until the path is handed over to the frozen metric
+_FINEST = 1e-12  # what rounding leaves of a path
 
 
 def solve(
@@ -60,13 +47,13 @@ def solve(
         horizon: with ``endpoint``, the time T at which θ(T) = endpoint.
         endpoint: fixes the end, shape (D,).
         motion: maps θ and θ̇, shape (N, D) each, to θ̈, in place of the Euler–Lagrange equations: what a path looks
-            like that leaves a term out. Its J is still the objective's.
-        throw: raise ``NotConverged`` if collocation fails; else return what it has, ``converged`` False.
-        tol: relative tolerance of the collocation.
+            like that leaves a term out, by scipy's collocation. Its J is still the objective's.
+        throw: raise ``NotConverged`` if Newton's method fails; else return what it has, ``converged`` False.
+        tol: relative tolerance of J and path.
 
     Returns:
         The trajectory; ``is_minimum`` says whether the second variation on its mesh is positive, and is None for a
-        ``motion`` of one's own.
+        ``motion`` of one's own, which minimises nothing.
 
     Raises:
         ValueError: naming the argument that does not fit.
@@ -93,7 +80,9 @@ def solve(
         _checks.function("motion", motion)
     _checks.flag("throw", throw)
     _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
-    best = _best(case, tol, motion)
+    best = Curved().solve(case, Settings(rtol=tol))
+    if motion is not None:
+        best = _moving(case, best, motion, tol)
     if throw and not best.converged:
         raise NotConverged(
             f"{best.reason} (residual {best.residual:.3g}); start nearer to the end, or loosen tol = {tol:g}"
@@ -102,7 +91,7 @@ def solve(
 
 
 class Curved:
-    """This module as a solver: of the ``settings`` it takes the tolerance."""
+    """Newton's method as in ``Action``; of the ``settings`` it takes the tolerance."""
 
     name: Method = "curved"
 
@@ -116,55 +105,21 @@ class Curved:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the cheapest extremal found."""
-        return _best(case, max(settings.rtol, _FINEST), None)
+        accuracy = Settings(rtol=max(settings.rtol, _FINEST))
+        return action.named(self.name, action.solve(case, accuracy))
 
 
-def _best(case: Case, tol: float, motion: Motion | None) -> Trajectory:
-    objective, loss, theta = case.objective, case.loss, case.theta0
-    terms = Terms(objective, loss)
-    tangent = terms.tangent if motion is None and objective.drift is None else None
-    given = Equations(motion or terms.acceleration, terms.cost_rate, tangent)
+def _moving(case: Case, path: Trajectory, motion: Motion, tol: float) -> Trajectory:
+    """Return what other equations of motion make of the extremal, between the same ends."""
+    objective, loss = case.objective, case.loss
+    end = None
+    if case.rests:
+        end = riccati.local_value(stationary.frozen(objective, path.asymptote), loss, path.asymptote)
 
-    def extremal(span: float, end: riccati.LocalValue | None) -> Trajectory:
-        search = Search(objective, loss, theta, span, end, case.endpoint, tol, lambda _: given, case.span is not None)
-        guesses = [None, *([] if end is None else [approach.straight(objective.metric_on(loss.dim), theta, end, 0.0)])]
-        path = replace(search.path(guess for guess in dict.fromkeys(guesses)), method=Curved.name)
-        if not path.converged or motion is not None or not isinstance(objective.drift, Linear | None):
-            return path
-        tail = None if end is None else end.matrix
-        sure = variation.definite(path, stretches(loss, float(path.times[-1])), tail, case.endpoint is not None)
-        return replace(path, is_minimum=sure)
+    def guess(t: Array) -> tuple[Array, Array]:
+        return path.position(t), path.rate(t)
 
-    def paths() -> Iterator[Trajectory]:
-        if not case.rests:
-            yield extremal(case.deadline, None)
-            return
-        height = float(loss.value(theta))
-        for end in ends(objective, loss, theta):
-            # |θ̇|²_G/2 − ηkL only grows along an extremal without drift: none comes to rest above its start.
-            if float(loss.value(end.fixed)) > height + 1e-9 * abs(height):
-                continue
-            yield extremal(case.span or _LIFETIMES / -end.growth, end)
-
-    return cheapest(case, paths(), Curved.name)
-
-
-def ends(objective: Objective, loss: Loss, theta: Array) -> list[riccati.LocalValue]:
-    """Return the value function near each place where an optimal path can rest, with the metric frozen there."""
-    models = []
-    for point in stationary.points(replace(objective, metric=None), loss, theta):
-        try:
-            frozen = replace(objective, metric=objective.metric_at(point))
-            models.append(riccati.local_value(frozen, loss, point))
-        except (NoMinimiser, ValueError):
-            continue  # a saddle too sharp for this γ, or a point outside the metric's domain
-    found = [model for model in models if model.growth < 0 and np.all(np.isfinite(model.fixed))]
-    if objective.gamma == 0 and found:
-        lowest = min(end.rest for end in found)
-        found = [end for end in found if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
-    if not found:
-        raise NoMinimiser(
-            "no minimiser was found: the loss has no stationary point near theta0 in which a path could end; "
-            "set objective.horizon, or horizon and endpoint"
-        )
-    return found
+    found = boundary_value.collocate(
+        objective, loss, case.theta0, float(path.times[-1]), end, case.endpoint, tol, motion, guess, path.times
+    )
+    return replace(found, method=Curved.name)

@@ -10,30 +10,38 @@ import numpy as np
 import scipy
 
 from lossnav._checks import Array
+from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
-from lossnav.trajectory import newton, stationary
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import first_steps
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.problem.task import Task
+from lossnav.trajectory import approach, newton, stationary
+from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.transcription import Transcription
 
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
+_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
 def from_starts(
-    problem: Problem, theta0: Array, settings: Settings, places: Array | None = None
+    problem: Transcription, theta0: Array, settings: Settings, places: Array | None = None
 ) -> Iterator[Trajectory]:
     """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
 
     ``places``, shape (M, D), are these; None: the stationary points.
     """
     objective, loss = problem.objective, problem.loss
-    first = first_steps(objective, len(theta0), problem.horizon)
-    problem = replace(problem, steps=min(settings.steps or first, first))
-    free = replace(objective, horizon=math.inf)
-    via = list(stationary.points(free, loss, theta0) if places is None else places)
+    graded = approach.graded(objective, loss)
+    if graded:
+        problem = approach.first(objective, loss, problem.horizon, endpoint=problem.endpoint)
+    else:
+        first = first_steps(objective, len(theta0), problem.horizon)
+        problem = replace(problem, steps=min(settings.steps or first, first))
+    via = _places(objective, loss, theta0) if places is None else list(places)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:
@@ -43,19 +51,40 @@ def from_starts(
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += _carried(problem, theta0)
-    for found in _unlike(newton.minimise_all(problem, np.array(starts))):
-        yield refine(problem, found, settings)
+    ends = unlike(newton.minimise_all(problem, np.array(starts)))
+    if not graded:
+        for found in ends:
+            yield refine(problem, found, settings)
+        return
+    for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, found), settings)
 
 
-def _carried(problem: Problem, theta0: Array) -> list[Array]:
+def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
+    """Return the stationary points of the loss, or of that which holds in the end."""
+    still = loss.final if isinstance(loss, Task) else loss
+    if still is None:
+        return []
+    free = replace(objective, horizon=math.inf)
+    if objective.curved:
+        free = replace(free, metric=None, drift=None)
+    found = stationary.points(free, still, theta0)
+    found = found[np.argsort(np.linalg.norm(found - theta0, axis=1))]
+    inside = [point for point in found if all(point[i] > 0 for i in loss.positive)]
+    return inside[:_NEAREST] if approach.graded(objective, loss) else inside
+
+
+def _carried(problem: Transcription, theta0: Array) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
     A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.
     """
-    drift, objective = problem.objective.drift, problem.objective
-    if drift is None:
-        return []
-    pull = objective.eta * objective.k * np.linalg.inv(objective.metric_matrix(len(theta0)))
+    drift, objective, loss = problem.objective.drift, problem.objective, problem.loss
+    if drift is None or (
+        isinstance(drift, Linear) and np.array_equal(drift.matrix(loss.dim), drift.matrix(loss.dim).T)
+    ):
+        return []  # a gradient carries nobody round
+    pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
     size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
 
     def left(_: float, x: Array) -> float:
@@ -76,7 +105,7 @@ def _carried(problem: Problem, theta0: Array) -> list[Array]:
     return found
 
 
-def _unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
+def unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
     """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
     kept: list[newton.Minimum] = []
     for one in dict.fromkeys(found):  # what came together shares its end

@@ -17,16 +17,16 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import newton
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
-RUNS_AWAY = "a path that runs away costs less"  # how the reason begins
 _ADVICE = "the optimum need not come to rest; give objective.horizon, or a loss that grows far out"
 
 
 def downhill(objective: Objective, loss: Loss, theta0: Array, lost: Array, lowest: float) -> Trajectory | None:
-    """Return the path to the lowest of the points from which the loss only falls farther, ``converged`` False.
+    """Return the path to the lowest of the points from which the loss only falls farther, of status ``RUNS_AWAY``.
 
     Its ``action`` is a bound from above for γ > 0: it stands still where it has got by a late deadline. For γ = 0 it is
     one if the loss there is ``lowest``, that of the rests, up to rounding; else there is no path, for J is infinite.
@@ -43,7 +43,7 @@ def downhill(objective: Objective, loss: Loss, theta0: Array, lost: Array, lowes
     pace = np.sqrt(2 * objective.eta * objective.k * np.maximum(excess, 1e-6 * float(np.max(excess)))) / price
     arrival = np.concatenate([[0.0], np.cumsum(1 / pace[:-1] / 400)])
     horizon = 12 / objective.gamma if objective.gamma > 0 else float(arrival[-1])
-    problem = Problem(objective, loss, horizon, 1024, level=lowest if objective.gamma == 0 else 0.0)
+    problem = Transcription(objective, loss, horizon, 1024, level=lowest if objective.gamma == 0 else 0.0)
     guess = np.stack([np.interp(problem.times, arrival, column) for column in line.T], axis=1)
     with np.errstate(all="ignore"):
         found = newton.minimise(problem, guess, limit=40)
@@ -53,7 +53,7 @@ def downhill(objective: Objective, loss: Loss, theta0: Array, lost: Array, lowes
     if objective.gamma > 0:
         cost = path.action + math.exp(-objective.gamma * horizon) * objective.k * rest / objective.gamma
     nowhere = np.full(loss.dim, np.nan)
-    return replace(path, action=cost, asymptote=nowhere, converged=False, is_minimum=None, reason=RUNS_AWAY)
+    return replace(path, action=cost, asymptote=nowhere, status=Status.RUNS_AWAY, is_minimum=None)
 
 
 def carried(objective: Objective, loss: Loss, theta0: Array) -> float:
@@ -92,5 +92,5 @@ def carried(objective: Objective, loss: Loss, theta0: Array) -> float:
 
 def refused(path: Trajectory, why: str) -> Trajectory:
     """Return a path to a rest as what it is beside a cheaper one: not converged, with the reason."""
-    best = replace(path, converged=False, reason=f"{RUNS_AWAY}, {why}: {_ADVICE}", others=())
+    best = replace(path, status=Status.RUNS_AWAY, detail=f"{why}: {_ADVICE}", others=())
     return replace(best, others=(best, *path.candidates[1:]))

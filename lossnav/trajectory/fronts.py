@@ -100,8 +100,10 @@ def heteroclinic_discount(objective: Objective, loss: Loss, *, span: Span | None
 
 
 def barrier_discount(objective: Objective, loss: Loss, *, span: Span | None = None) -> float:
-    """Return γ_bar: from this γ on the indifference point (Skiba point) of two wells is the barrier itself.
+    """Return γ_bar: from this γ on, for every larger one, the indifference point (Skiba point) is the barrier itself.
 
+    Sufficient and not necessary: the point is the barrier if neither orbit passes the barrier, or if both do and are
+    equally fast there (mirror-symmetric wells at any γ, others at single values), and not if one passes alone.
     For γ ≥ γ_bar neither the orbit into the deep minimum nor the one into the shallow minimum, followed back, passes
     the barrier b: the optimal learner then divides the line as gradient descent does. Each fails to pass from the
     speed on at which its well's phase invades the unstable state b; γ_bar is the larger of the two. (For a quartic

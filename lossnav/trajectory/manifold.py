@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,26 +87,19 @@ def branch(loss: Loss, stiffness: float, gamma: float, rest: float, edge: float,
         NotConverged: if the integration fails, as where L′ is not finite.
     """
     start = _Start(loss, stiffness, gamma, rest, edge, rate)
-    length, polynomial, ahead = start.length, np.polynomial.Polynomial(start.series), _Ahead(start)
+    length, polynomial = start.length, np.polynomial.Polynomial(start.series)
 
     def slope(x: float, state: Array) -> list[float]:
         p = math.sqrt(2 * max(state[0], 0.0))
-        return [start.friction * p + ahead.force(x), p]
+        return [start.friction * p + start.force(x), p]
 
     def turned(_: float, state: Array) -> float:
         return state[0]
 
     turned.terminal = True  # type: ignore[attr-defined]
+    first = [float(polynomial(_HANDOVER)) ** 2 / 2, float(polynomial.integ()(_HANDOVER))]
     result = scipy.integrate.solve_ivp(
-        slope,
-        (_HANDOVER, start.far),
-        [float(polynomial(_HANDOVER)) ** 2 / 2, float(polynomial.integ()(_HANDOVER))],
-        method=_method(),
-        ahead=ahead,
-        rtol=1e-12,
-        atol=1e-18,
-        events=turned,
-        dense_output=True,
+        slope, (_HANDOVER, start.far), first, method="DOP853", rtol=1e-12, atol=1e-18, events=turned, dense_output=True
     )
     start.check(result)
     complete = result.status == 0
@@ -160,21 +153,14 @@ class _Start:
         self.series = _series(near, self._unit * slope, self.friction)
 
     def force(self, x: float) -> float:
-        return self._unit * float(self._loss.gradient(self._places(x, 1))[0])
-
-    def forces(self, x: Array) -> Array:
-        """Return the force at several places from one call of the loss."""
-        return np.asarray(self._unit * self._loss.gradient(self._places(x[:, None], len(x)))[:, 0])
-
-    def _places(self, x: Any, count: int) -> Array:
-        self._calls += count
-        places = np.array(self._rest + self.length * x, ndmin=1)
+        self._calls += 1
+        place = self._rest + self.length * x
         if self._calls > _MOST_CALLS:
             raise NotConverged(
                 f"the orbit of {self._loss!r} at {self._rest:g} took more than {_MOST_CALLS} evaluations of the "
-                f"gradient up to {places.flat[-1]:g}: gamma is very large, or the gradient is not smooth"
+                f"gradient up to {place:g}: gamma is very large, or the gradient is not smooth"
             )
-        return places
+        return self._unit * float(self._loss.gradient(np.array([place]))[0])
 
     def check(self, result: Any) -> None:
         if result.status < 0:
@@ -182,50 +168,6 @@ class _Start:
                 f"the orbit of {self._loss!r} at {self._rest:g} could not be followed to "
                 f"{self._rest + self.length * self.far:g}: {result.message} Is the loss smooth and finite there?"
             )
-
-
-class _Ahead:
-    """The forces at all places of a step, from one call: over θ a step's places are known when its first one is asked.
-
-    Places are recognised within rounding. What was not foreseen is asked for by itself.
-    """
-
-    def __init__(self, start: _Start):
-        self.solver: Any = None
-        self._start, self._asked = start, 0
-        self._places: list[float] = []
-        self._forces: list[float] = []
-
-    def force(self, x: float) -> float:
-        known = self._asked < len(self._places) and abs(x - self._places[self._asked]) <= 1e-14 * abs(x)
-        if not known and not self._foresee(x):
-            return self._start.force(x)
-        self._asked += 1
-        return self._forces[self._asked - 1]
-
-    def _foresee(self, first: float) -> bool:
-        """Take ``first`` for the first new place of a step; return whether it is one."""
-        self._asked, self._places, solver = 0, [], self.solver
-        if solver is None:
-            return False
-        size = (first - solver.t) / solver.C[1]
-        if not 0 < size <= (solver.t_bound - solver.t) * (1 + 1e-9):
-            return False
-        places = solver.t + size * np.concatenate((solver.C[1:], [1.0], solver.C_EXTRA))
-        self._places, self._forces = places.tolist(), self._start.forces(places).tolist()
-        return True
-
-
-@cache
-def _method() -> Any:
-    """Return DOP853 that lets an ``_Ahead`` see it; scipy.integrate is loaded when it is needed."""
-
-    class Seen(scipy.integrate.DOP853):  # type: ignore[misc]
-        def __init__(self, *args: Any, ahead: _Ahead, **options: Any):
-            super().__init__(*args, **options)
-            ahead.solver = self
-
-    return Seen
 
 
 def _series(near: Array, force: Array, friction: float) -> Array:

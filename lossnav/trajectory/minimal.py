@@ -118,6 +118,18 @@ def solution(curvature: Array, jacobian: Array, gamma: float, blind: Array, floo
     return np.asarray(seen @ found @ seen.T)
 
 
+def resting(curvature: Array, jacobian: Array, gamma: float) -> Array:
+    """Return Π among the paths that come to rest, or grow by less than the discount allows; arguments as ``solution``.
+
+    Raises:
+        NoMinimiser: if there is none.
+    """
+    found = stabilising(curvature, jacobian - gamma / 2 * np.eye(len(jacobian)))
+    if found is None:
+        raise NoMinimiser(_none(gamma, float(np.linalg.eigvalsh(curvature)[0])))
+    return found
+
+
 def stabilising(weight: Array, shifted: Array) -> Array | None:
     """Return the solution of 0 = M + AᵀΠ + ΠA − Π² with A − Π stable, or None; A = J − γ/2 is ``shifted``."""
     dim = len(weight)

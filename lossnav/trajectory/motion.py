@@ -1,4 +1,14 @@
-"""The equation of motion under a constant metric, in numbers; ``connection`` has that under G(θ)."""
+r"""The Euler–Lagrange equations in numbers, under any metric and drift.
+
+With the slip σ = θ̇ − f and J = ∂f/∂θ,
+
+.. math::
+    G(\ddot\theta-J\dot\theta) = \gamma G\sigma - \dot G\sigma - J^\top G\sigma
+        + \tfrac12\sum_{jk}\partial_iG_{jk}\sigma_j\sigma_k + \eta k\,\nabla L,\qquad
+    \dot G = \sum_k\partial_kG\,\dot\theta_k .
+
+``lossnav.euler_lagrange`` derives the same from the Lagrangian; tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +19,30 @@ from lossnav.problem.objective import Objective
 
 
 def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Array, strength: float = 1.0) -> Array:
-    r"""Return θ̈ of an extremal with the drift s·f, shape (..., D) (Eq. 99, and the equation after 95).
-
-    .. math:: G(\ddot\theta-J\dot\theta) = \gamma G(\dot\theta-f) - J^\top G(\dot\theta-f) + \eta k\,\nabla L
+    """Return θ̈ of an extremal with the drift s·f, shape (..., D) (Eqs. 90, 99, and the equation after 95).
 
     Args:
-        objective: with a constant metric G.
+        objective: of any metric G and drift.
         theta, velocity: θ and θ̇, shape (..., D) each.
         slope: ∇L(θ), shape (..., D).
         strength: s.
     """
-    pull, carried = objective.eta * objective.k * slope, objective.gamma * velocity
+    force, turn = objective.eta * objective.k * slope, np.zeros_like(velocity)
     if objective.drift is None and objective.metric is None:
-        return carried + pull
-    metric = objective.metric_matrix(theta.shape[-1])
+        return objective.gamma * velocity + force
+    metric = objective.metric_on(theta.shape[-1])
+    matrix = metric.matrix(theta)  # not checked: Newton's method may pass through places where it is no metric
+    slip = velocity
     if objective.drift is not None:
         jacobian, slip = strength * objective.drift.jacobian(theta), velocity - strength * objective.drift(theta)
-        pull = pull - np.einsum("...ji,...j->...i", jacobian, slip @ metric)
-        carried = objective.gamma * slip + np.einsum("...ij,...j->...i", jacobian, velocity)
-    return carried + np.linalg.solve(metric, pull.reshape(-1, len(metric)).T).T.reshape(pull.shape)
+        turn = np.einsum("...ij,...j->...i", jacobian, velocity)
+        force = force - np.einsum("...ji,...j->...i", jacobian, _times(matrix, slip))
+    if objective.curved:
+        change = metric.slope(theta)
+        force = force - np.einsum("...ijk,...j,...k->...i", change, slip, velocity)
+        force += np.einsum("...jki,...j,...k->...i", change, slip, slip) / 2
+    return turn + objective.gamma * slip + np.linalg.solve(matrix, force[..., None])[..., 0]
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return np.einsum("...ij,...j->...i", matrix, vector)

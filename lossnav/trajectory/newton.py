@@ -10,10 +10,14 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import blocks
-from lossnav.trajectory.discrete import Problem
+from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12
+_KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
+_LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
+_BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
+_NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +26,7 @@ class Minimum:
 
     Attributes:
         path: θ at the nodes, shape (N+1, D).
-        action: its J_N (see ``Problem.action``).
+        action: its J_N (see ``Transcription.action``).
         gradient: largest |∂J_N/∂θ_n|/w_n over the free nodes.
         residual: largest residual of the Euler–Lagrange equations there, solved for θ̈.
         converged: whether Newton's last step, or what its ratio to the one before leaves, fell below the tolerance.
@@ -44,7 +48,7 @@ class Minimum:
 
 
 def minimise(
-    problem: Problem, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
+    problem: Transcription, path: Array, curvature: Array | None = None, *, tolerance: float = 1e-10, limit: int = 200
 ) -> Minimum:
     """Return the stationary path that damped Newton reaches from ``path``; the first node stays where it is.
 
@@ -54,13 +58,13 @@ def minimise(
         curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. It is kept as long as
             each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
             own error.
-        tolerance: on the largest component of a Newton step, relative to 1 + |θ|.
+        tolerance: on the largest component of a Newton step, relative to how far the path goes (``extent``).
         limit: most Newton steps.
     """
     return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
 
 
-def minimise_all(problem: Problem, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
+def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
     """Return where Newton's method leads from each of several paths, shape (B, N+1, D), walked side by side.
 
     A path's steps do not depend on the others; the loss is asked for the nodes of all of them in one call. Of paths
@@ -79,7 +83,7 @@ class _Progress:
         action: J_N of it.
         damping: what is added to the (scaled) Hessian's diagonal, in multiples of ``unit``.
         unit: what makes the Hessian of a path positive definite whatever the kinetic term; 0 while it is not needed.
-        length: of the last step, relative to 1 + |θ|, if that was undamped, else inf.
+        length: of the last step, relative to the path's extent, if that was undamped, else inf.
     """
 
     number: int
@@ -94,30 +98,34 @@ class _Progress:
     def relax(self) -> None:
         self.damping = self.damping / 4 if self.damping > _FIRST_DAMPING else 0.0
 
-    def accepts(self, action: float) -> bool:
-        """Return whether J falls, or stays but for rounding."""
-        return math.isfinite(action) and action <= self.action + 1e-12 * (abs(self.action) + abs(action))
+    def accepts(self, action: float, blur: float) -> bool:
+        """Return whether J falls, or stays but for rounding, of which ``blur`` is in the loss."""
+        return math.isfinite(action) and action <= self.action + 1e-12 * (abs(self.action) + abs(action)) + blur
 
     def ends(self, length: float, tolerance: float) -> bool:
         """Return whether an undamped step of this length ends the search.
 
-        Such steps shrink ever faster: what the last ratio leaves for the next one is a bound on the error.
+        Such steps shrink ever faster, until they are rounding: what the last ratio leaves for the next one bounds the
+        error.
         """
         ratio = length / self.length  # 0 where there was none before
-        return length < tolerance or (0 < ratio < 0.1 and ratio * length < tolerance / 10)
+        rounding = self.length <= length < _NO_BETTER
+        return length < tolerance or (0 < ratio < 0.1 and ratio * length < tolerance / 10) or rounding
 
 
 class _Walk:
     """The paths that are still under way, with loss, slope and curvature at the nodes, and those that have ended."""
 
-    def __init__(self, problem: Problem, paths: Array, tolerance: float, curvature: Array | None = None):
+    def __init__(self, problem: Transcription, paths: Array, tolerance: float, curvature: Array | None = None):
         self.problem, self.tolerance, self.count = problem, tolerance, 0
         self.path: Array = np.array(paths, dtype=np.float64)
+        # Under a metric that falls off far out J falls for a step that is too long, and the path gets lost there.
+        self.leap = _LEAP if problem.objective.curved else math.inf
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
-        self.slope = problem.loss.gradient(self.path)
+        self.slope = problem.landscape.gradient(self.path)
         self.kept = curvature is not None  # the curvature is another grid's
-        self.curvature = problem.loss.hessian(self.path) if curvature is None else curvature[None]
+        self.curvature = problem.landscape.hessian(self.path) if curvature is None else curvature[None]
         self.ended: dict[int, Minimum] = {}
         self.twin: dict[int, int] = {}  # whose end a path that is not followed shares
 
@@ -144,7 +152,7 @@ class _Walk:
         """Take one step on every path that is under way."""
         budget.check()
         self.count += 1
-        live, loss = self.live, self.problem.loss
+        live, loss = self.live, self.problem.landscape
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
         plain = [one.damping == 0.0 for one in live]
@@ -180,7 +188,6 @@ class _Walk:
         problem, free, live = self.problem, self.problem.free, self.live
         system = _System(problem, self.path, self.slope, self.curvature)
         place = self.path[:, free]
-        size = 1 + np.abs(place)
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [one.action for one in live], [False] * len(live)
         tried = list(range(len(live)))
@@ -188,14 +195,17 @@ class _Walk:
             for b in tried:
                 steps[b] = self._newton(system, b)
             trial[:, free] = place + steps
-            lengths = (np.abs(steps) / size).max(axis=(1, 2)).tolist()
+            lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
+            leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()
             with np.errstate(over="ignore", invalid="ignore"):
                 new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, new, strict=True):
-                if live[b].accepts(action):
+                if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
                     actions[b] = action
-                elif lengths[b] < self.tolerance or live[b].damping > _MOST_DAMPING:
+                elif (
+                    lengths[b] < max(self.tolerance, min(_NO_BETTER, live[b].length)) or live[b].damping > _MOST_DAMPING
+                ):
                     stuck[b] = True
                 else:
                     live[b].stiffen()
@@ -211,7 +221,7 @@ class _Walk:
         one = self.live[b]
         while True:
             if one.damping and not one.unit:
-                self._measure()
+                self._measure(system)
             step = system.step(b, one.damping * one.unit)
             if step is not None:
                 return step
@@ -219,13 +229,16 @@ class _Walk:
                 return np.full_like(system.gradient[b], np.nan)
             one.stiffen()
 
-    def _measure(self) -> None:
+    def _measure(self, system: _System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
         sizes = np.abs(self.curvature)
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
         # The drift and the end may be what is negative: the loss's own scale is the least.
         units = np.maximum(-lowest.min(axis=(1, 2)), np.maximum(1e-3 * sizes.max(axis=(1, 2, 3)), 1e-12))
-        for one, unit in zip(self.live, (self.problem.unit_share * units).tolist(), strict=True):
+        units = self.problem.unit_share * units
+        if self.problem.objective.curved:  # here the kinetic term bends, too
+            units = np.maximum(units, _KINETIC * np.median(np.abs(system.bands[:, 0]), axis=-1))
+        for one, unit in zip(self.live, units.tolist(), strict=True):
             one.unit = one.unit or unit
 
     def _join(self) -> None:
@@ -250,10 +263,10 @@ class _Walk:
         """Return the number of a path that this one has come to, among those that have ended or are ``followed``."""
         path, length = self.path[b], self.live[b].length
         for number, end in self.ended.items():
-            if end.converged and end.definite and _apart(path, end.path) < 0.1 * length:
+            if end.converged and end.definite and _apart(path, end.path, self.tolerance) < 0.1 * length:
                 return number
         for other in followed:
-            if max(length, self.live[other].length) < 1e-3 and _apart(path, self.path[other]) < 1e-3:
+            if max(length, self.live[other].length) < 1e-3 and _apart(path, self.path[other], self.tolerance) < 1e-3:
                 return self.live[other].number
         return None
 
@@ -267,9 +280,22 @@ class _Walk:
         )
 
 
-def _apart(path: Array, other: Array) -> float:
-    """Return the largest distance of two paths, relative to 1 + |θ|."""
-    return float(np.abs(path - other).max() / (1 + np.abs(other).max()))
+def extent(path: Array) -> Array:
+    """Return how far paths of shape (..., N+1, D) go from their start, shape (..., 1, 1).
+
+    It is what is small or large for them: the units are such that all components have one metric.
+    """
+    return np.abs(path - path[..., :1, :]).max(axis=(-2, -1), keepdims=True)
+
+
+def sizes(path: Array, tolerance: float) -> Array:
+    """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding."""
+    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+
+
+def _apart(path: Array, other: Array, tolerance: float) -> float:
+    """Return the largest distance of two paths, relative to what steps are measured by."""
+    return float((np.abs(path - other) / sizes(other, tolerance)).max())
 
 
 class _System:
@@ -279,7 +305,7 @@ class _System:
         gradient: (∂J_N/∂θ_n)/w_n at the free nodes, shape (B, M, D).
     """
 
-    def __init__(self, problem: Problem, path: Array, slope: Array, curvature: Array):
+    def __init__(self, problem: Transcription, path: Array, slope: Array, curvature: Array):
         free = problem.free
         self.problem = problem
         self.gradient = problem.gradient(path, slope)[:, free]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import scipy
 
 from lossnav._checks import Array
 from lossnav.trajectory import interpolate, newton
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +51,26 @@ class Nodes:
         )
 
 
-def nodes_of(problem: Problem, found: newton.Minimum) -> Nodes:
+def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
     velocity = problem.velocities(found.path, found.slope)
     return Nodes(problem.times, found.action, found.path, velocity, found.slope)
 
 
-def curve(problem: Problem, nodes: Nodes) -> scipy.interpolate.PPoly:
-    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈."""
-    bend = acceleration(problem.objective, nodes.path, nodes.velocity, nodes.slope)
-    return interpolate.quintic(nodes.times, nodes.path, nodes.velocity, bend)
+def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
+    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
+    objective, loss, times = problem.objective, problem.loss, nodes.times
+    if not loss.timed:
+        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
+        return interpolate.quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
+    first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
+    after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
+    before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
+    return interpolate.quintic(times, nodes.path, nodes.velocity, after, before)
 
 
 def trajectory_of(
-    problem: Problem,
+    problem: Transcription,
     found: newton.Minimum,
     nodes: Nodes,
     change: float = 0.0,
@@ -72,31 +80,48 @@ def trajectory_of(
     """Make a Trajectory: quintic between the nodes, the linear law of the end beyond them."""
     objective, end, horizon = problem.objective, problem.terminal, problem.horizon
 
-    @cache  # made when it is first asked for: many candidates never are
-    def curves() -> tuple[scipy.interpolate.PPoly, scipy.interpolate.PPoly]:
-        place = curve(problem, nodes)
-        return place, place.derivative()
-
-    def position(t: Array) -> Array:
-        return curves()[0](t)
-
-    def rate(t: Array) -> Array:
-        return curves()[1](t)
-
-    converged = found.converged and change <= rtol
+    between = _Between(problem, nodes)
+    status, detail = _outcome(problem, found, change, rtol)
     action, excess, asymptote = account(problem, nodes.action, nodes.path)
     growth = math.nan
     if end is not None:
         growth, asymptote = end.ending(nodes.path[0])
     return Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
-        *continued(end, horizon, nodes.path[-1], position, rate), end=horizon if end is None else math.inf,
-        converged=converged, reason="" if converged else _why(problem, found, change), residual=found.residual,
+        *continued(end, horizon, nodes.path[-1], between.position, between.rate),
+        end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
 
 
-def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, Array]:
+class _Between:
+    """The curve between nodes, made when it is first asked for: many candidates never are.
+
+    What is stored of it is the curve: the problem has a loss in the units of the numerics, which may be a function.
+    """
+
+    def __init__(self, problem: Transcription, nodes: Nodes):
+        self._make = partial(curve, problem, nodes)
+
+    @cached_property
+    def _place(self) -> scipy.interpolate.PPoly:
+        return self._make()
+
+    @cached_property
+    def _pace(self) -> scipy.interpolate.PPoly:
+        return self._place.derivative()
+
+    def position(self, t: Array) -> Array:
+        return self._place(t)
+
+    def rate(self, t: Array) -> Array:
+        return self._pace(t)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_place": self._place}
+
+
+def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
     """Return J, its excess over resting, and where the path ends, from the discretised sum ``climb``.
 
     The sum was taken with L − level up to the horizon; the terminal value counts from the resting cost.
@@ -105,17 +130,21 @@ def account(problem: Problem, climb: float, path: Array) -> tuple[float, float, 
     if end is None:
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
         return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
-    scale = objective.k * (abs(float(problem.loss.value(path[0]))) + abs(problem.level))
+    scale = 0.0
+    if objective.gamma == 0:  # only there it matters what is rounding
+        final = problem.loss.at(math.inf)
+        scale = objective.k * (abs(float(problem.loss.value(path[0]))) + final.summed(end.fixed))
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 
-def _why(problem: Problem, fine: newton.Minimum, change: float) -> str:
+def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:
     if not fine.converged:
-        return (
-            f"Newton's method stopped after {fine.iterations} steps with residual {fine.gradient:.3g}; "
+        return Status.NEWTON_STOPPED, (
+            f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
             "try another horizon, more steps, or method='bvp'"
         )
-    return (
-        f"doubling the grid to {problem.steps} steps still changes the result by {change:.3g} (relative); "
-        "give steps= or a larger rtol="
-    )
+    if change > rtol:
+        return Status.GRID_TOO_COARSE, (
+            f"{problem.steps} steps change it by {change:.3g} (relative); give steps= or a larger rtol="
+        )
+    return Status.CONVERGED, ""

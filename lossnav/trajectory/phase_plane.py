@@ -99,9 +99,10 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
 
     Such a point is called a Skiba (or DNSS) point. None means that crossing is optimal from everywhere on the shallow
     side, the shallow minimum included (γ < ``heteroclinic_discount``). From ``barrier_discount`` on θ_s is the barrier
-    itself, as for gradient descent. In between there is exactly one, since J of staying less J of crossing grows
-    along θ towards the deep well. It lies on the shallow side of the barrier if only the orbit into the deep well
-    passes it, on the deep side if only the other does (never for a quartic), and on either side if both do.
+    itself, as for gradient descent; below it only where both orbits pass the barrier equally fast. There is exactly
+    one, since J of staying less J of crossing grows along θ towards the deep well. It lies on the shallow side of the
+    barrier if only the orbit into the deep well passes it, on the deep side if only the other does (never for a
+    quartic), and on either side if both do.
 
     Two equally deep wells have one for every γ ≥ 0: the barrier for mirror-symmetric ones at any γ, in general
     another point for γ below ``barrier_discount``. At γ = 0 it is where the excess costs agree (both J are infinite

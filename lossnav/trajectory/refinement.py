@@ -11,10 +11,10 @@ import scipy
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
 from lossnav.trajectory import newton
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import double, most_steps
+from lossnav.trajectory.mesh import double, most_steps
 from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def _every_second(nodes: Nodes) -> Nodes:
     return replace(nodes.map(lambda part: part[::2]), times=nodes.times[::2])
 
 
-def refine(problem: Problem, found: newton.Minimum, settings: Settings) -> Trajectory:
+def refine(problem: Transcription, found: newton.Minimum, settings: Settings) -> Trajectory:
     """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
     if settings.steps is None:
         return _romberg(problem, found, settings.rtol)
@@ -48,7 +48,7 @@ def refine(problem: Problem, found: newton.Minimum, settings: Settings) -> Traje
     return trajectory_of(problem, found, limit, error=abs(limit.action - found.action))
 
 
-def _romberg(problem: Problem, found: newton.Minimum, rtol: float) -> Trajectory:
+def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Trajectory:
     """Double the grid until Romberg's extrapolation stands still.
 
     The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
@@ -75,7 +75,7 @@ def _romberg(problem: Problem, found: newton.Minimum, rtol: float) -> Trajectory
             jump = abs(limit.action - older.action)
             change = max(
                 jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
-                float(np.max(np.abs(limit.path[::2] - older.path))) / max(1.0, float(np.max(np.abs(limit.path)))),
+                float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
             series = 3.3 < size / max(shift, 1e-300) < 4.8
             change, error = (change / 15, jump / 15) if series else (change, jump)
@@ -95,13 +95,15 @@ def _romberg(problem: Problem, found: newton.Minimum, rtol: float) -> Trajectory
                 )
         lost = before is not None and not (good and now.converged)
         rounding = change < 1e-10 and change > last / 2  # no grid will do better
+        if lost:  # what grids that failed would tend to is no path's cost
+            limit = fine
         if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
             return trajectory_of(finer, now, limit, change, rtol, error)
         before, older, size, last = coarse, limit, shift, change
         problem, found, coarse, good = finer, now, fine, now.converged
 
 
-def _resample(problem: Problem, found: newton.Minimum, other: Problem) -> tuple[Array, Array | None]:
+def _resample(problem: Transcription, found: newton.Minimum, other: Transcription) -> tuple[Array, Array | None]:
     """Return path and curvature on another grid of the same span: a start for Newton."""
     if found.converged and problem.steps >= 8:
         smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lossnav.trajectory.action import Action
 from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
+from lossnav.trajectory.closed_form import ClosedForm
 from lossnav.trajectory.curved import Curved
-from lossnav.trajectory.drifting import ClosedForm
 from lossnav.trajectory.riccati import Riccati
 from lossnav.trajectory.timed import Timed
 

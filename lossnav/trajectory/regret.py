@@ -25,6 +25,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import modes, riccati, stationary
 from lossnav.trajectory.result import final_charge
@@ -44,7 +45,9 @@ class Regret:
         total: what the path costs beyond the optimum.
         relative: ``total`` over V(θ₀), the least that the start costs beyond resting at the minimum for ever.
         speed: the part by moving faster or slower than the optimum there would.
-        direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total``.
+        direction: the part by moving elsewhere; ``speed`` + ``direction`` = ``total`` where V is known in closed form.
+            Else ``total`` is a difference of costs, and the parts are sums over three places of a step: equal to it but
+            for the error of these sums, which is large where a step crosses a place at which the best plan changes.
         terminal: e^{−γT}V(θ_T), or with a deadline what it charges: a part of the path's cost, not of its regret.
         dt: time that a step is taken to last, unit T; the best one, if none was given.
         floor: the relative regret of the optimum itself, recorded every ``dt`` and joined by straight lines.
@@ -65,14 +68,19 @@ class Regret:
 
 
 def regret(
-    path: ArrayLike, objective: Objective, loss: Loss, *, dt: float | None = None, value: str = "auto"
+    path: ArrayLike,
+    objective: Objective,
+    loss: Loss | Callable[[Any], Any] | Formula,
+    *,
+    dt: float | None = None,
+    value: str = "auto",
 ) -> Regret:
     r"""Return how much more a path costs than the optimum from its start (theory: L20–L23).
 
     Args:
         path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time.
         objective: η, k, γ, any metric, any drift. With a finite horizon the steps fill it: N·dt = T.
-        loss: the landscape, of D parameters.
+        loss: the landscape, of D parameters; a function or a sympy expression of them, too.
         dt: time of a step, unit T; None takes the one for which the path costs least.
         value: where V is known in closed form (a quadratic loss, a constant metric, an affine drift) it is used. Else
             it is solved for: at three places of each step with "auto", only at both ends with "ends" (``speed`` and
@@ -93,19 +101,21 @@ def regret(
     References:
         theory: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
     """
-    check_problem(objective, loss)
-    places = _places(path, loss.dim)
+    steps = _checks.array("path", path)
+    given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
+    check_problem(objective, given)
+    places = _places(steps, given.dim)
     _checks.one_of("value", value, _WORDS)
-    known = _known(objective, loss, places[0], value)
-    step = _step(places, objective, loss, known, dt)
+    known = _known(objective, given, places[0], value)
+    step = _step(places, objective, given, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
-    total = speed + direction if known.exact else _difference(places, objective, loss, known, step)
+    total = speed + direction if known.exact else _difference(places, objective, given, known, step)
     climb = known.climb(places[0])
-    terminal = _beyond(places, objective, loss, known, step)
-    timing, shape = _jacobi(places, objective, loss, known, step)
+    terminal = _beyond(places, objective, given, known, step)
+    timing, shape = _jacobi(places, objective, given, known, step)
     ideal = known.follow(step * np.arange(len(places)))
     floor = (
-        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, loss, known, step)
+        sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, given, known, step)
     )
     return Regret(
         total, _over(total, climb), speed, direction, terminal, step, _over(floor, climb), timing, shape
@@ -154,7 +164,10 @@ def _over(part: float, whole: float) -> float:
 
 
 def _places(path: Any, dim: int) -> Array:
-    places = _checks.array("path", path, shape=(None, dim))
+    places = _checks.array("path", path)
+    if places.ndim != 2 or places.shape[1] != dim:
+        wanted = f"it must have shape (N+1, D), a row a step, with D = {dim}"
+        raise ValueError(f"path has shape {places.shape}, but {wanted}")
     if len(places) < 2:
         raise ValueError(f"path has {len(places)} place, but it must have at least 2")
     return places

@@ -16,10 +16,9 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, newton
-from lossnav.trajectory.clock import Clock
-from lossnav.trajectory.graded import Graded
-from lossnav.trajectory.grids import graded_steps, most_steps
+from lossnav.trajectory.mesh import Clock, graded_steps, most_steps
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.transcription import Transcription
 
 _LONGEST = 4.0  # of the steps' scale, in units of that of the slowest mode
 _LENGTHENED = 3  # times, if the path has not arrived
@@ -29,7 +28,7 @@ _JUMP = 0.25  # the largest share of the whole way that one interval may hold
 
 def probe(
     objective: Objective, loss: Loss, theta0: Array, end: LocalValue, span: float, arrived: float
-) -> tuple[Graded, newton.Minimum] | None:
+) -> tuple[Transcription, newton.Minimum] | None:
     """Return the path to the only rest on a coarse graded grid; None if there is a doubt that it only relaxes.
 
     If the budget ends on the way, the path is as far as it came.
@@ -46,7 +45,7 @@ def probe(
     level = float(loss.value(end.fixed))
     for _ in range(_LENGTHENED):
         steps = graded_steps(len(theta0), clock.length(span))
-        problem = Graded(objective, loss, span, steps, terminal=end, level=level, clock=clock)
+        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
         start = end.follow(theta0, problem.times)
         if not _convex(loss.hessian(start[:: steps // 16])):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -14,17 +14,18 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
+from lossnav.trajectory.status import Status
 
 Method = Literal["closed_form", "riccati", "action", "curved", "bvp", "timed"]
 """How a path was found: the name of its solver."""
-NO_EXTREMAL = "no extremal from theta0 comes to rest at "  # how the reason begins of one that does not exist
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     r"""An optimal (or, with ``converged`` False, attempted) path θ(t).
 
-    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time.
+    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time. It can be
+    pickled if ``objective`` and ``loss`` can: not, as ever, if they hold a lambda.
 
     Attributes:
         objective, loss: the problem.
@@ -39,10 +40,14 @@ class Trajectory:
         at_infinity: the same in a word, "rests" | "moves on" | "grows", or "ends" with a deadline.
         end: inf, or the deadline.
         method: "closed_form" | "riccati" | "action" | "curved" | "bvp" | "timed".
-        converged: whether the solver met its tolerance; ``reason`` says why not.
+        status: how the search ended, a ``lossnav.trajectory.status.Status``; ``detail`` has the numbers to its words.
+        converged: whether the solver met its tolerance; ``reason`` says in words why not.
         residual: largest residual |θ̈ − …| of the (discretised) Euler–Lagrange equations, unit u/T².
-        is_minimum: True if certified (positive second variation), False if a conjugate point was found, None unknown.
+        is_minimum: a local certificate: True if the second variation is positive, so that no path near by costs less,
+            False if a conjugate point was found, None unknown. Of paths elsewhere it says nothing: see ``unseen``.
         error: estimated error of ``action``.
+        unseen: how complete the search for places to rest was: the estimated share of further searches that would find
+            one which this has not (Good and Turing); 0 where a formula has all of them, or none is looked for.
         candidates: all extremals that were compared, best first; a lone solution is its own candidate.
     """
 
@@ -56,12 +61,13 @@ class Trajectory:
     position: Callable[[Array], Array]
     rate: Callable[[Array], Array]
     end: float = math.inf
-    converged: bool = True
-    reason: str = ""
+    status: Status = Status.CONVERGED
+    detail: str = ""
     residual: float = 0.0
     is_minimum: bool | None = True
     error: float = 0.0
     growth: float = math.nan
+    unseen: float = 0.0
     others: tuple[Trajectory, ...] = field(default=())
 
     def __call__(self, t: ArrayLike) -> Array:
@@ -71,6 +77,16 @@ class Trajectory:
     def velocity(self, t: ArrayLike) -> Array:
         """Return θ̇(t), shape (T, D), or (D,) for a scalar t."""
         return self._evaluate(self.rate, t)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def reason(self) -> str:
+        """Why it has not converged, in words; empty if it has."""
+        return self.status.said(self.detail)
 
     @property
     def candidates(self) -> tuple[Trajectory, ...]:
@@ -111,6 +127,25 @@ class Trajectory:
         elif self.at_infinity == "moves on":
             place = "moves on without end"
         return f"Trajectory(method={self.method!r}, action={self.action:.9g}, {place}{flag})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    position: Callable[[Array], Array]
+    rate: Callable[[Array], Array]
+    span: float
+
+    def place(self, t: Array) -> Array:
+        return self.position(np.minimum(t, self.span))
+
+    def pace(self, t: Array) -> Array:
+        return self.rate(np.minimum(t, self.span)) * (t < self.span)[:, None]
+
+
+def standing(path: Trajectory, span: float) -> Trajectory:
+    """Return the path that stands still from ``span`` on, for ever; its cost is still that of the path."""
+    held = _Standing(path.position, path.rate, span)
+    return replace(path, position=held.place, rate=held.pace, end=math.inf)
 
 
 def plot_times(slowest: float, end: float, count: int = 201) -> Array:

@@ -7,9 +7,11 @@ The value function is :math:`V = \tfrac12x^\top Px + s^\top x + v_0` in :math:`x
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +21,10 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import closed_form, minimal, modes
+from lossnav.trajectory import minimal, modes
 from lossnav.trajectory.case import CURVED, Case
-from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
+from lossnav.trajectory.mesh import most_steps
+from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
@@ -114,6 +117,10 @@ class LocalValue:
         excess = climb - resting_action(slip, gamma, 1.0, span)
         return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
 
+    def pace(self, start: Array, t: Array) -> Array:
+        """Return how fast it leads there, shape (T, D)."""
+        return self.velocity(self.follow(start, t))
+
     def velocity(self, theta: Array) -> Array:
         """Return the law's θ̇ at θ, shape (..., D)."""
         return (theta - self.centre) @ self.closed.T + self.shift
@@ -128,36 +135,41 @@ def continued(
     end: LocalValue | None, span: float, stop: Array, position: Motion, rate: Motion
 ) -> tuple[Motion, Motion]:
     """Return position and rate of a path that is at ``stop`` at ``span``, after that by the law of its end, if any."""
+    whole = _Continued(end, span, stop, position, rate)
+    return whole.place, whole.pace
 
-    def place(t: Array) -> Array:
-        within = position(np.minimum(t, span))
-        if end is None or not np.any(t > span):
+
+@dataclass(frozen=True, eq=False)
+class _Continued:
+    end: LocalValue | None
+    span: float
+    stop: Array
+    position: Motion
+    rate: Motion
+
+    def place(self, t: Array) -> Array:
+        within = self.position(np.minimum(t, self.span))
+        late = t > self.span
+        if self.end is None or not np.any(late):
             return within
-        return np.where((t > span)[:, None], end.follow(stop, np.maximum(t - span, 0.0)), within)
+        return np.where(late[:, None], self.end.follow(self.stop, np.maximum(t - self.span, 0.0)), within)
 
-    def pace(t: Array) -> Array:
-        within = rate(np.minimum(t, span))
-        return within if end is None else np.where((t > span)[:, None], end.velocity(place(t)), within)
-
-    return place, pace
+    def pace(self, t: Array) -> Array:
+        within = self.rate(np.minimum(t, self.span))
+        if self.end is None:
+            return within
+        return np.where((t > self.span)[:, None], self.end.velocity(self.place(t)), within)
 
 
 def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     """Return the infinite-horizon value function: exact for a quadratic loss and an affine drift.
 
     Otherwise it is that of the problem linearised about ``centre``, among the paths that come to rest there; whether to
-    rest there is a question that the linearised problem cannot answer.
+    rest there is a question that the linearised problem cannot answer. Computed in y = Lᵀ(θ − centre), G = LLᵀ.
 
     Raises:
         NoMinimiser: if there is none, with the reason (see ``minimal``).
     """
-    if isinstance(loss, Quadratic) and (objective.drift is None or isinstance(objective.drift, Linear)):
-        return _exact(objective, loss, centre)
-    return _resting(objective, loss, centre)
-
-
-def _exact(objective: Objective, loss: Quadratic, centre: Array) -> LocalValue:
-    """Return V of the quadratic problem in x = θ − centre, computed in y = Lᵀx with the metric G = LLᵀ."""
     dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
     metric, hessian, gradient = objective.metric_matrix(dim), loss.hessian(centre), loss.gradient(centre)
     lower, inverse = modes.whitening(metric)
@@ -166,51 +178,77 @@ def _exact(objective: Objective, loss: Quadratic, centre: Array) -> LocalValue:
     rotation = lower.T @ basis.directions
     curvature = eta * k * (rotation * basis.curvature) @ rotation.T  # with what is rounding set to zero
     floor = modes.rounding(inverse, hessian, inverse.T)
-    jacobian, drift, slack = np.zeros((dim, dim)), np.zeros(dim), 0.0
+    given, jacobian, drift, slack = np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(dim), 0.0
     if objective.drift is not None:
-        linear_map = np.array(objective.drift.jacobian(centre))
-        jacobian, drift = lower.T @ linear_map @ inverse.T, lower.T @ objective.drift(centre)
+        given = np.array(objective.drift.jacobian(centre))
+        jacobian, drift = lower.T @ given @ inverse.T, lower.T @ objective.drift(centre)
         least = float(np.min(np.abs(basis.curvature), initial=math.inf, where=basis.curvature != 0))
         tilted = 16 * dim * float(np.finfo(float).eps) + floor / least  # rounding of the flat directions
-        slack = modes.rounding(lower.T, linear_map, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
-    tilt_floor = eta * k * float(np.max(np.abs(inverse) @ _blur(loss, centre), initial=0.0))
-    kernel = rotation[:, basis.curvature == 0]
-    blind = minimal.unseen(kernel, jacobian, slack)
-    flat = minimal.unseen(minimal.across(kernel, slope, tilt_floor), jacobian, slack)
+        slack = modes.rounding(lower.T, given, inverse.T) + tilted * float(np.max(np.abs(jacobian)))
+    blind: Array = np.zeros((dim, 0))
+    flat = blind
+    if exact := isinstance(loss, Quadratic) and isinstance(objective.drift, Linear | None):
+        tilt_floor = eta * k * float(np.max(np.abs(inverse) @ _blur(loss, centre), initial=0.0))
+        kernel = rotation[:, basis.curvature == 0]
+        blind = minimal.unseen(kernel, jacobian, slack)
+        flat = minimal.unseen(minimal.across(kernel, slope, tilt_floor), jacobian, slack)
+        near = np.abs(basis.curvature) <= minimal.BAND * floor
+        minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
+    rate = given[0, 0]
     if objective.drift is None:
         modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
         pull: Array = (rotation * modes.slow_rate(basis.curvature, eta * k, gamma)) @ rotation.T
-    else:
-        near = np.abs(basis.curvature) <= minimal.BAND * floor
-        minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
+    elif exact and basis.curvature[0] >= 0 and np.array_equal(given, rate * np.eye(dim)):
+        # f = aθ + c shifts the discount under the root: mode by mode, no digit is lost (Eqs. 122–128).
+        least_roots = modes.slow_rate if gamma >= 2 * rate else modes.fast_rate
+        roots = np.where(basis.curvature == 0, 0.0, least_roots(basis.curvature, eta * k, abs(gamma - 2 * rate)))
+        pull = (rotation * roots) @ rotation.T
+    elif exact:
         pull = minimal.solution(curvature, jacobian, gamma, blind, eta * k * floor)
+    else:
+        pull = minimal.resting(curvature, jacobian, gamma)
     minimal.require_slow_tilt(jacobian, blind, flat, gamma)
     # What neither curvature nor gradient sees has no share in V: the rest is solved in its complement.
     seen = minimal.rest_of(flat)
     system = seen.T @ (gamma * np.eye(dim) - jacobian.T + pull) @ seen
-    push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + slope))
+    try:
+        push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + slope))
+    except np.linalg.LinAlgError:
+        raise NoMinimiser("no minimiser: gamma = 0 and the loss has a flat direction; set gamma > 0") from None
     closed, shift = jacobian - pull, drift - push
+    growth = float(np.max(np.linalg.eigvals(closed).real))
+    if not exact and growth > gamma / 2 * (1 + 1e-9):
+        raise NoMinimiser(f"no minimiser: the feedback grows at rate {growth:.3g}, faster than gamma/2 discounts")
+    valley = not exact and growth < 0
     level, excess = k * float(loss.value(centre)), 0.0
-    if _decays(seen.T @ closed @ seen):
+    offset, place = _standing(seen.T @ closed @ seen, seen.T @ shift, valley), _standing(closed, shift, valley)
+    if offset is not None:
         # Taking the state in which V's own part comes to rest as reference keeps V − rest/γ exact where γ → 0 makes
         # both infinite: the law holds that state, so V there is rest/γ, and that fixes the constant.
-        offset = -seen @ np.linalg.solve(seen.T @ closed @ seen, seen.T @ shift)
-        force, place = pull @ offset + push, inverse.T @ offset
+        offset = seen @ offset
+        force, away = pull @ offset + push, inverse.T @ offset
         excess = -float(offset @ pull @ offset / 2 + push @ offset) / eta
-        climb = k * float(gradient @ place + place @ hessian @ place / 2)
-        rest = float(force @ force) / (2 * eta) + level + climb
-    elif gamma > 0:
+        rest = float(force @ force) / (2 * eta) + level + k * float(gradient @ away + away @ hessian @ away / 2)
+    elif gamma > 0 or not exact:
         rest = level + float(drift @ push - push @ push / 2) / eta
     else:
         raise NotConverged("the feedback should come to rest at gamma = 0, but rounding hides how; set gamma > 0")
-    fixed = np.full(dim, np.nan)
-    if _decays(closed):
-        fixed = centre - inverse.T @ np.linalg.solve(closed, shift)
+    fixed = np.full(dim, np.nan) if place is None else centre + inverse.T @ place
     matrix = lower @ pull @ lower.T / eta
     return LocalValue(
         centre, (matrix + matrix.T) / 2, lower @ push / eta, excess, rest,
         inverse.T @ closed @ lower.T, inverse.T @ shift, fixed,
     )  # fmt: skip
+
+
+def _standing(closed: Array, shift: Array, valley: bool) -> Array | None:
+    """Return where ẏ = closed·y + shift stands still, or None if it does not come to rest there.
+
+    Along the floor of a ``valley``, where a rate is rounding, all places are as good, and the nearest is taken.
+    """
+    if _decays(closed):
+        return -np.linalg.solve(closed, shift)
+    return -np.linalg.lstsq(closed, shift, rcond=1e-13)[0] if valley else None
 
 
 def _decays(closed: Array) -> bool:
@@ -226,65 +264,9 @@ def _blur(loss: Quadratic, centre: Array) -> Array:
     return 4 * loss.dim * float(np.finfo(float).eps) * size
 
 
-def _resting(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
-    """Return V of the linearised problem among paths that come to rest (or grow less than the discount allows)."""
-    dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
-    metric = objective.metric_matrix(dim)
-    gradient, hessian = loss.gradient(centre), loss.hessian(centre)
-    if objective.drift is None:
-        jacobian: Array = np.zeros((dim, dim))
-        drift: Array = np.zeros(dim)
-        basis = modes.decompose(hessian, metric)
-        modes.require_minimiser(basis.curvature, basis.directions.T @ gradient, eta * k, gamma)
-        stiffness_matrix = metric @ closed_form.decay_matrix(objective, hessian) / eta
-        matrix: Array = (stiffness_matrix + stiffness_matrix.T) / 2
-    else:
-        jacobian, drift = np.array(objective.drift.jacobian(centre)), objective.drift(centre)
-        lower, inverse = modes.whitening(metric)
-        weight = eta * k * (inverse @ hessian @ inverse.T)
-        found = minimal.stabilising(weight, lower.T @ jacobian @ inverse.T - gamma / 2 * np.eye(dim))
-        if found is None:
-            raise NoMinimiser(
-                "no minimiser: the Riccati equation has no stabilising solution (the Hessian is too negative for this "
-                f"gamma = {gamma:g}, or gamma = 0 with a flat direction)"
-            )
-        matrix = lower @ found @ lower.T / eta
-    gain = eta * np.linalg.solve(metric, matrix)
-    system = gamma * np.eye(dim) - jacobian.T + gain.T
-    try:
-        linear = np.linalg.solve(system, matrix @ drift + k * gradient)
-    except np.linalg.LinAlgError:
-        raise NoMinimiser("no minimiser: gamma = 0 and the loss has a flat direction; set gamma > 0") from None
-    closed = jacobian - gain
-    growth = float(np.max(np.linalg.eigvals(closed).real))
-    if growth > gamma / 2 * (1 + 1e-9):
-        raise NoMinimiser(f"no minimiser: the feedback grows at rate {growth:.3g}, faster than gamma/2 discounts")
-    shift = drift - eta * np.linalg.solve(metric, linear)
-    level = k * float(loss.value(centre))
-    if growth >= 0:  # the path runs away (γ > 0): no resting state to refer to
-        rate = level + float(drift @ linear) - float(linear @ np.linalg.solve(metric, linear)) * eta / 2
-        return LocalValue(centre, matrix, linear, 0.0, rate, closed, shift, np.full(dim, np.nan))
-    # Taking the resting state as reference keeps V − rest/γ exact where γ → 0 makes both infinite: the law holds θ at
-    # ``fixed``, so V there is rest/γ, and that fixes the constant. Along a valley of rests, where a
-    # rate is rounding, all of them are as good, and the nearest is taken.
-    offset = -np.linalg.solve(closed, shift) if _decays(closed) else -np.linalg.lstsq(closed, shift, rcond=1e-13)[0]
-    excess = -float(offset @ matrix @ offset / 2 + linear @ offset)
-    slip = drift + jacobian @ offset
-    rest = (
-        float(slip @ metric @ slip) / (2 * eta) + level + k * float(gradient @ offset + offset @ hessian @ offset / 2)
-    )
-    return LocalValue(centre, matrix, linear, excess, rest, closed, shift, centre + offset)
-
-
-def solve(objective: Objective, loss: Quadratic, theta0: Array, *, horizon: float) -> Trajectory:
-    """Return the exact optimum from ``theta0`` by the (differential, if ``horizon`` is finite) Riccati equation."""
-    if math.isfinite(horizon):
-        return _finite(objective, loss, theta0, horizon)
-    return follow(objective, loss, theta0, local_value(objective, loss, theta0), "riccati")
-
-
-def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, method: Method) -> Trajectory:
-    """Return the trajectory of a law that is exact for this problem."""
+def follow(objective: Objective, loss: Quadratic, theta0: Array, method: Method) -> Trajectory:
+    """Return the exact optimum of an infinite time, by its law."""
+    local = local_value(objective, loss, theta0)
     climb = local.climb(theta0)
     growth, asymptote = local.fate(theta0)
     scale = objective.k * abs(float(loss.value(theta0))) + abs(climb)
@@ -294,66 +276,88 @@ def follow(objective: Objective, loss: Loss, theta0: Array, local: LocalValue, m
     rests = np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed))
     return Trajectory(
         objective, loss, plot_times(pace, math.inf), action, climb if rests else math.nan, asymptote, method,
-        lambda t: local.follow(theta0, t), lambda t: local.velocity(local.follow(theta0, t)), growth=growth,
+        partial(local.follow, theta0), partial(local.pace, theta0), growth=growth,
     )  # fmt: skip
 
 
 def _finite(objective: Objective, loss: Quadratic, theta0: Array, horizon: float) -> Trajectory:
-    """Integrate P, s, v₀ backwards from V = cL at the deadline, then the feedback forwards."""
+    """Return the optimum up to a deadline: V = ½zᵀPz in z = (θ − θ₀, 1), whose last row has V's other parts.
+
+    Along an optimum (z, λ = Pz) obeys a linear equation, so that one matrix exponential, of blocks A, B, C and D, takes
+    P over a step backwards, P′ = (C + DP)(A + BP)⁻¹, from cL at the deadline on, and another z forwards.
+    """
     dim, gamma, eta, k = loss.dim, objective.gamma, objective.eta, objective.k
     drift = objective.drift if objective.drift is not None else Linear(0.0)
-    jacobian, offset = np.array(drift.jacobian(theta0)), drift(theta0)
-    metric = objective.metric_matrix(dim)
-    inverse = np.linalg.inv(metric)
-    hessian, gradient, level = loss.hessian(theta0), loss.gradient(theta0), float(loss.value(theta0))
-
-    def backwards(_: float, state: Array) -> Array:
-        matrix, linear = state[: dim * dim].reshape(dim, dim), state[dim * dim : -1]
-        d_matrix = k * hessian + jacobian.T @ matrix + matrix @ jacobian - eta * matrix @ inverse @ matrix
-        d_linear = k * gradient + jacobian.T @ linear + matrix @ (offset - eta * inverse @ linear)
-        d_level = k * level + offset @ linear - eta / 2 * linear @ inverse @ linear
-        return np.concatenate(
-            [(d_matrix - gamma * matrix).ravel(), d_linear - gamma * linear, [d_level - gamma * state[-1]]]
+    jacobian, offset, charge = np.array(drift.jacobian(theta0)), drift(theta0), objective.charge
+    mobility = eta * np.linalg.inv(objective.metric_matrix(dim))
+    hessian, gradient = loss.hessian(theta0), loss.gradient(theta0)
+    pace = math.sqrt(k * float(np.max(np.abs(mobility @ hessian)))) + float(np.max(np.abs(jacobian))) + gamma
+    count = max(1, math.ceil(2 * horizon * pace))
+    if count > most_steps(dim):
+        raise NotConverged(
+            f"the deadline is {horizon * pace:.3g} times as long as the shortest time in the problem; leave it out"
         )
-
-    # Each part has its own size, which is small if the time is short.
-    pace = math.sqrt(eta * k * float(np.max(np.abs(inverse @ hessian)))) + float(np.max(np.abs(jacobian)))
-    brief = min(horizon, 1 / pace if pace > 0 else math.inf)
-    charge = objective.charge
-    heavy = (k * brief + charge) * float(np.max(np.abs(hessian)))
-    steep = (k * brief + charge) * float(np.max(np.abs(gradient))) + heavy * float(np.max(np.abs(offset))) * brief
-    far = (float(np.max(np.abs(offset))) + eta * float(np.max(np.abs(inverse))) * steep) * brief
-    dear = (k * brief + charge) * abs(level) + steep * (float(np.max(np.abs(offset))) + far / brief) * brief
-    last = charge * np.concatenate([hessian.ravel(), gradient, [level]])
-    sizes = np.concatenate([np.full(dim * dim, heavy), np.full(dim, steep), [dear]])
-    options = {"rtol": 1e-11, "method": "DOP853", "dense_output": True}
-    value = scipy.integrate.solve_ivp(
-        backwards, (0.0, horizon), last, atol=1e-12 * np.maximum(sizes, 1e-290), **options
-    )
-    escape = 1e10 * ((1 / horizon + pace + gamma) * float(np.max(np.abs(metric))) / eta + float(np.max(np.abs(last))))
-    if not value.success or not np.all(np.isfinite(value.y)) or np.max(np.abs(value.y[: dim * dim])) > escape:
-        raise NoMinimiser("no minimiser: the Riccati equation escapes to infinity before the horizon (a focal point)")
-
-    def feedback(t: float, x: Array) -> Array:
-        state = value.sol(horizon - t)
-        pull = state[: dim * dim].reshape(dim, dim) @ x + state[dim * dim : -1]
-        return jacobian @ x + offset - eta * inverse @ pull
-
-    path = scipy.integrate.solve_ivp(feedback, (0.0, horizon), np.zeros(dim), atol=1e-12 * max(far, 1e-290), **options)
-    if not path.success:
-        raise NotConverged(f"the feedback could not be integrated to the horizon: {path.message}")
-
-    def position(t: Array) -> Array:
-        return theta0 + path.sol(t).T
-
-    def rate(t: Array) -> Array:
-        return np.array([feedback(float(u), path.sol(float(u))) for u in t])
-
-    stop = position(np.array([horizon]))[0]
-    action = float(value.y[-1, -1])
+    step = horizon / count
+    # z and λ are measured by how far a step leads: nothing is lost where the time is short or the slope is small.
+    push, weight = float(np.max(np.abs(offset))), k * step + charge
+    far = (push + float(np.max(np.abs(mobility))) * weight * float(np.max(np.abs(gradient)))) * step or 1.0
+    steep = weight * (float(np.max(np.abs(gradient))) + float(np.max(np.abs(hessian))) * far) or 1.0
+    bowl, way = np.zeros((dim + 1, dim + 1)), np.zeros((dim + 1, dim + 1))
+    bowl[:dim, :dim], bowl[:dim, dim], bowl[dim, :dim] = hessian * far / steep, gradient / steep, gradient / steep
+    way[:dim, :dim], way[:dim, dim] = jacobian, offset / far
+    free = np.pad(mobility * steep / far, (0, 1))
+    flow = np.block([[way, -free], [-k * bowl, gamma * np.eye(dim + 1) - way.T]])
+    back = scipy.linalg.expm(-step * flow)
+    a, b, c, d = (part for rows in np.split(back, 2) for part in np.split(rows, 2, axis=1))
+    spread = np.linalg.solve(a, b)
+    value = [charge * bowl]
+    for _ in range(count):
+        # Between two steps A + sB P is singular for some s ≤ 1, a focal point, where 1 + A⁻¹B P is not positive.
+        if not np.min(np.linalg.eigvals(np.eye(dim + 1) + spread @ value[-1]).real) > 0:
+            raise NoMinimiser("no minimiser: the Riccati equation escapes to infinity before the horizon (focal point)")
+        after = np.linalg.solve((a + b @ value[-1]).T, (c + d @ value[-1]).T)
+        value.append((after + after.T) / 2)
+    ahead = scipy.linalg.expm(step * flow)[: dim + 1]
+    states = [np.eye(dim + 1)[dim]]
+    for matrix in value[:0:-1]:
+        states.append(ahead @ np.concatenate([states[-1], matrix @ states[-1]]))
+    nodes = np.array([np.concatenate([z, matrix @ z]) for z, matrix in zip(states, value[::-1], strict=True)])
+    path = _Flow(theta0, far, flow, nodes, step)
+    level = float(loss.value(theta0))
+    action = resting_action(k * level, gamma, 1.0, horizon) + final_charge(objective, level)
+    action += far * steep * float(value[-1][dim, dim]) / 2
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, math.nan, stop, Riccati.name, position, rate, end=horizon
-    )
+        objective, loss, plot_times(1.0, horizon), action, math.nan, path.position(np.array([horizon]))[0],
+        Riccati.name, path.position, path.rate, end=horizon,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Flow:
+    """The path θ₀ + ``size``·z by the linear ``flow`` of (z, λ) from ``nodes`` a step apart, shape (N+1, 2D+2)."""
+
+    theta0: Array
+    size: float
+    flow: Array
+    nodes: Array
+    step: float
+
+    def position(self, t: Array) -> Array:
+        return self.theta0 + self.size * self._state(t)[:, : len(self.theta0)]
+
+    def rate(self, t: Array) -> Array:
+        return self.size * (self._state(t) @ self.flow.T)[:, : len(self.theta0)]
+
+    def _state(self, t: Array) -> Array:
+        """Return (z, λ) by the exponential series, which is short within a step."""
+        last = np.clip(np.floor(t / self.step).astype(int), 0, len(self.nodes) - 1)
+        state = term = self.nodes[last]
+        for order in itertools.count(1):
+            term = term @ self.flow.T * ((t - last * self.step) / order)[:, None]
+            state = state + term
+            if not np.max(np.abs(term), initial=0.0) > 1e-17 * np.max(np.abs(state), initial=0.0):
+                break
+        return state
 
 
 class Riccati:
@@ -376,4 +380,6 @@ class Riccati:
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the exact optimum."""
         assert isinstance(case.loss, Quadratic)  # accepts has said so
-        return solve(case.objective, case.loss, case.theta0, horizon=case.objective.horizon)
+        if math.isfinite(case.objective.horizon):
+            return _finite(case.objective, case.loss, case.theta0, case.objective.horizon)
+        return follow(case.objective, case.loss, case.theta0, self.name)

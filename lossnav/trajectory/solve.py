@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,17 +14,20 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.functions.budget import Budget, OutOfBudget
 from lossnav.problem.losses import Loss
+from lossnav.problem.losses.function import Formula
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, Solver, checked
+from lossnav.trajectory.mesh import most_steps
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import NO_EXTREMAL, Method, Trajectory
+from lossnav.trajectory.result import Method, Trajectory
+from lossnav.trajectory.status import Status
 
 
 def solve(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     method: Method | Literal["auto"] = "auto",
@@ -39,27 +43,40 @@ def solve(
 
     Args:
         objective: the assumptions. A finite ``objective.horizon`` is the problem's own deadline, with a free end.
-        loss: the landscape, of D parameters, or a task: one that depends on time.
+        loss: the landscape, of D parameters, or a task: one that depends on time. A function or a sympy expression is
+            taken as a ``losses.Function`` of as many parameters as ``theta0`` has.
         theta0: start, shape (D,).
         method: "closed_form" (quadratic loss; no drift, weight decay, or rotation with H = hI), "riccati" (quadratic
             loss, affine drift), "action" (anything with a constant metric: sparse Newton on the discretised J),
-            "curved" (collocation under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
-            (collocation under a constant metric, an independent check), "timed" (collocation for a loss that depends on
+            "curved" (the same under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
+            (collocation under a constant metric, an independent check), "timed" (Newton for a loss that depends on
             time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
             ``lossnav.trajectory.methods`` says which do, and why the others do not.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
-        steps: number of intervals of the finest grid ("action"); None refines until ``rtol`` is met.
-        rtol: relative accuracy of J and path that "action" aims at, and tolerance of "curved". Of more than four
-            candidates, those that cost at least a twentieth more than the best are solved to 1e-4 only; their ``error``
-            says so.
+        steps: number of intervals of the finest grid ("action"), at most 2²⁰ and such that its Hessian takes no more
+            than 2 GB; None refines until ``rtol`` is met.
+        rtol: relative accuracy of J and path that Newton's method aims at. Of more than four candidates, those that
+            cost at least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
         max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
             them); formulas make none.
 
     Returns:
         The trajectory, with every extremal that was compared in ``candidates``.
+
+    The search. Without a deadline a path is looked for to each place of rest that descents from starts about ``theta0``
+    arrive at (``Trajectory.unseen`` says how complete they were, and above 2 % ``converged`` is not claimed): by
+    the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
+    the straight line. Where there is none, the path of a late deadline is taken, and its ``error`` estimates what the
+    time after it changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a
+    straight line is dear; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall
+    begins beyond a million times the start's size. Where functions are called point by point, other ways are looked for
+    to the rest of the cheapest path only. Under a drift a path that never rests is looked for where the drift carries a
+    learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed.
+
+    ``is_minimum`` certifies a path among those near it.
 
     Raises:
         ValueError: naming the argument that does not fit.
@@ -82,21 +99,30 @@ def solve(
     _checks.flag("throw", throw)
     _checks.one_of("method", method, registry.METHODS)
     _checks.positive("rtol", rtol)
-    if steps is not None and (not _checks.is_whole(steps) or steps < 2):
-        raise ValueError(f"steps = {_checks.shown(steps)}, but it must be None or an integer >= 2")
+    if steps is not None:
+        _checks.whole("steps", steps, low=2)
     case = checked(objective, loss, theta0, horizon, endpoint)
+    if steps is not None:  # what memory holds depends on D
+        _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
     with limits:
         try:
             result = _solve(case, solver, Settings(steps=steps, rtol=rtol))
         except OutOfBudget:  # before any path was solved for
-            result = replace(standstill(case, solver.name), reason=limits.spent)
+            result = replace(standstill(case, solver.name), detail=limits.spent)
+        except OverflowError:
+            given = case.objective
+            raise ValueError(
+                f"objective: eta = {given.eta:g}, k = {given.k:g}, gamma = {given.gamma:g} are so far from the loss's "
+                "curvature that squares leave the range of floating-point numbers; choose other units, or take the "
+                "limit: for a large gamma, the gradient flow dθ/dt = −(eta·k/gamma)·G⁻¹∇L"
+            ) from None
         return _judge(result, throw)
 
 
 def methods(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     horizon: float | None = None,
@@ -140,7 +166,7 @@ def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
 
 def value(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,
@@ -161,7 +187,7 @@ def value(
 
 def optimal_velocity(
     objective: Objective,
-    loss: Loss,
+    loss: Loss | Callable[[Any], Any] | Formula,
     theta0: ArrayLike,
     *,
     max_seconds: float | None = None,
@@ -187,12 +213,12 @@ def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
 
 def _judge(result: Trajectory, throw: bool) -> Trajectory:
     if result.converged and result.is_minimum is False:
-        result = replace(result, converged=False, reason="a conjugate point: the path is stationary but not a minimum")
+        result = replace(result, status=Status.CONJUGATE_POINT)
     if result.converged:
         result = _check_energy(result)
     if throw and not result.converged:
         # A candidate that merely failed to converge might be the minimiser: only if none is left is there no minimiser.
-        if all(other.reason.startswith(NO_EXTREMAL) for other in result.candidates):
+        if all(other.status is Status.NO_EXTREMAL for other in result.candidates):
             raise NoMinimiser("no minimiser was found: " + "; ".join(sorted({o.reason for o in result.candidates})))
         raise NotConverged(f"{result.reason} (method {result.method!r}, residual {result.residual:.3g})")
     return result
@@ -207,9 +233,6 @@ def _check_energy(result: Trajectory) -> Trajectory:
     height = float(result.potential(start)[0])
     predicted = (height - float(result.kinetic(start)[0])) / objective.gamma
     if abs(predicted - result.action) > 1e-3 * max(abs(predicted), abs(result.action), abs(height) / objective.gamma):
-        reason = (
-            f"the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta: J = {result.action:.9g}, expected "
-            f"{predicted:.9g}; give more steps or a longer horizon"
-        )
-        return replace(result, converged=False, reason=reason)
+        detail = f"J = {result.action:.9g}, expected {predicted:.9g}; give more steps or a longer horizon"
+        return replace(result, status=Status.ENERGY_BROKEN, detail=detail)
     return result

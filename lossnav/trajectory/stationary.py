@@ -16,6 +16,13 @@ from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16
+MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
+_BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
+_HOPELESS = 0.25  # so much unseen after the first round will not fall to little
+_ALIKE = 1e-4  # distance of one minimum, found twice
+_RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
+_CLEAR = 1e-3  # by which a loss must be below a parabola
+_DEGENERATE = 1e-5  # curvature of a rest beside that at a tenth of the way to the start: derived ones know no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +33,20 @@ class Rests:
         points: stationary points of the total force, shape (M, D).
         lost: points to which the loss was followed downhill without an end, shape (K, D).
         starts: how many searches that took; 0 if a formula gave the points.
+        bent: whether the loss is known to curve downwards somewhere: else there is one way to a rest.
+        lowest: the lowest place to which the loss was followed downhill, if only slowly, shape (D,); None if unknown.
+        unseen: estimated share of descents like these that would end in a minimum, no higher than the start, that none
+            of them has found: Good's and Turing's, the share of those that alone have found theirs.
+        bottomless: a place far out where the loss is lower than a parabola that no discount forgives, or None.
     """
 
     points: Array
     lost: Array
     starts: int
+    bent: bool
+    lowest: Array | None = None
+    bottomless: Array | None = None
+    unseen: float = 0.0
 
 
 def points(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) -> Array:
@@ -47,7 +63,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
-        return Rests(known, np.empty((0, dim)), 0)
+        return Rests(known, np.empty((0, dim)), 0, len(known) > 1)
     budget.stage("looking for places to rest")
     given = loss.starts(theta0)
     starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if given is None else given
@@ -57,17 +73,74 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         starts = starts[:1]  # the force is affine: one root is all there is
     if objective.drift is None:
         low = multi_start.minima(loss, starts)
-        found, lost = [low.ends], low.lost
+        unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
+        for number, scale in enumerate(_BOXES * _ROUNDS if given is None else (), 1):
+            if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
+                break
+            more = _starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
+            also = multi_start.minima(loss, more)
+            low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
+            unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
+        found, lost, bent = [low.ends], low.lost, low.bent
         if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
             found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
     else:
-        lost = np.empty((0, dim))
+        lost, bent, unseen = np.empty((0, dim)), True, 0.0
 
         def force(x: Array) -> Array:
             return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
-    return Rests(_distinct(_flat(objective, loss, np.concatenate(found)), dim), lost, len(starts))
+    places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
+    lowest = _least(loss, low.ends) if objective.drift is None else None
+    return Rests(places, lost, len(starts), bent, lowest, _bottomless(objective, loss, theta0, places), unseen)
+
+
+def _unseen(loss: Loss, theta0: Array, ends: Array) -> float:
+    """Return Good's and Turing's estimate of what the descents with these ends, shape (M, D), have not found."""
+    with np.errstate(all="ignore"):
+        heights = np.asarray(loss.value(np.concatenate([theta0[None], ends])))
+    ends = ends[heights[1:] <= heights[0]]
+    if not len(ends):
+        return 0.0
+    size = _ALIKE * np.maximum(1.0, np.abs(ends).max(axis=1))
+    near = np.abs(ends[:, None, :] - ends[None, :, :]).max(axis=2) <= size[:, None]
+    return float(np.mean(near.sum(axis=1) == 1)) if len(ends) > 1 else 0.0
+
+
+def _least(loss: Loss, places: Array) -> Array | None:
+    """Return the lowest of some places, shape (D,); None if there is none."""
+    with np.errstate(all="ignore"):
+        return places[int(np.argmin(loss.value(places)))] if len(places) else None
+
+
+def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -> Array | None:
+    """Return a place far out from which a path need not come back, shape (D,), or None if none was seen.
+
+    Where L falls like −½h|θ|² with ηkh > γ²/4, J has no lower bound: the parabola's own extremals oscillate. L is
+    looked at on some rays through the start; what counts is the outermost place of each that has a number, if L falls
+    on there: it has at least doubled its fall since a tenth of the way.
+    """
+    if loss.positive:
+        return None
+    rays = np.random.default_rng(0).normal(size=(_RAYS, len(theta0)))
+    rays = np.concatenate([rays, -rays]) / np.linalg.norm(rays, axis=1).max()
+    reach = max(getattr(loss, "reach", 1.0), float(np.max(np.abs(theta0)))) * 10.0 ** np.arange(1, _DECADES + 1)
+    offsets = reach[:, None, None] * rays
+    with np.errstate(all="ignore"):
+        falls = np.asarray(loss.value(theta0 + offsets))
+        falls = falls - np.min(loss.value(rests if len(rests) else theta0[None]))
+        metric = objective.metric_at(theta0)
+        forgiven = -(objective.gamma**2) / 8 * np.einsum("...i,ij,...j->...", offsets, metric, offsets)
+        deep = (objective.eta * objective.k * falls < forgiven * (1 + _CLEAR)) & (falls < 0)
+        deep[1:] &= (falls[1:] < 2 * falls[:-1]) | np.isneginf(falls[1:])
+    for last in reversed(range(1, _DECADES)):
+        seen = ~np.isnan(falls[last])
+        if np.any(seen & deep[last]):
+            return theta0 + offsets[last][int(np.argmax(seen & deep[last]))]
+        if np.all(seen):
+            break
+    return None
 
 
 def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
@@ -99,13 +172,14 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     """
     rests = rests or search(objective, loss, theta0)
     models = []
-    for point in rests.points:
+    searched = rests.starts > 0 and objective.drift is None
+    for point in _sharp(loss, theta0, rests.points) if searched else rests.points:
         try:
-            models.append(riccati.local_value(objective, loss, point))
+            models.append(riccati.local_value(frozen(objective, point), loss, point))
         except NoMinimiser:
             continue  # a saddle or maximum too sharp for this γ: nothing optimal ends there (of the others, some may)
     ends = [model for model in models if model.growth < 0]
-    if not ends and isinstance(loss, Quadratic):
+    if not ends and isinstance(loss, Quadratic) and not objective.curved:
         ends = [riccati.local_value(objective, loss, theta0)]
         if objective.gamma == 0:
             raise NotConverged(
@@ -123,6 +197,32 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     return ends
 
 
+def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
+    """Return the rests that are not degenerate: a minimum of fourth order has no rate at which paths come to it."""
+    if not len(points):
+        return points
+    values, vectors = np.linalg.eigh(loss.hessian(points))
+    aside = np.max(np.abs(points - theta0), axis=1, keepdims=True) / 10 * vectors[..., 0]
+    beside = np.einsum("ni,nij,nj->n", vectors[..., 0], loss.hessian(points + aside), vectors[..., 0])
+    return points[~(np.abs(values[:, 0]) < _DEGENERATE * beside)]
+
+
+def frozen(objective: Objective, point: Array) -> Objective:
+    """Return the objective with the metric that holds at a point, shape (D,).
+
+    Near a rest velocities are small and what a change of the metric adds, quadratic in them, vanishes.
+
+    Raises:
+        NoMinimiser: if the metric is none there.
+    """
+    if not objective.curved:
+        return objective
+    try:
+        return replace(objective, metric=objective.metric_at(point))
+    except ValueError as error:
+        raise NoMinimiser(f"no minimiser: the rest at {point} lies outside of the metric's domain: {error}") from None
+
+
 def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:
     """Return the local value function at each saddle or maximum in which an optimum may end: candidates, no more.
 
@@ -138,7 +238,7 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     held = []
     for point in (rests or search(objective, loss, theta0)).points:
         try:
-            model = riccati.local_value(objective, loss, point)
+            model = riccati.local_value(frozen(objective, point), loss, point)
         except NoMinimiser:
             continue
         if model.growth >= 0:
@@ -150,12 +250,14 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     return held
 
 
-def _starts(theta0: Array, seed: int, reach: float = 1.0) -> Array:
+def _starts(
+    theta0: Array, seed: int, reach: float = 1.0, scales: tuple[float, ...] = _SCALES, count: int = _PER_SCALE
+) -> Array:
     from scipy.stats import qmc  # here: scipy.stats takes a second to load, and a loss with a formula needs none of it
 
     sampler = qmc.Sobol(len(theta0), seed=seed)
     size = max(reach, float(np.max(np.abs(theta0))))
-    boxes = [theta0 + scale * size * (2 * sampler.random(_PER_SCALE) - 1) for scale in _SCALES]
+    boxes = [theta0 + scale * size * (2 * sampler.random(count) - 1) for scale in scales]
     return np.concatenate([theta0[None, :], *boxes])
 
 

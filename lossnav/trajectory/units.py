@@ -16,7 +16,9 @@ logarithm it is a shift, :math:`\theta=\lambda\theta'+s`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,13 +41,12 @@ _UNKNOWN = 10  # the same for all, if the landscape has no formula and its scale
 
 @dataclass(frozen=True)
 class Units:
-    """Units of time, of θ, of the metric and of J, in the user's units."""
+    """Units of time, of each θ_i, shape (D,), and of J, in the user's units; and what is taken off θ first."""
 
     time: float
-    length: float | Array
-    mass: float
+    length: Array
     cost: float
-    shift: float | Array = 0.0
+    shift: Array | float = 0.0
 
     def place(self, theta: Array) -> Array:
         """Return θ, shape (..., D), dimensionless."""
@@ -58,23 +59,17 @@ class Units:
     def objective(self, objective: Objective) -> Objective:
         """Return the dimensionless objective."""
         metric = objective.metric
-        if isinstance(metric, Metric) and metric.constant:
-            metric = objective.metric_matrix(metric.dim)
-        if isinstance(metric, np.ndarray):
-            if isinstance(self.length, np.ndarray):
-                metric = metric * np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
-            else:
-                metric = metric / self.mass
+        if isinstance(metric, np.ndarray) or (isinstance(metric, Metric) and metric.constant):
+            prices = np.multiply.outer(self.length, self.length) / (self.time * objective.eta * self.cost)
+            metric = objective.metric_matrix(len(self.length)) * prices
         drift: Drift | None = None
         if isinstance(objective.drift, Linear):
-            dim, scalar = objective.drift.dim or 1, objective.drift.dim is None
-            matrix = objective.drift.matrix(dim) * self.time
-            if isinstance(self.length, np.ndarray) and not scalar:
-                matrix = matrix * self.length / self.length[:, None]
+            dim, scalar = len(self.length), objective.drift.dim is None
+            matrix = objective.drift.matrix(dim) * self.time * self.length / self.length[:, None]
             offset = objective.drift.offset(dim) * (self.time / self.length)
             drift = Linear(matrix[0, 0] if scalar else matrix, None if scalar else offset)
         elif objective.drift is not None:
-            drift = _Drift(objective.drift, self.time, float(np.max(self.length)))  # one number: see ``natural``
+            drift = _Drift(objective.drift, self.time, self.length)
         horizon = self.span(objective.horizon)
         charge = self.span(objective.terminal / objective.k)
         return Objective(
@@ -90,7 +85,7 @@ class Units:
         if isinstance(loss, Quadratic) and not objective.curved:
             hessian, offset = loss.hessian(np.zeros(loss.dim)) * bend, loss.offset * height
             if loss.minimum is not None:
-                return Quadratic(hessian, minimum=loss.minimum / self.length, offset=offset)
+                return Quadratic(hessian, minimum=self.place(loss.minimum), offset=offset)
             return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * slope, offset=offset)
         if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
             given = loss
@@ -105,9 +100,11 @@ class Units:
     @property
     def reach(self) -> float:
         """How far around a start to search for resting places: the user's unit, unless it is far off."""
-        if isinstance(self.length, np.ndarray) or abs(math.log2(self.length)) > _UNKNOWN:
-            return 1.0
-        return 1 / self.length
+        return 1 / float(self.length[0]) if self._alike and abs(math.log2(self.length[0])) <= _UNKNOWN else 1.0
+
+    @property
+    def _alike(self) -> bool:
+        return bool(np.all(self.length == self.length[0]))
 
     def span(self, time: float) -> float:
         """Return a duration, dimensionless."""
@@ -123,18 +120,24 @@ class Units:
             action=path.action * self.cost,
             excess=path.excess * self.cost,
             asymptote=self.back(path.asymptote),
-            position=lambda t: self.back(path.position(t / self.time)),
-            rate=lambda t: path.rate(t / self.time) * (self.length / self.time),
+            position=partial(self._position, path.position),
+            rate=partial(self._rate, path.rate),
             end=path.end * self.time,
             residual=path.residual * float(np.max(self.length)) / self.time**2,
             error=path.error * self.cost,
             growth=path.growth / self.time,
-            reason=f"{path.reason} {self}" if path.reason else "",
+            detail=f"{path.detail} {self}" if path.detail else "",
             others=tuple(self.restore(other, objective, loss) for other in path.others),
         )
 
+    def _position(self, position: Callable[[Array], Array], t: Array) -> Array:
+        return self.back(position(t / self.time))
+
+    def _rate(self, rate: Callable[[Array], Array], t: Array) -> Array:
+        return rate(t / self.time) * (self.length / self.time)
+
     def __str__(self) -> str:
-        theta = f"{self.length:.3g}" if isinstance(self.length, float) else _checks.shown(self.length)
+        theta = f"{self.length[0]:.3g}" if self._alike else _checks.shown(self.length)
         return f"(numbers in natural units: time {self.time:.3g}, theta {theta}, J {self.cost:.3g})"
 
 
@@ -158,10 +161,11 @@ def natural(objective: Objective, loss: Loss, theta0: Array, span: float | None,
     each = _lengths(objective, loss.dim)
     if each is None:
         return _under_constant(objective, loss, theta0, span, stop)
-    first = Units(1.0, each, 1.0, objective.k)  # L keeps its height
+    first = Units(1.0, each, objective.k)  # L keeps its height
     even = replace(first.objective(replace(objective, eta=1 / objective.k)), eta=objective.eta, k=objective.k)
     stop = None if stop is None else stop / each
-    found = _under_constant(even, first.loss(loss, objective), theta0 / each, span, stop) or _made(even, 1.0, 1.0, 1.0)
+    found = _under_constant(even, first.loss(loss, objective), theta0 / each, span, stop)
+    found = found or _made(even, 1.0, np.ones(loss.dim))
     return replace(found, length=found.length * each)
 
 
@@ -170,7 +174,7 @@ def _lengths(objective: Objective, dim: int) -> Array | None:
     if objective.metric is None:
         return None
     orders = np.log2(np.diagonal(objective.metric_matrix(dim)))
-    if np.ptp(orders) <= _SPREAD or not isinstance(objective.drift, Linear | None):
+    if np.ptp(orders) <= _SPREAD:
         return None
     found: Array = 2.0 ** np.round((np.max(orders) - orders) / 2)
     return found
@@ -194,8 +198,7 @@ def _under_constant(
     pace = 2.0 ** min((math.log2(curvature) + stiffness) / 2, 1000.0) if curvature > 0 else 0.0
     if objective.drift is not None:
         pace = math.hypot(pace, float(np.max(np.abs(objective.drift.jacobian(theta0)), initial=0.0)))
-    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
-    time = _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+    time = _time(objective, pace, span)
     if exact and known is None:  # a slope without a place: how far it leads in a unit of time
         slope = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
         size = max(size, 2.0 ** (math.log2(slope) + stiffness + 2 * math.log2(time)) if slope > 0 else 0.0)
@@ -206,7 +209,7 @@ def _under_constant(
     wide, near = (_WIDE, _NEAR) if exact else (_UNKNOWN, _UNKNOWN)
     if max(map(abs, orders)) <= wide and abs(math.log2(length)) <= near:
         return None
-    return _made(objective, time, length, mass)
+    return _made(objective, time, length * np.ones(loss.dim), math.log2(mass) + 2 * math.log2(length))
 
 
 def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float | None) -> Units | None:
@@ -225,25 +228,28 @@ def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float |
             bend = max(bend, np.abs(np.linalg.solve(prices, scale * loss.gradient(place))).max())
     stiffness = math.log2(objective.eta) + math.log2(objective.k)
     pace = 2.0 ** ((math.log2(bend) + stiffness) / 2) if 0 < bend < math.inf else 0.0
-    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
-    time = _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+    time = _time(objective, pace, span)
     orders = [math.log2(x) for x in (time, objective.eta, objective.k)]
     if max(map(abs, orders)) <= (_WIDE if own else _UNKNOWN) and np.max(np.abs(np.log2(scale))) <= _NEAR:
         return None
-    return _made(objective, time, *((scale, 1.0, move) if own else (1.0, 1.0)))
+    return _made(objective, time, scale, shift=move)
 
 
-def _made(objective: Objective, time: float, length: float | Array, mass: float, shift: float | Array = 0.0) -> Units:
-    """Return the units with that of J, which is in range."""
-    order = math.log2(mass) - math.log2(time) - math.log2(objective.eta)
-    if isinstance(length, float):  # else θ has no unit: lengths are the metric's
-        order += 2 * math.log2(length)
+def _time(objective: Objective, pace: float, span: float | None) -> float:
+    """Return the unit of time: by the pace of the problem, else its discount, else its deadline."""
+    finite = [t for t in (objective.horizon, span) if t is not None and math.isfinite(t)]
+    return _power(1 / (pace or objective.gamma or 1 / min(finite, default=1.0)))
+
+
+def _made(objective: Objective, time: float, length: Array, price: float = 0.0, shift: Array | float = 0.0) -> Units:
+    """Return the units with that of J, which is in range; a unit of θ, squared, is 2^``price`` by the metric."""
+    order = price - math.log2(time) - math.log2(objective.eta)
     if abs(order) > 1000 or abs(math.log2(objective.k) + math.log2(time) - order) > 1000:
         raise ValueError(
             f"eta = {objective.eta:g}, k = {objective.k:g}: with them the natural unit of J is 2^{order:.0f}, beyond "
             "floating-point numbers; choose other units of theta, time or loss"
         )
-    return Units(time, length, mass, 2.0**order, shift)
+    return Units(time, length, 2.0**order, shift)
 
 
 def _power(x: float) -> float:
@@ -311,11 +317,12 @@ class _Function(Function):
 class _Drift(Drift):
     """f′(θ′) = (time/length)·f(length·θ′)."""
 
-    def __init__(self, drift: Drift, time: float, length: float):
+    def __init__(self, drift: Drift, time: float, length: Array):
         self.dim, self._drift, self._time, self._length = drift.dim, drift, time, length
 
     def __call__(self, theta: ArrayLike) -> Array:
         return self._drift(self._length * np.asarray(theta)) * (self._time / self._length)
 
     def jacobian(self, theta: ArrayLike) -> Array:
-        return self._drift.jacobian(self._length * np.asarray(theta)) * self._time
+        share = self._time * self._length / self._length[:, None]
+        return self._drift.jacobian(self._length * np.asarray(theta)) * share

@@ -15,10 +15,10 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import deadline, modes
-from lossnav.trajectory.discrete import Problem
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
+from lossnav.trajectory.transcription import Transcription
 
 _FLAT = 1e-5  # curvature of a floor beside that of the walls: derived Hessians know no better
 _MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
@@ -50,7 +50,7 @@ def paths(objective: Objective, loss: Loss, theta0: Array, floor: Array, setting
     slowest = float(modes.slow_rate(np.min(walls), objective.eta * objective.k, objective.gamma))
     for doublings in range(_DOUBLINGS):
         span = 2**doublings * _LIFETIMES / slowest
-        down = list(deadline.from_starts(Problem(objective, loss, span, 2), theta0, settings, floor))
+        down = list(deadline.from_starts(Transcription(objective, loss, span, 2), theta0, settings, floor))
         if min(float(np.max(np.abs(loss.gradient(path.asymptote)))) for path in down) < _DOWN * np.max(walls):
             break
     for path in down:
@@ -59,7 +59,7 @@ def paths(objective: Objective, loss: Loss, theta0: Array, floor: Array, setting
 
 def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]:
     """Say whether a point is on the floor of a valley; and the curvatures of its modes that are not along it."""
-    curvature = modes.decompose(loss.hessian(point), objective.metric_matrix(loss.dim)).curvature
+    curvature = modes.decompose(loss.hessian(point), objective.metric_at(point)).curvature
     none = np.abs(curvature) <= _FLAT * np.max(np.abs(curvature))
     return bool(np.any(none) and not np.all(none) and np.all(curvature[~none] > 0)), curvature[~none]
 
@@ -70,8 +70,5 @@ def _resting(path: Trajectory, span: float) -> Trajectory:
     level = objective.k * float(path.loss.value(place))
     excess = path.action - resting_action(level, objective.gamma, 0.0, span)
     scale = objective.k * abs(float(path.loss.value(path.position(np.zeros(1))[0]))) + abs(excess)
-    return replace(
-        path, action=excess + resting_action(level, objective.gamma, scale), excess=excess, end=np.inf,
-        position=lambda t: path.position(np.minimum(t, span)),
-        rate=lambda t: path.rate(np.minimum(t, span)) * (t < span)[:, None],
-    )  # fmt: skip
+    action = excess + resting_action(level, objective.gamma, scale)
+    return replace(standing(path, span), action=action, excess=excess)

@@ -22,10 +22,11 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, escaping, newton, stationary
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.discrete import Problem
-from lossnav.trajectory.grids import double
+from lossnav.trajectory.mesh import double
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
-from lossnav.trajectory.result import NO_EXTREMAL, Trajectory
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
 _TURNS = 6  # how long the deadline is, in turns of the drift
 _MOST_STEPS = 1024
@@ -39,7 +40,7 @@ class Bound:
     Attributes:
         cost: J of the path (γ > 0), or the cost per unit of time of a loop of it (γ = 0; inf if it closes none).
         margin: what discretisation may change in ``cost``.
-        path: the path up to the deadline, ``converged`` False.
+        path: the path up to the deadline, of status ``NEVER_RESTS``.
     """
 
     cost: float
@@ -62,7 +63,7 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     if objective.gamma > 0:
         horizon = min(horizon, 40 / objective.gamma)
     steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
-    problem = Problem(objective, loss, horizon, steps)
+    problem = Transcription(objective, loss, horizon, steps)
     found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
     found = [best for best in found if math.isfinite(best.action)]
     if not found:
@@ -73,7 +74,7 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     once = (4 * fine.action - best.action) / 3
     path = replace(
         trajectory_of(finer, fine, nodes_of(finer, fine)), action=once, asymptote=np.full(loss.dim, np.nan),
-        converged=False, is_minimum=None,
+        status=Status.NEVER_RESTS, is_minimum=None,
     )  # fmt: skip
     if objective.gamma == 0:
         rate = _loop_rate(objective, loss, path)
@@ -110,7 +111,7 @@ def _cloud(theta0: Array) -> Array:
     return size * np.random.default_rng(0).uniform(-2, 2, size=(64, len(theta0)))
 
 
-def _starts(problem: Problem, theta0: Array, curvature: float) -> list[Array]:
+def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
     """Return paths that the drift carries, pulled down the loss more or less strongly."""
     objective, loss = problem.objective, problem.loss
     assert objective.drift is not None
@@ -133,7 +134,7 @@ def _starts(problem: Problem, theta0: Array, curvature: float) -> list[Array]:
     return starts
 
 
-def _descend(problem: Problem, start: Array) -> newton.Minimum:
+def _descend(problem: Transcription, start: Array) -> newton.Minimum:
     with np.errstate(all="ignore"):
         found = newton.minimise(problem, start, limit=40)
     bounded = np.max(np.abs(found.path)) < 1e6 * max(1.0, float(np.max(np.abs(start))))
@@ -181,7 +182,7 @@ def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
         result = solver()
     except NoMinimiser:
         return _refused(other, f"no place to rest was found, and there is a path with J <= {other.cost:.6g}")
-    if all(one.reason.startswith(NO_EXTREMAL) for one in result.candidates):
+    if all(one.status is Status.NO_EXTREMAL for one in result.candidates):
         return _refused(other, f"{result.reason}, and there is a path with J <= {other.cost:.6g}")
     if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
         return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
@@ -206,4 +207,4 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
 
 def _refused(other: Bound, why: str) -> Trajectory:
     advice = "the optimum need not come to rest; give objective.horizon, or see lossnav.trajectory.cycles"
-    return replace(other.path, reason=f"{why}: {advice}")
+    return replace(other.path, detail=f"{why}: {advice}")

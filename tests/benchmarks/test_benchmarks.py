@@ -22,7 +22,7 @@ from benchmarks.timing import ratio, spread, take_turns
 from lossnav import data, records, training
 
 
-@pytest.mark.parametrize("name", command.BENCHMARKS)
+@pytest.mark.parametrize("name", command.KNOWN)
 def test_each_benchmark_runs_and_a_quick_run_keeps_nothing(name, tmp_path, capsys):
     if name == "explorables":
         need_a_browser()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
-from scipy.integrate import solve_ivp
+from scipy.integrate import solve_bvp, solve_ivp
 from scipy.linalg import solve_continuous_are
 from scipy.special import jnp_zeros
 
@@ -176,3 +176,49 @@ def test_the_ball_walks_the_optimum_of_the_curvature_it_was_made_for(gamma):
     walked, wanted = ball.y[:2].T, best(ball.t)
     np.testing.assert_allclose(walked[:, 0], wanted[:, 0], atol=1e-7)
     assert np.max(np.abs(walked[:, 1] - wanted[:, 1])) > 0.1
+
+
+# Beyond the numbered equations: a price of acceleration without a charge at the end.
+
+
+@pytest.mark.parametrize("friction", [0.5, 3.0])
+def test_the_weighted_inertia_dissipation_energy_functional_selects_the_heavy_ball(friction):
+    """∫e^{−t/ε}{ε²θ̈²/2 + ενθ̇²/2 + hθ²/2}dt by a Riccati equation: gains (h, ν) to first order in ε, swinging or not."""
+    gaps = []
+    for small in (0.02, 0.01, 0.005):
+        motion = np.array([[0.0, 1], [0, 0]]) - np.eye(2) / (2 * small)  # e^{−t/2ε} goes into the state
+        cost, price = np.diag([1.0, small * friction]), np.array([[small**2]])
+        P = solve_continuous_are(motion, np.array([[0.0], [1]]), cost, price)
+        gaps.append(np.max(np.abs(P[1] / small**2 - [1.0, friction])))
+    assert gaps[-1] < 0.02 * friction
+    np.testing.assert_allclose(np.divide(gaps[:-1], gaps[1:]), 2.0, rtol=0.05)
+
+
+def test_on_a_double_well_its_minimiser_tends_to_the_heavy_ball():
+    """The fourth-order Euler–Lagrange equation with a free end, by collocation; no terminal charge, no reward."""
+    friction, horizon, start = 0.4, 6.0, -1.3
+
+    def ball(_, y):
+        return np.array([y[1], -friction * y[1] - 4 * y[0] * (y[0] ** 2 - 1) + 0.5])
+
+    rolled = solve_ivp(ball, (0, horizon), [start, 0.0], rtol=1e-10, atol=1e-12, dense_output=True).sol
+    assert np.ptp(np.sign(np.diff(rolled(np.linspace(0, 4, 401))[0]))) == 2  # it swings
+    gaps = []
+    for small in (0.01, 0.005):
+
+        def rates(_, y, rate=1 / small):
+            steep = friction * rate * (y[2] - rate * y[1]) - (4 * y[0] * (y[0] ** 2 - 1) - 0.5) * rate**2
+            return np.array([y[1], y[2], y[3], 2 * rate * y[3] - rate**2 * y[2] + steep])
+
+        def ends(a, b, small=small):
+            return np.array([a[0] - start, a[1], b[2], small * b[3] - b[2] - friction * b[1]])
+
+        times = np.linspace(0, horizon, 1201)
+        place, speed = rolled(times)
+        pull, bend = ball(0.0, [place, speed])[1], 12 * place**2 - 4
+        guess = np.array([place, speed, pull, -friction * pull - bend * speed])
+        found = solve_bvp(rates, ends, times, guess, tol=1e-5, max_nodes=40_000)
+        assert found.success
+        watched = np.linspace(0, 4, 401)
+        gaps.append(np.max(np.abs(found.sol(watched)[0] - rolled(watched)[0])))
+    assert gaps[1] < 0.06 and 1.7 < gaps[0] / gaps[1] < 2.1

@@ -42,7 +42,7 @@ def test_ballistic_heuristic_is_the_librarys_optimizer() -> None:
     gradients = rng.normal(size=(25, 6)) * 10.0 ** rng.integers(-4, 2, size=6)
     theta, v = rng.normal(size=6), np.zeros(6)
     weight = torch.nn.Parameter(torch.tensor(theta))
-    optimizer = ln.optim.Ballistic([weight], lr=lr, beta=beta, eps=eps)
+    optimizer = ln.optim.Ballistic([weight], lr=lr, beta=beta, eps=eps, bias_correction=False)
     elsewhere = theta.copy()
     for g in gradients:
         v = beta * v + (1 - beta) * g**2
@@ -57,7 +57,7 @@ def test_ballistic_heuristic_is_the_librarys_optimizer() -> None:
 def test_first_step_of_the_heuristic_is_large() -> None:
     """Eq. 33 from v = 0: |Δθ| = η/√(1−β), 31.6 η at β = 0.999."""
     weight = torch.nn.Parameter(torch.tensor([2.0], dtype=torch.float64))
-    optimizer = ln.optim.Ballistic([weight], lr=1e-3, beta=0.999, eps=0.0)
+    optimizer = ln.optim.Ballistic([weight], lr=1e-3, beta=0.999, eps=0.0, bias_correction=False)
     weight.grad = torch.tensor([5.0], dtype=torch.float64)
     optimizer.step()
     assert 2.0 - weight.item() == pytest.approx(1e-3 / math.sqrt(1e-3), rel=1e-10)

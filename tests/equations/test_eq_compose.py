@@ -32,6 +32,57 @@ def test_the_gain_is_the_forecast_discounted_at_the_fast_rate(gamma, h, alpha):
     assert gain(ln.Objective(ETA, K, gamma), h, alpha) == pytest.approx(ETA * K * area, rel=1e-9)
 
 
+def test_where_nothing_asks_to_hold_a_growing_direction_the_least_root_is_meant():
+    """M1 with H = 0, f = .8δ, γ = 𝐀 = 1: P = 0 costs less than the stabilising P = .6, and is what ``derive`` takes."""
+    growth, gamma = 0.8, 1.0
+
+    def cost(push):
+        """J of θ̇ = .8δ − push·e^{−t}, from δ = 0, a = e^{−t}: a sum over time, no Riccati equation."""
+        run = scipy.integrate.solve_ivp(
+            lambda t, y: [
+                growth * y[0] - push * np.exp(-t),
+                np.exp(-gamma * t) * ((push * np.exp(-t)) ** 2 / 2 + np.exp(-t) * y[0]),
+            ], (0, 40), [0.0, 0.0], rtol=1e-10, atol=1e-12,
+        )  # fmt: skip
+        return run.y[1, -1]
+
+    objective = ln.Objective(gamma=gamma, drift=ln.drifts.Linear([[growth]], [0.0]))
+    rule = ln.derive(objective, belief=ln.assume.Filter(0.0, fading=1.0), curvature=ln.assume.Known([[0.0]]), dt=1.0)
+    taken = -float(rule([1.0], rule.init([0.0]), [0.0])[0][0])
+    least, stabilising = (1 / (gamma - growth + P + 1) for P in (0.0, 2 * growth - gamma))
+    assert taken == pytest.approx(least, rel=1e-9) and taken == pytest.approx(1 / 1.2, rel=1e-9)
+    found = scipy.optimize.minimize_scalar(cost, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-6}).x
+    assert found == pytest.approx(least, rel=1e-4) and cost(stabilising) > cost(least) + 0.01
+
+    backward = scipy.integrate.solve_ivp(lambda _, P: (2 * growth - gamma) * P - P**2, (0, 60), [0.0]).y[0, -1]
+    assert backward == 0.0  # a free end begins at zero, and stays there
+
+
+def test_without_a_negative_definite_root_an_indefinite_loss_has_no_plan():
+    """P² + γP = ηkh: both roots negative at h > −γ²/4, none below, where the cost falls without bound."""
+    for h, exists in ((-0.2, True), (-0.3, False)):
+        roots = np.roots([1.0, 1.0, -h])
+        assert (np.isrealobj(roots) and np.all(roots < 0)) == exists
+        lowest = np.linalg.eigvalsh(_bowl_of_paths(h, gamma=1.0))[0]
+        assert (lowest > 0) == exists
+        options = {"belief": ln.assume.Filter(0.0), "curvature": ln.assume.Known([[h]]), "dt": 1.0}
+        if exists:
+            rule = ln.derive(ln.Objective(gamma=1.0), **options)
+            step = float(rule([1.0], rule.init([0.0]), [0.0])[0][0])
+            assert step == pytest.approx(-1 / (1.0 + roots.max()), rel=1e-9)  # the stabilising one
+        else:
+            with pytest.raises(ln.NoMinimiser):
+                ln.derive(ln.Objective(gamma=1.0), **options)
+
+
+def _bowl_of_paths(h, gamma, horizon=30.0, count=1500):
+    """∫e^{−γt}{θ̇²/2 + hθ²/2}dt with θ(0) = 0 and a free end, as a matrix for y = e^{−γt/2}θ (so ẏ + γy/2 for θ̇)."""
+    dt = horizon / count
+    rise = (np.eye(count) - np.eye(count, k=-1)) / dt + gamma / 4 * (np.eye(count) + np.eye(count, k=-1))
+    middle = (np.eye(count) + np.eye(count, k=-1)) / 2
+    return dt * (rise.T @ rise + h * middle.T @ middle)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_metric_enters_as_the_geometric_mean_and_not_as_two_roots(seed):
     rng = np.random.default_rng(seed)

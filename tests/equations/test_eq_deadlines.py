@@ -261,6 +261,8 @@ def test_the_rate_of_the_deadline_and_the_rate_of_the_noise_add_harmonically():
     np.testing.assert_allclose(best[5:-5], law[5:-5], rtol=5e-3)
     without = deadline_rate(ln.Objective(eta=eta, gamma=gamma, terminal=charge), h, horizon - times)
     assert np.all(best < without)  # noise makes it slower than the deadline alone
+    first = eta * price / h / without  # L10's first part is the deadline's rate no longer
+    assert first.min() > 0.99 and first[: count // 4].min() > 1.02
 
 
 # ---- where a warm-up is the best (L11) ---------------------------------------------------------------------------

@@ -351,6 +351,23 @@ def test_limiting_angular_speed(beta, white):
     assert abs(angle / (eta * noether.limiting_angular_speed(eta=eta, beta=beta, decay=k)) - 1) < 0.01
 
 
+def test_without_noise_the_radius_does_not_rest_and_the_angle_is_larger():
+    """T29 is about a radius at rest: here f = −cos of an angle, no noise, and the weights jump again and again."""
+    eta, beta, axis = 0.1, 0.9, np.array([1.0, 0.0])
+    k = 0.01 * (1 - beta)
+    q, velocity, squares, radii = np.array([math.cos(2.0), math.sin(2.0)]), np.zeros(2), [], []
+    for _ in range(20_000):
+        r = np.linalg.norm(q)
+        unit = q / r
+        velocity = beta * velocity + (axis - (axis @ unit) * unit) / r - k * q
+        q = q + eta * velocity
+        squares.append(math.acos(np.clip(unit @ q / np.linalg.norm(q), -1, 1)) ** 2)
+        radii.append(r)
+    law = eta * noether.limiting_angular_speed(eta=eta, beta=beta, decay=k)
+    assert math.sqrt(np.mean(squares[4000:])) > 1.4 * law
+    assert max(radii[4000:]) > 5 * min(radii[4000:])
+
+
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9])
 def test_limiting_radius(beta):
     """T30 for a steady pull, and the white-noise coefficient for one that is drawn anew at every step."""

@@ -426,7 +426,7 @@ def test_defects_of_the_riemann_sum() -> None:
 
 
 def test_exponent_of_a_power_law_spectrum() -> None:
-    """K1, K17 (correction): c ≈ 1/a in a window; 1/a + 1 − b for Σ ∝ ρ^b; 2/a before friction; λ takes it all."""
+    """K1, K17 (correction): c ≈ 1/a in a window; 1/a + 1 − b for Σ ∝ ρ^b, 1/a < b < 1 + 1/a; 2/a before friction."""
     rho = np.arange(1, 4001.0) ** -2.0
     n = np.unique(np.geomspace(300, 30_000, 12).astype(int))
     options = {"eta": 0.1, "beta": 0.9, "batch": 1, "form": "discrete"}
@@ -436,9 +436,31 @@ def test_exponent_of_a_power_law_spectrum() -> None:
 
     assert fitted(n, noise=1.0) == pytest.approx(0.5, abs=0.03)
     assert fitted(n, gradient_variance=rho**0.7) == pytest.approx(0.8, abs=0.04)
+    assert fitted(n, gradient_variance=rho**0.3) == pytest.approx(1.0, abs=0.05)  # not 1.2: steep modes outweigh
+    assert fitted(n, gradient_variance=rho**2.0) == pytest.approx(0.0, abs=0.03)  # not −0.5: all is saturated
     assert fitted(n, noise=1.0, decay=0.01) < 0.1
     early = np.unique(np.geomspace(30, 1000, 12).astype(int))
     assert fitted(early, noise=1.0, beta=0.99999) == pytest.approx(1.0, abs=0.06)
+
+
+def test_distances_do_not_determine_the_spectrum() -> None:
+    """Nine spikes match a smooth spectrum at all times; so, roughly, does one without any noise in its middle."""
+    n = np.unique(np.geomspace(1, 5000, 60).astype(int))
+    curvatures = np.geomspace(1e-3, 40, 241)
+    walk = {"eta": 0.05, "beta": 0.9, "batch": 1, "form": "discrete", "gradient_variance": np.ones(1)}
+    each = np.stack([sgd.displacement(np.array([h]), n, **walk) for h in curvatures], axis=1)
+    noise = np.exp(-0.5 * (np.log(curvatures) / 1.5) ** 2)
+    curve = each @ noise
+
+    def missed(kept: np.ndarray) -> float:
+        parts = each[:, kept] / curve[:, None]
+        weights, _ = scipy.optimize.nnls(parts, np.ones(len(n)))
+        return float(np.max(np.abs(parts @ weights - 1)))
+
+    assert missed(np.linspace(0, 240, 11).astype(int)[1:-1]) < 0.02
+    hole = (curvatures >= 0.25) & (curvatures <= 4)
+    assert noise[hole].sum() > 0.6 * noise.sum()
+    assert missed(np.flatnonzero(~hole)) < 0.2
 
 
 # -------------------------------------------------------------------------------------- general Ornstein–Uhlenbeck

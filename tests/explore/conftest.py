@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from chrome import Browser
-from javascript import Node, Script
+from javascript import FRAME, Node, Script
 from node import node_command
 from stand import Stand
 
@@ -59,6 +59,20 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         standing = item.config.stash.get(STAND, None)
         if standing is not None:
             standing.close()
+
+
+@pytest.fixture(scope="session")
+def frame(module: Callable[[type[Explorable]], Script]) -> Callable[..., dict]:
+    """What a script draws first: its lines, its words and all that stands in its drawings, and the state that it takes.
+
+    It is drawn in node, on a page of a width, whose address may end in a state.
+    """
+
+    def drawn(widget: Explorable, width: int = 1000, hash: str = "") -> dict:
+        state = widget.get_state(widget._state_names())
+        return module(type(widget))(FRAME, {"state": state, "width": width, "hash": hash})
+
+    return drawn
 
 
 def of(widget: type[Explorable]) -> Callable[..., Script]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+from paths import ROOT
+
 # Answers each line of its input, {module, expression, given}, by a line {found} or {failed}.
 SERVER = """
 import { createInterface } from "node:readline";
@@ -26,6 +28,25 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 """
 PATIENCE = 900.0  # seconds
+# Points of each named line, in data: the script says at which pixels the origin and (1, 1) lie.
+CURVES = """(frame) => [...frame.querySelectorAll("[data-curve]")].map((path) => {
+  const [x0, y0, x1, y1] = path.dataset.units.split(" ").map(Number);
+  const points = [...path.getAttribute("d").matchAll(/[ML]([-\\d.]+) ([-\\d.]+)/g)];
+  return [path.dataset.curve, points.map(([, x, y]) => [(x - x0) / (x1 - x0), (y - y0) / (y1 - y0)])];
+})"""
+# What a script draws first, on a page of a width whose address may end in a state: its lines, its words, all that
+# stands in its drawings, and the state that it takes.
+FRAME = """(async () => {
+  const { firstFrame, openPage } = await import(PAGE);
+  const { el, held, leave } = firstFrame(openPage(given.width), M.default, given.state, given.hash);
+  const words = el.textContent.replaceAll("\\u00a0", " ");
+  const all = el.querySelectorAll(".ln-figure").flatMap((drawing) => [...drawing.all()]);
+  const drawn = all.map((part) => [...part.attributes.values(), part.textContent].join(" ")).join(" ");
+  const found = { curves: (CURVES)(el), words, drawn, state: held };
+  leave();
+  return found;
+})()"""
+FRAME = FRAME.replace("PAGE", json.dumps((ROOT / "book" / "_tools" / "page.mjs").as_uri())).replace("CURVES", CURVES)
 
 
 class Node:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
-
-from lossnav import explore
 
 SETTINGS = [
     {"kappa": kappa, "guess": guess, "curvature": h}
@@ -19,7 +18,7 @@ ALL = "given.map((s) => { const { runs, here } = M.race(s); return { runs, here,
 
 def test_script_walks_as_the_library_does(acceleration):
     for setting, found in zip(SETTINGS, acceleration(ALL, SETTINGS), strict=True):
-        widget = explore.Acceleration(**setting)
+        widget = oracles.Acceleration(**setting)
         for rule in RULES:
             losses = np.array(found["runs"][rule]["losses"], dtype=float)  # JSON has long integers
             np.testing.assert_allclose(losses, widget.losses(rule), rtol=1e-6, atol=1e-20)

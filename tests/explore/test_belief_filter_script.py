@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.stats
 from lossnav.belief import memory
-
-from lossnav import explore
-from lossnav.explore.belief_filter.stream import gradient_stream, uniform
+from oracles.stream import gradient_stream, uniform
 
 SETTINGS = [
     {"gamma": gamma, "decay": decay, "diffusion": diffusion, "noise": 0.8}
@@ -110,7 +109,7 @@ def test_hash_is_uniform_and_its_neighbours_independent(salt):
 
 
 def test_widget_and_script_show_the_same_lines(belief_filter):
-    widget = explore.BeliefFilter(gamma=0.4, decay=0.02, diffusion=0.2, noise=1.0, now=90, seed=5, jumps=[(60, 2.0)])
+    widget = oracles.BeliefFilter(gamma=0.4, decay=0.02, diffusion=0.2, noise=1.0, now=90, seed=5, jumps=[(60, 2.0)])
     expression = """(() => {
         const law = M.beliefLaw(given), data = M.gradientStream(given.seed, given.jumps).upTo(400).gradients;
         return [M.averages(law, data), M.smoothed(law, data)].map((line) => line.slice(0, 90));

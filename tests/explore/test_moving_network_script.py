@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import oracles
 import pytest
 from paths import ROOT
 
-from lossnav import explore, records, sgd
+from lossnav import records, sgd
 
 RECORD = ROOT / "book" / "results" / "moving-network.json"
 LAGS = (1, 3, 7, 17, 40, 90, 210, 490, 1150)
@@ -66,23 +67,23 @@ def test_fewer_nodes_predict_what_the_records_own_do():
     steps = np.array([1, 10, 100, 1000])
     bent = np.maximum(np.array(base["nodes"]) + base["setting"]["decay"], 0.0)
     own = sgd.displacement(bent, steps, gradient_variance=base["weights"], **given)
-    np.testing.assert_allclose(explore.MovingNetwork().distances(steps), own, rtol=0.08)  # the seeds differ by that
+    np.testing.assert_allclose(oracles.MovingNetwork().distances(steps), own, rtol=0.08)  # the seeds differ by that
 
 
 def test_script_predicts_as_the_library_does(moving_network):
     for setting, found in zip(SETTINGS, moving_network(ALL, SETTINGS), strict=True):
-        widget = explore.MovingNetwork(**setting)
+        widget = oracles.MovingNetwork(**setting)
         np.testing.assert_allclose(found["far"], widget.distances([1, 2, 3, 10, 100, 1500]), rtol=1e-9)
         np.testing.assert_allclose(found["c"], [widget.exponent(n) for n in (2, 3, 30, 1500)], rtol=1e-8)
         run, same = widget.nearest()
         assert found["run"] == {"run": run, "same": same}
         assert found["T"] == pytest.approx(widget.temperature(), rel=1e-12)
-    assert [explore.MovingNetwork(**setting).nearest()[1] for setting in SETTINGS] == [True, False, False, False]
+    assert [oracles.MovingNetwork(**setting).nearest()[1] for setting in SETTINGS] == [True, False, False, False]
 
 
 def test_the_base_and_cold_settings_are_predicted_and_hot_ones_are_not():
     def ratio(**setting):
-        widget = explore.MovingNetwork(**setting)
+        widget = oracles.MovingNetwork(**setting)
         run, same = widget.nearest()
         assert same
         return np.mean(run["far"], axis=0)[5] / widget.distances(run["lags"])[5]  # about 90 steps

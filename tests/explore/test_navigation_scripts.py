@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import oracles
 import pytest
 from scipy.integrate import quad
 from scipy.linalg import solveh_banded
@@ -20,7 +21,7 @@ def test_factors_and_costs_of_steps_are_pythons(module):
     expression = """given.map((s) => { const m = [M.plannedFactor(s), M.myopicFactor(s)];
       return [...m, ...m.map((one) => M.sumCost(s, one)), M.limitRate(s.gamma)]; })"""
     for setting, found in zip(STEPS, module(explore.PlannedSteps)(expression, STEPS), strict=True):
-        widget = explore.PlannedSteps(**setting)
+        widget = oracles.PlannedSteps(**setting)
         m, J = widget.factors(), widget.costs()
         wanted = [m["planned"], m["myopic"], J["planned"], J["myopic"], widget.rate()]
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -28,7 +29,7 @@ def test_factors_and_costs_of_steps_are_pythons(module):
 
 @pytest.mark.parametrize("setting", STEPS)
 def test_planned_steps_minimise_their_sum(setting):
-    widget, dt = explore.PlannedSteps(**setting), setting["dt"]
+    widget, dt = oracles.PlannedSteps(**setting), setting["dt"]
     count = int(min(800, 300 / (setting["gamma"] * dt + 1e-9)))  # before the weights vanish
     weight = np.exp(-setting["gamma"] * dt * np.arange(count))
     diagonal = weight * (1 + dt**2)
@@ -50,14 +51,14 @@ def test_extremals_are_pythons(module):
     expression = """given.map((s) => [M.extremalCost(s), M.bestGrowing(s.gamma, s.horizon),
       ...[0, 0.7, 3].map((t) => M.extremal(s.growing, s.gamma, t))])"""
     for setting, found in zip(PATHS, module(explore.Extremals)(expression, PATHS), strict=True):
-        widget = explore.Extremals(**setting)
+        widget = oracles.Extremals(**setting)
         wanted = [widget.cost(widget.growing), widget.best(), *widget.path(widget.growing, [0, 0.7, 3])]
         np.testing.assert_allclose(found, wanted, rtol=1e-10)
 
 
 @pytest.mark.parametrize("setting", PATHS)
 def test_costs_of_extremals_are_those_of_the_integral(setting):
-    widget, gamma, small = explore.Extremals(**setting), setting["gamma"], 1e-5
+    widget, gamma, small = oracles.Extremals(**setting), setting["gamma"], 1e-5
 
     def price(t):
         behind, now, ahead = widget.path(widget.growing, [t, t + small, t + 2 * small])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import oracles
 import pytest
 from paths import ROOT
 
-from lossnav import explore, records
+from lossnav import records
 
 RECORD = ROOT / "book" / "results" / "moving-network.json"
 SETTINGS = [
@@ -38,7 +39,7 @@ def test_bars_are_those_of_the_record():
 
 def test_script_computes_what_the_library_does(noise_spectrum):
     for setting, found in zip(SETTINGS, noise_spectrum(ALL, SETTINGS), strict=True):
-        widget = explore.NoiseSpectrum(**setting)
+        widget = oracles.NoiseSpectrum(**setting)
         np.testing.assert_allclose(found["far"], widget.distances([1, 2, 3, 10, 100, 3000]), rtol=1e-9)
         np.testing.assert_allclose(found["c"], [widget.exponent(n) for n in (2, 3, 30, 3000)], rtol=1e-6)
         np.testing.assert_allclose(found["counts"], widget.counts([0, 1e-4, 0.01, 1, 3]), rtol=1e-8)
@@ -46,13 +47,13 @@ def test_script_computes_what_the_library_does(noise_spectrum):
 
 def test_a_power_law_of_the_noise_is_one_of_the_distance():
     for slope in (0.25, 0.5, 0.75):  # as far as sixteen octaves let it
-        widget = explore.NoiseSpectrum(slope=slope, own=0)
+        widget = oracles.NoiseSpectrum(slope=slope, own=0)
         assert [widget.exponent(n) for n in (300, 1000)] == pytest.approx([1 - slope] * 2, abs=0.09)
-    own = explore.NoiseSpectrum()
+    own = oracles.NoiseSpectrum()
     assert own.exponent(30) - own.exponent(300) > 0.3  # the network's bars are none
 
 
 def test_octaves_predict_what_the_finer_spectrum_does():
     steps = [1, 10, 100, 1000]
-    fine, coarse = explore.MovingNetwork().distances(steps), explore.NoiseSpectrum().distances(steps)
+    fine, coarse = oracles.MovingNetwork().distances(steps), oracles.NoiseSpectrum().distances(steps)
     np.testing.assert_allclose(coarse, fine, rtol=0.06)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import oracles
 import pytest
 import torch
+from oracles.landscape import edge_starts
 
 import lossnav as ln
-from lossnav import explore
 
 STARTS = [(-1.2, 0.8), (-1.6, -1.0), (0.3, -0.4), (1.6, 0.6)]
 TILTS_OF_PLANS = [-1.2, -0.5, 0.07, 0.8]
@@ -37,7 +38,7 @@ MAKERS = {
 @pytest.mark.parametrize("start", STARTS)
 def test_the_step_rules_are_those_of_torch(race, tilt, start):
     found = race("M.stepRules(M.landOf({ tilt: given[0], dug: [0, 0] }), given[1])", [tilt, start])
-    twin = explore.Race(start=start, tilt=tilt).tracks()
+    twin = oracles.Race(start=start, tilt=tilt).tracks()
     for name, make in MAKERS.items():
         places = trained(make, tilt, start)
         np.testing.assert_allclose(found[name], places, atol=1e-9, err_msg=name)
@@ -57,7 +58,7 @@ def test_the_planner_follows_the_optimal_path(race):
         np.testing.assert_allclose(track, best(t), atol=3e-4, err_msg=str((gamma, tilt, start)))
         assert action == pytest.approx(best.action, abs=1e-5)
         if gamma < 10 or tilt == TILTS_OF_PLANS[0]:  # Python's integrals are stiff there
-            twin = explore.Race(start=start, gamma=gamma, tilt=tilt).tracks()["planner"]
+            twin = oracles.Race(start=start, gamma=gamma, tilt=tilt).tracks()["planner"]
             np.testing.assert_allclose(twin, track, atol=3e-4, err_msg=str((gamma, tilt, start)))
         if gamma == 0.9:  # at rest within the time of the race, whose pieces are short enough for the sum
             assert summed == pytest.approx(action, abs=2e-3)
@@ -76,7 +77,7 @@ def test_nobody_is_cheaper_than_the_planner(race):
 
 def test_the_cost_of_a_track_is_the_integral(race):
     gamma, tilt, start = 0.7, -0.5, [-1.2, 0.8]
-    track = explore.Race(start, gamma, tilt).tracks()["heavy"]
+    track = oracles.Race(start, gamma, tilt).tracks()["heavy"]
     cost = "M.trackAction(given[0], M.landOf({ tilt: given[1], dug: [0, 0] }), given[2])"
     found = race(cost, [gamma, tilt, track.tolist()])
     t = np.linspace(0, 5, 250 * 40 + 1)
@@ -98,7 +99,7 @@ def test_how_many_starts_reach_the_deep_well(race, tilt):
                 planner.threshold];
     })"""
     for gamma, (rules, planned, threshold) in zip(rates, race(expression, [tilt, rates]), strict=True):
-        twin = explore.Race(gamma=gamma, tilt=tilt)
+        twin = oracles.Race(gamma=gamma, tilt=tilt)
         assert {**rules, "planner": planned} == twin.deep_ends()
         assert threshold == pytest.approx(twin.threshold(), abs=1e-8)
         if tilt:  # crossing is optimal from everywhere if and only if γ is below γ_het
@@ -106,7 +107,7 @@ def test_how_many_starts_reach_the_deep_well(race, tilt):
 
 
 def test_starts_are_those_of_the_twin(race):
-    np.testing.assert_allclose(race("M.edgeStarts()"), explore.race.landscape.edge_starts(), atol=1e-15)
+    np.testing.assert_allclose(race("M.edgeStarts()"), edge_starts(), atol=1e-15)
 
 
 def test_solver_and_script_divide_the_starts_alike(race):
@@ -115,7 +116,7 @@ def test_solver_and_script_divide_the_starts_alike(race):
         expression = """M.edgeStarts().map(([x]) =>
             M.planFrom(M.racePlanner(given[0], { tilt: given[1], dug: [0, 0] }), x).deep)"""
         deep = race(expression, [gamma, tilt])
-        starts = explore.race.landscape.edge_starts()
+        starts = edge_starts()
         for start, is_deep in list(zip(starts, deep, strict=True))[::3]:
             best = ln.solve(ln.Objective(gamma=gamma), ln.losses.DoubleWell(d=tilt), start)
             assert (best.asymptote[0] * -tilt > 0) == is_deep, (gamma, tilt, start)
@@ -176,7 +177,7 @@ def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, ti
     })"""
     for gamma, found in zip(rates, race(expression, [tilt, rates, dug, x.tolist()]), strict=True):
         minima, ends, actions, rules, planned = found
-        twin = explore.Race(gamma=gamma, tilt=tilt, dug=dug)
+        twin = oracles.Race(gamma=gamma, tilt=tilt, dug=dug)
         np.testing.assert_allclose(minima, twin.minima(), atol=1e-12)
         for start, end, action in zip(x, ends, actions, strict=True):
             twin.start = (start, 0.0)
@@ -188,14 +189,14 @@ def test_where_something_is_dug_the_planner_ends_where_python_says(race, dug, ti
 def test_no_other_path_through_a_dug_landscape_is_cheaper():
     """Minimised from several sides in two dimensions, away from the phase plane."""
     for gamma, tilt, dug, start in [(0.6, -0.3, (0.05, 0.95), (-1.2, 0.5)), (1.5, 0.2, (0.5, -0.6), (1.3, -0.4))]:
-        widget = explore.Race(start, gamma, tilt, dug=dug)
+        widget = oracles.Race(start, gamma, tilt, dug=dug)
         path = ln.solve(ln.Objective(gamma=gamma), widget.loss(), start)
         assert widget.action() == pytest.approx(path.action, abs=1e-5)
         assert path.asymptote == pytest.approx([widget.target(), 0.0], abs=1e-4)
 
 
 def test_what_is_dug_has_the_slope_and_the_bend_of_its_loss(race):
-    loss = explore.Race(tilt=0.3, dug=(0.4, -0.6)).loss()
+    loss = oracles.Race(tilt=0.3, dug=(0.4, -0.6)).loss()
     bare = ln.losses.Function(loss.value, dim=2)
     points = np.random.default_rng(0).uniform(-1.5, 1.5, (20, 2))
     np.testing.assert_allclose(loss.gradient(points), bare.gradient(points), atol=1e-8)

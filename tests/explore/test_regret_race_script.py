@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 
 from lossnav import explore
@@ -19,7 +20,7 @@ ALL = "given.map((s) => { const { paths, regrets, order } = M.billed(s); return 
 @pytest.mark.slow
 def test_script_bills_as_the_library_does(module):
     for setting, found in zip(SETTINGS, module(explore.RegretRace)(ALL, SETTINGS), strict=True):
-        widget = explore.RegretRace(**setting)
+        widget = oracles.RegretRace(**setting)
         regrets = widget.regrets()
         for rule, path in widget.paths().items():
             np.testing.assert_allclose(np.array(found["paths"][rule]), path, atol=1e-12)
@@ -36,7 +37,7 @@ def test_script_bills_as_the_library_does(module):
 def test_at_the_minimum_there_is_nothing_to_regret(module):
     (found,) = module(explore.RegretRace)(ALL, [SETTINGS[0] | {"start": [0.0, 0.0]}])
     assert all(one["speed"] == one["direction"] == 0 for one in found["regrets"].values())
-    assert explore.RegretRace((0.0, 0.0)).regrets() == {}
+    assert oracles.RegretRace((0.0, 0.0)).regrets() == {}
 
 
 def test_the_order_turns_with_the_discount(module):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 
-from lossnav import explore, noether
+from lossnav import noether
 
 SETTINGS = [
     {"eta": eta, "beta": beta, "decay": decay, "noise": noise, "start": start}
@@ -20,7 +21,7 @@ ALL = "given.map((s) => ({ ...M.coneWalk(s), coins: [1, 2, 3, 500, 1200].map(M.c
 
 def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
     for setting, found in zip(SETTINGS, scale_cone(ALL, SETTINGS), strict=True):
-        widget = explore.ScaleCone(**setting)
+        widget = oracles.ScaleCone(**setting)
         np.testing.assert_allclose(found["points"], widget.walk(), atol=1e-9)
         np.testing.assert_allclose(found["angles"], widget.angles(), rtol=1e-7)
         laws = {name: setting[name] for name in ("eta", "beta", "decay")}
@@ -32,7 +33,7 @@ def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
 
 def test_the_walk_comes_to_the_laws_and_obeys_the_recursion():
     for setting in SETTINGS:
-        widget = explore.ScaleCone(**setting)
+        widget = oracles.ScaleCone(**setting)
         late = widget.angles()[15:]
         assert np.sqrt(np.mean(late**2)) == pytest.approx(1.0, abs=0.05)
         walk = widget.walk() * widget.rest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import oracles
 import pytest
 from paths import EXPLORE
 from scipy.integrate import quad
@@ -23,7 +24,7 @@ STEPS = [
 def test_plans_of_the_map_are_pythons(module):
     expression = "given.map((s) => Object.values(M.bothPlans(M.plansAt(s.gamma), s.start)).map((plan) => plan?.action))"
     for setting, found in zip(POINTS, module(explore.StayMap)(expression, POINTS), strict=True):
-        wanted = list(explore.StayMap(**setting).actions().values())
+        wanted = list(oracles.StayMap(**setting).actions().values())
         np.testing.assert_allclose([np.nan if J is None else J for J in found], wanted, atol=2e-6)
 
 
@@ -43,7 +44,7 @@ def test_the_line_of_the_map_is_where_both_plans_cost_the_same(module):
 def test_the_map_says_what_direct_minimisation_says(start, verdict):
     well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)
     best = ln.solve(ln.Objective(gamma=0.8), well, [start], method="action")
-    assert explore.StayMap(0.8, start).verdict() == verdict == ("cross" if best.asymptote[0] > 0 else "stay")
+    assert oracles.StayMap(0.8, start).verdict() == verdict == ("cross" if best.asymptote[0] > 0 else "stay")
 
 
 def test_preconditioner_is_the_librarys(module):
@@ -51,9 +52,9 @@ def test_preconditioner_is_the_librarys(module):
       M.limits.newton(s), M.slopeThere(s)])"""
     for setting, found in zip(STEPS, module(explore.Preconditioner)(expression, STEPS), strict=True):
         *values, slope = found
-        widget = explore.Preconditioner(**setting)
+        widget = oracles.Preconditioner(**setting)
         np.testing.assert_allclose(values, list(widget.values().values()), rtol=1e-11)
-        near = [explore.Preconditioner(**{**setting, "curvature": h}).values()["optimal"] for h in around(setting)]
+        near = [oracles.Preconditioner(**{**setting, "curvature": h}).values()["optimal"] for h in around(setting)]
         assert slope == pytest.approx(float(np.diff(np.log(near))[0] / np.log(1.01 / 0.99)), abs=2e-2)
         assert -1.0001 < slope < 1e-6
 
@@ -69,14 +70,14 @@ ENDS = [{"mu": mu, "sigma": sigma, "share": 0.5} for mu in (-1.5, 0.2, 2.0) for 
 def test_ways_between_normal_distributions_are_pythons(module):
     expression = """given.map((s) => Object.values(M.ways(s)).map((way) => [M.wayLength(way), ...way(0), ...way(1)]))"""
     for setting, found in zip(ENDS, module(explore.NormalArcs)(expression, ENDS), strict=True):
-        lengths = explore.NormalArcs(**setting).lengths()
+        lengths = oracles.NormalArcs(**setting).lengths()
         ends = [-1.5, 0.3, setting["mu"], setting["sigma"]]
         np.testing.assert_allclose(found, [[length, *ends] for length in lengths.values()], atol=1e-9)
 
 
 @pytest.mark.parametrize("setting", ENDS)
 def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
-    lengths, slopes = explore.NormalArcs(**setting).lengths(), (setting["mu"] + 1.5, setting["sigma"] - 0.3)
+    lengths, slopes = oracles.NormalArcs(**setting).lengths(), (setting["mu"] + 1.5, setting["sigma"] - 0.3)
 
     def pace(share):
         return np.sqrt(slopes[0] ** 2 + 2 * slopes[1] ** 2) / (0.3 + slopes[1] * share)

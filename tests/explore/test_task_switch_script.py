@@ -6,11 +6,12 @@ import itertools
 import math
 
 import numpy as np
+import oracles
 import pytest
 import scipy.integrate
 
 import lossnav as ln
-from lossnav import explore, uncertainty
+from lossnav import uncertainty
 
 SETTINGS = list(itertools.product((0.0, 0.5, 3.0, 10.0), (0.2, 0.8, 2.0)))
 STARTS = [(0.7, 0.0), (-1.4, 0.0), (0.0, 1.6), (-1.0, 4.0)]
@@ -129,7 +130,7 @@ def test_a_mere_shift_raises_it_for_a_while_unless_overdamped(task_switch):
 def test_a_life_of_surprises_is_the_librarys(task_switch, times):
     switches = [[1.0, 0.5, 2.0], [2.2, 2.0, -1.0]]
     given = state(gamma=0.7, switches=switches, now=5.0, curvature=2.0, minimum=-1.0)
-    widget = explore.TaskSwitch(**given)
+    widget = oracles.TaskSwitch(**given)
     rate = scales(0.7, 0.8)[0]
     bowls = [ln.losses.Quadratic([[h]], minimum=[a]) for h, a in [(1.0, 0.0), *(task[1:] for task in switches)]]
     moments = [task[0] / rate for task in switches]

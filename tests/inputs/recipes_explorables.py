@@ -44,30 +44,7 @@ def recipes() -> dict[str, Recipe]:
     kinds = [getattr(explore, name) for name in explore.__all__ if name != "Explorable"]
     return {
         **{f"explore.{make.__name__}": made(make) for make in kinds},
-        "explore.Extremals.path": Recipe(explore.Extremals().path, {
-            "growing": number(0.1), "t": array([0.0, 1.0], any_shape=True, below=0.0),
-        }),
-        "explore.Extremals.cost": Recipe(explore.Extremals().cost, {"growing": number(0.1)}),
-        "explore.BeliefFilter.stream": Recipe(explore.BeliefFilter().stream, {"count": whole(5)}),
-        "explore.BeliefFilter.beliefs": Recipe(explore.BeliefFilter().beliefs, {"count": whole(5)}),
         "explore.MovingNetwork.distances": Recipe(explore.MovingNetwork().distances, {
             "n": array([1.0, 5.0], any_shape=True, below=0.0, bad=[1.5, [1.0, 2.5]]),
         }),
-        "explore.MovingNetwork.exponent": Recipe(explore.MovingNetwork().exponent, {"n": whole(100, low=2)}),
-        "explore.NoiseSpectrum.distances": Recipe(explore.NoiseSpectrum().distances, {
-            "n": array([1.0, 5.0], any_shape=True, below=0.0, bad=[1.5, [1.0, 2.5]]),
-        }),
-        "explore.NoiseSpectrum.counts": Recipe(explore.NoiseSpectrum().counts, {
-            "rho": array([0.0, 1.0], any_shape=True, below=0.0),
-        }),
-        "explore.NoiseSpectrum.exponent": Recipe(explore.NoiseSpectrum().exponent, {"n": whole(100, low=2)}),
-        "explore.NoisyOscillator.law": Recipe(explore.NoisyOscillator().law, {"form": word("sde")}),
-        "explore.Deadline.multiplier": Recipe(explore.Deadline().multiplier, {
-            "curvature": array([0.0, 1.0], any_shape=True, below=0.0),
-            "remaining": array([0.5, 1.0], any_shape=True, below=0.0),
-        }),
-        "explore.Acceleration.kept": Recipe(explore.Acceleration().kept, {
-            "rule": word("heavy"), "curvature": array([0.1, 1.0], any_shape=True, below=0.0),
-        }),
-        "explore.Acceleration.losses": Recipe(explore.Acceleration().losses, {"rule": word("heavy")}),
     }  # fmt: skip

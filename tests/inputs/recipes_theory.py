@@ -66,6 +66,7 @@ LOOP = 0.9 * np.array([[math.cos(n * math.pi / 8), math.sin(n * math.pi / 8)] fo
 ORBIT = cycles.cycle(TURNED, RING, LOOP)
 
 objective, loss = thing(OBJECTIVE), thing(WELL)
+CALLS = (type(len),)  # a function is a loss, or a drift, too
 three = thing(ln.losses.Function(lambda x: (x**2).sum(-1), dim=3)).good
 symbols = items((sympy.Symbol("x"), sympy.Symbol("y")), bad=[(), (sympy.Symbol("x"),), "xy"])
 BUDGET = {"max_seconds": positive(None, none=True, infinite=True), "max_calls": whole(None, none=True)}
@@ -112,7 +113,7 @@ def recipes() -> dict[str, Recipe]:
         "losses.Function": Recipe(ln.losses.Function, {
             "value": function(np.sum), "gradient": function(None, none=True), "hessian": function(None, none=True),
             "dim": whole(2),
-        }),
+        }, rest=frozenset({"symbols"})),
         "losses.Section": Recipe(ln.losses.Section, {
             "loss": loss, "axis": whole(0, low=0, high=1), "point": array(POINT, none=True)
         }),
@@ -149,7 +150,7 @@ def recipes() -> dict[str, Recipe]:
             "jacobian": array(H, scalars=True), "offset": array([1.0, 2.0], none=True)
         }),
         "drifts.Function": Recipe(ln.drifts.Function, {
-            "value": function(np.negative), "jacobian": function(np.diag), "dim": whole(2)
+            "value": function(np.negative), "jacobian": function(np.diag, none=True), "dim": whole(2, none=True)
         }),
         "drifts.rotation": Recipe(ln.drifts.rotation, {"rate": number(1.0)}),
         "drifts.weight_decay": Recipe(ln.drifts.weight_decay, {"rate": positive(1.0)}),
@@ -175,7 +176,7 @@ def recipes() -> dict[str, Recipe]:
         "Objective": Recipe(ln.Objective, {
             "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0),
             "metric": _matrix(H, none=True, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))]),
-            "drift": thing(TURN, none=True), "horizon": positive(1.0, infinite=True), "terminal": rate(0.5),
+            "drift": thing(TURN, none=True, but=CALLS), "horizon": positive(1.0, infinite=True), "terminal": rate(0.5),
         }),
         "Objective.check_dim": Recipe(DRIVEN.check_dim, {"dim": whole(2)}),
         "Objective.metric_on": Recipe(OBJECTIVE.metric_on, {"dim": whole(2)}),
@@ -246,20 +247,20 @@ def _paths() -> dict[str, Recipe]:
         **{f"trajectory.Trajectory.{name}": Recipe(call, {"t": times}) for name, call in calls.items()},
         **{
             f"trajectory.{name}": Recipe(getattr(ln, name), {
-                "objective": objective, "loss": thing(BOWL), "theta0": start, **BUDGET
+                "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, **BUDGET
             }) for name in ("value", "optimal_velocity")
         },
         "trajectory.solve": Recipe(ln.solve, {
-            "objective": objective, "loss": thing(BOWL), "theta0": start, "method": word("auto"),
+            "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "method": word("auto"),
             "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),
             "throw": flag(True), "steps": whole(None, none=True, low=2), "rtol": positive(1e-8), **BUDGET,
         }, costly=True),
         "trajectory.methods": Recipe(ln.trajectory.methods, {
-            "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
+            "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "horizon": positive(1.0),
             "endpoint": array(POINT, none=True),
         }),
         "trajectory.curved.solve": Recipe(curved.solve, {
-            "objective": objective, "loss": thing(BOWL), "theta0": start, "horizon": positive(1.0),
+            "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "horizon": positive(1.0),
             "endpoint": array(POINT), "motion": function(None, none=True), "throw": flag(True), "tol": positive(1e-8),
         }),
         "trajectory.phase_plane.feedback": Recipe(phase_plane.feedback, {
@@ -326,7 +327,7 @@ def _deadlines() -> dict[str, Recipe]:
             "remaining": array([1.0, 2.0], any_shape=True, scalars=True, below=0.0),
         }),
         "regret": Recipe(ln.regret, {
-            "path": steps, "objective": objective, "loss": thing(BOWL), "dt": positive(0.1, none=True),
+            "path": steps, "objective": objective, "loss": thing(BOWL, but=CALLS), "dt": positive(0.1, none=True),
             "value": word("auto"),
         }),
         "value_bounds": Recipe(ln.value_bounds, {
@@ -527,6 +528,7 @@ def _fields() -> dict[str, Recipe]:
 FORMULA = "takes sympy's symbols as well as numbers: it returns the formula itself, and refuses nothing"
 EXEMPT = {
     "rules.recipe.Draws": "arrays; the rule that takes them checks them",
+    "trajectory.Status": "an enum, which the library makes",
     **dict.fromkeys((
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -474,6 +475,11 @@ def _optimizers() -> dict[str, Recipe]:
         "optimizer": thing(SGD), "total_steps": whole(5), "kind": word("kernel"), "stiffness": rate(5.0),
         "discount": rate(0.1), "terminal": rate(0.0), "power": positive(1.0),
         "kernel": function(lambda u: 1 / (1 + u)), "cooldown": number(0.2, low=0.0, high=1.0, open_low=True),
+    })  # fmt: skip
+    network = nn.Sequential(OrderedDict(table=nn.Embedding(4, 3), line=nn.Linear(3, 2)))
+    found["optim.split"] = Recipe(optim.split, {
+        "model": Argument(network, [*thing(network).bad, nn.ReLU()]),
+        "leave": items(["line"], bad=[["no such name"], [1]], but=[type(None)]),
     })  # fmt: skip
     found["optim.watch"] = Recipe(_watched, {
         "optimizer": thing(SGD), "loss": function(lambda: WATCHED.square().sum(), none=True), "every": whole(2),

@@ -124,7 +124,7 @@ def test_a_run_is_the_loop_with_these_settings():
     record = experiment.run(case, steps=True)
     digits = data.load("digits").head(400, 100)
     model = models.mlp(64, (16,), 10, seed=3)
-    rule = optim.Ballistic(model.parameters(), lr=2e-3, beta=0.99)
+    rule = optim.Ballistic(model.parameters(), lr=2e-3, beta=0.99, bias_correction=False, fused=False)
     history = training.train(
         model, digits, rule, epochs=2, batch_size=50, seed=3, augment=data.CropFlip(), progress=False
     )

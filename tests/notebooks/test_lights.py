@@ -22,7 +22,7 @@ USING = [name for name in chapters() if TERM.search(text_path(name).read_text(en
 def parts(name: str) -> set[str]:
     """The names by which an explorable's sliders, points and lines can be spoken of."""
     make = getattr(explore, name)
-    drawn = ElementTree.fromstring(make().picture()).iter()
+    drawn = ElementTree.parse(make().twin()).iter()
     return set(inspect.signature(make).parameters) | {
         word for node in drawn for word in node.get("data-curve", "").split()
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import notebooks
+import pictures
 import pytest
 from notebooks import (
     WIDGET_STATE,
@@ -19,6 +20,8 @@ from notebooks import (
     read_text,
 )
 from paths import ROOT, pages
+
+from lossnav import explore
 
 
 @pytest.mark.parametrize("name", chapters())
@@ -76,10 +79,13 @@ def test_explorables_are_renewed_without_executing(tmp_path: Path, monkeypatch: 
     nbformat.write(old, copy)
     monkeypatch.setattr(notebooks, "notebook_path", lambda name: copy)
     monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    asked: list[explore.Explorable] = []
+    monkeypatch.setattr(pictures, "write", asked.extend)  # nothing but this test shows these states
     notebooks.renew_explorables("momentum")
+    assert len(asked) == 3 and all(widget.gamma == 3.0 for widget in asked)
     new = nbformat.read(copy, as_version=4)
     assert output_problems(new) == []
     held = next(m["state"] for m in new.metadata["widgets"][WIDGET_STATE]["state"].values() if "_esm" in m["state"])
     assert "SHARED" in held["_esm"] and held["gamma"] == 3.0
     told = [str(output) for cell in new.cells for output in cell.get("outputs", [])]
-    assert any("γ = 3.00" in text for text in told), "the twin shows another state"
+    assert any("gamma=3.0" in text and "lossnav-fallback" in text for text in told), "the twin shows another state"

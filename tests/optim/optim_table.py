@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,7 +52,8 @@ class Row:
     sober: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, params: Any, **more: Any) -> Any:
-        return self.make(params, **{**self.options, **self.code, **more})
+        unfused = {"fused": False} if "fused" in inspect.signature(self.make).parameters else {}  # unless a row says so
+        return self.make(params, **{**unfused, **self.options, **self.code, **more})
 
 
 def steepness(parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
@@ -128,6 +130,7 @@ _BELIEF_ALL = {
     "bias_correction": False, "curvature_scale": 3.0, "weight_decay": 0.1,
 }  # fmt: skip
 _SGD = {"lr": 0.01, "discount": math.inf, "betas": (0.0, 0.9)}
+_EIGENBASIS = {"lr": 0.01, "curvature": "eigenbasis"}
 _OLDER = {"lr": math.inf, "lr_overdamped": 0.01, "discount": None}
 _NAVIGATOR_ALL = {
     "lr": 0.2, "gamma": 1.5, "beta": 0.9, "eta_k": 2.0, "curvature_scale": 0.5, "eps": 1e-4, "weight_decay": 0.1,
@@ -163,11 +166,11 @@ ROWS = [
             compiles=False, shards=False)
         for shape in ("eigenbasis", "likelihood", "kronecker", "polar")
     ),
-    Row("matrix, one-sided and discounted", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "max_dim": 5,
+    Row("matrix, one-sided and discounted", MATRIX, optim.BallisticMatrix, {**_EIGENBASIS, "max_dim": 5,
         "long": "identity", "discount": 0.1, "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
-    Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "block": 2, "every": 5}, compiles=False,
+    Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {**_EIGENBASIS, "block": 2, "every": 5}, compiles=False,
         shards=False),
-    Row("matrix reference", MATRIX, optim.BallisticMatrixReference, {"lr": 0.01, "every": 5}, compiles=False,
+    Row("matrix reference", MATRIX, optim.BallisticMatrixReference, {**_EIGENBASIS, "every": 5}, compiles=False,
         shards=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
     Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),

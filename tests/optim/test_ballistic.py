@@ -55,14 +55,16 @@ def recursion(grads, lr, beta, eps):
 def test_equals_the_recursion_written_in_numpy(eps):
     grads = gradients(50)
     expected = recursion(grads, 0.01, 0.97, eps)
-    np.testing.assert_allclose(drive(Ballistic, grads, lr=0.01, beta=0.97, eps=eps), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        drive(Ballistic, grads, lr=0.01, beta=0.97, eps=eps, bias_correction=False), expected, rtol=1e-12
+    )
 
 
 def test_v_is_the_weighted_sum_of_squares():
     """The recursion unrolled: v_n = (1 − β) Σ β^{n−j} g_j²."""
     grads = gradients(30)
     parameter = torch.nn.Parameter(torch.zeros(4, dtype=torch.float64))
-    optimizer = Ballistic([parameter], beta=0.8)
+    optimizer = Ballistic([parameter], beta=0.8, bias_correction=False)
     for g in grads:
         parameter.grad = torch.tensor(g)
         optimizer.step()
@@ -81,24 +83,24 @@ def test_fast_equals_reference_step_by_step(options):
         torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-13)
 
 
-def test_the_function_in_the_chapter_is_the_default_rule():
+def test_the_function_in_the_chapter_is_the_papers_rule():
     grads = gradients(40)
     theta, v = torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
-    for n, there in enumerate(drive(Ballistic, grads, lr=0.02, beta=0.9, eps=1e-8)):
+    for n, there in enumerate(drive(Ballistic, grads, lr=0.02, beta=0.9, eps=1e-8, bias_correction=False)):
         theta, v = ballistic(theta, v, torch.tensor(grads[n]), lr=0.02, beta=0.9, eps=1e-8)
         np.testing.assert_allclose(theta.numpy(), there, rtol=1e-12)
 
 
 def test_without_eps_it_is_torch_rmsprop():
     grads = gradients(200)
-    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0)
+    ours = drive(Ballistic, grads, lr=0.01, beta=0.99, eps=0.0, bias_correction=False)
     np.testing.assert_allclose(ours, drive(torch.optim.RMSprop, grads, lr=0.01, alpha=0.99, eps=0.0), rtol=1e-12)
 
 
 def test_eps_sits_inside_the_root():
     """Where |g| is far below √ε the rule is gradient descent at rate lr/√ε; RMSprop's outside ε would give lr/ε."""
     grads = np.full((1, 1), 1e-9)
-    step = 1 - drive(Ballistic, grads, lr=1e-3, beta=0.999, eps=1e-4)[0]
+    step = 1 - drive(Ballistic, grads, lr=1e-3, beta=0.999, eps=1e-4, bias_correction=False)[0]
     np.testing.assert_allclose(step, 1e-3 * 1e-9 / math.sqrt(1e-4), rtol=1e-6)
 
 
@@ -122,9 +124,9 @@ def test_the_first_step_in_closed_form(g, lr, beta, sign):
     """lr·g/√((1−β)g² + ε), which is lr/√(1−β) where ε does not matter, and lr with the correction."""
     grads = np.array([[sign * g]])
     eps = 1e-8
-    plain = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=eps)[0, 0]
+    plain = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=eps, bias_correction=False)[0, 0]
     assert plain == pytest.approx(sign * lr * g / math.sqrt((1 - beta) * g**2 + eps), rel=1e-9, abs=1e-15)
-    assert 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0)[0, 0] == pytest.approx(
+    assert 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0, bias_correction=False)[0, 0] == pytest.approx(
         sign * lr / math.sqrt(1 - beta), rel=1e-9, abs=1e-15
     )
     corrected = 1 - drive(Ballistic, grads, lr=lr, beta=beta, eps=0.0, bias_correction=True)[0, 0]
@@ -132,13 +134,13 @@ def test_the_first_step_in_closed_form(g, lr, beta, sign):
 
 
 def test_the_paper_rule_starts_with_steps_of_31_6_lr():
-    step = 1 - drive(Ballistic, np.ones((1, 1)), lr=5e-4, beta=0.999)[0, 0]
+    step = 1 - drive(Ballistic, np.ones((1, 1)), lr=5e-4, beta=0.999, bias_correction=False)[0, 0]
     assert step / 5e-4 == pytest.approx(31.6228, abs=1e-3)
 
 
 def test_under_a_constant_gradient_the_steps_shrink_to_lr():
     """v_n = (1 − βⁿ) g², so step n is lr/√(1 − βⁿ): the transient lasts about 1/(1 − β) steps."""
-    path = drive(Ballistic, np.full((3000, 1), 2.0), lr=1e-3, beta=0.99, eps=0.0)[:, 0]
+    path = drive(Ballistic, np.full((3000, 1), 2.0), lr=1e-3, beta=0.99, eps=0.0, bias_correction=False)[:, 0]
     steps = -np.diff(np.concatenate([[1.0], path]))
     n = np.arange(1, 3001)
     np.testing.assert_allclose(steps, 1e-3 / np.sqrt(1 - 0.99**n), rtol=1e-9)
@@ -150,7 +152,7 @@ def test_it_takes_the_optimal_ballistic_step_when_its_premise_holds():
     h = np.array([1e-2, 1.0, 100.0])
     noise = np.random.default_rng(3).normal(size=(20000, 3)) * np.sqrt(h)
     parameter = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
-    optimizer = Ballistic([parameter], lr=1.0, beta=0.9995, eps=0.0)
+    optimizer = Ballistic([parameter], lr=1.0, beta=0.9995, eps=0.0, bias_correction=False)
     for g in noise:
         parameter.grad = torch.tensor(g)
         optimizer.step()
@@ -169,7 +171,7 @@ def test_it_takes_the_optimal_ballistic_step_when_its_premise_holds():
 def test_bfloat16_weights_keep_learning():
     """In bfloat16 a β = 0.999 average would stop at the first value it meets; in float32 it follows the gradient."""
     parameter = torch.nn.Parameter(torch.zeros(1, dtype=torch.bfloat16))
-    optimizer = Ballistic([parameter], beta=0.999)
+    optimizer = Ballistic([parameter], beta=0.999, bias_correction=False)
     for scale in (1.0, 0.1):
         for _ in range(3000):
             parameter.grad = torch.full_like(parameter, scale)

@@ -57,7 +57,7 @@ PAIRS = {
     "AdamW of another discount": (adamw(7.0), of(torch.optim.AdamW, lr=1e-3, weight_decay=0.1)),
     "Ballistic": (
         ln.derive(PLAIN, curvature=assume.SecondMoment(0.99, floor=1e-6, corrected=False), dt=1e-3),
-        of(ln.optim.Ballistic, lr=1e-3, beta=0.99, eps=1e-6),
+        of(ln.optim.Ballistic, lr=1e-3, beta=0.99, eps=1e-6, bias_correction=False),
     ),
     "Belief, centred, discounted": (
         ln.derive(
@@ -133,7 +133,8 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
     ways = [torch.nn.Parameter(torch.tensor(START)) for _ in range(3)]
     theta, state = START, rule.init(START)
     optimizers = [
-        rule.optimizer([ways[0]]), rule.optimizer([ways[1]], fused=True), rule.optimizer([ways[2]], maximize=True)
+        rule.optimizer([ways[0]], fused=False), rule.optimizer([ways[1]], fused=True),
+        rule.optimizer([ways[2]], maximize=True)
     ]  # fmt: skip
     for g in gradients(60):
         for sign, weights, optimizer in zip((1, 1, -1), ways, optimizers, strict=True):
@@ -192,7 +193,7 @@ def test_a_parameter_without_a_gradient_keeps_its_own_count():
 def test_a_traceback_shows_the_generated_line():
     rule = PAIRS["Adam"][0]
     weights = torch.nn.Parameter(torch.tensor(START))
-    optimizer = rule.optimizer([weights])
+    optimizer = rule.optimizer([weights], fused=False)
     weights.grad = torch.tensor(START)
     optimizer.step()
     optimizer.state[weights]["v"] = torch.zeros(7, dtype=torch.float64)

@@ -172,7 +172,10 @@ def test_a_first_step_with_a_gradient_counts_at_any_rate():
 # What draws are named by
 
 DRAWING = {
-    "uncertain": (lambda params: Uncertain(params, 0.02, None, 0.1, 0.5, prior_mean=0.0, sample=True), "sampled"),
+    "uncertain": (
+        lambda params: Uncertain(params, 0.02, temperature=0.1, prior_variance=0.5, prior_mean=0.0, sample=True),
+        "sampled",
+    ),
     "navigator": (lambda params: Navigator(params, curvature="hutchinson", lr=0.05, gamma=1.0), "observed"),
 }
 

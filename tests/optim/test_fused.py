@@ -67,7 +67,7 @@ def test_equals_ieee_arithmetic_bit_for_bit(kernel, options, dtype):
 def test_differs_from_foreach_by_rounding_only(kernel, options, dtype):
     fused, plain = ([torch.nn.Parameter(random(40, 30, dtype=dtype))] for _ in range(2))
     walk(fused, steps=100, fused=True, **options)
-    walk(plain, steps=100, **options)
+    walk(plain, steps=100, fused=False, **options)
     unit = torch.finfo(dtype).eps * plain[0].abs().max()
     assert (fused[0] - plain[0]).abs().max() <= 20 * unit  # 100 steps of random half units, and room for a factor four
 
@@ -148,7 +148,9 @@ def test_nan_and_infinite_gradients_stay_in_their_coordinate(kernel):
     weight = torch.nn.Parameter(torch.ones(100))
     weight.grad = torch.ones(100)
     weight.grad[3], weight.grad[40] = torch.nan, torch.inf
-    Ballistic([weight], fused=True).step()
+    rule = Ballistic([weight], fused=True)
+    rule.check_gradients = False
+    rule.step()
     bad = torch.zeros(100, dtype=torch.bool)
     bad[[3, 40]] = True
     assert torch.equal(weight.isnan(), bad)

@@ -38,7 +38,7 @@ def one_warning(match):
         for dtype in (torch.float32, torch.float64, torch.bfloat16):
             fused, plain = network(dtype=dtype), network(dtype=dtype)
             advance(fused, Ballistic(fused.parameters(), fused=True), range(3))
-            advance(plain, Ballistic(plain.parameters()), range(3))
+            advance(plain, Ballistic(plain.parameters(), fused=False), range(3))
             assert torch.equal(vector(fused), vector(plain))
     assert len(heard) == 1, [str(w.message) for w in heard]
 
@@ -276,7 +276,7 @@ def test_the_route_of_other_devices_compiles_once_for_all_rates(rule, options, r
     rates = [rate / (k + 1) for k in range(12)]
     by_compiler(rule(ours, **options), rates)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 2
-    optimizer = rule(plain, **options)
+    optimizer = rule(plain, fused=False, **options)
     for k, rate in enumerate(rates):
         optimizer.param_groups[0]["lr"] = rate
         for p in plain:

@@ -235,7 +235,7 @@ def test_each_group_has_a_recipe_and_each_tensor_its_prior():
     assert belief.recipe(parameter=two) == fast
     weights = optim.Uncertain([one, two])
     priors = [weights.recipe(parameter=p) for p in (one, two)]
-    assert [rule.decay.mean for rule in priors] == [0.0, 2.0]
+    assert [rule.decay.mean for rule in priors] == [2.0, 2.0]
     assert [rule.preconditioner.floor for rule in priors] == [1.0, 1.0]  # equal values borrow the spread of the others
     for p in (one, two):
         p.grad = torch.ones(2)

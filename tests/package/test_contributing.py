@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fresh
 import pytest
+from node import node_command
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -99,6 +100,8 @@ def test_the_guide_has_its_four_recipes():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_following_a_recipe_works(name, copy):
+    if name == "An explorable" and node_command() is None:
+        pytest.skip("no node here, which draws the new explorable; `make book` installs one where the machine has none")
     for step in STEP.finditer(RECIPES[name]):
         follow(copy, step["what"], step["text"])
     style = subprocess.run(

@@ -55,7 +55,7 @@ def test_an_editor_completes_rooms_and_results(code, names):
     ("code", "parts"),
     [
         ("ln.Objective(", ["gamma: float", "drift: Drift | None"]),
-        ("ln.solve(", ["objective: Objective, loss: Loss, theta0: ArrayLike", "method: Method", "-> Trajectory"]),
+        ("ln.solve(", ["objective: Objective, loss: Loss | ", "theta0: ArrayLike", "method: Method", "-> Trajectory"]),
         ("ln.derive(", ["belief: assume.Filter | None", "-> LearningRule"]),
         ("ln.euler_lagrange(", ["objective: Objective, loss: Loss", "-> EulerLagrange"]),
         ("ln.optim.Ballistic(", ["params: ParamsT", "lr: float | Tensor"]),

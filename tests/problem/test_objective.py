@@ -26,7 +26,7 @@ import lossnav as ln
         ({"metric": [[1, 2], [0, 1]]}, "metric.*symmetric"),
         ({"metric": [1, 2]}, "metric has shape"),
         ({"metric": [[1j]]}, "metric.*real"),
-        ({"drift": lambda x: x}, "drift = .*lossnav.drifts"),
+        ({"drift": np.eye(2)}, "drift = .*lossnav.drifts"),
     ],
 )
 def test_bad_arguments_name_the_argument(arguments, words):

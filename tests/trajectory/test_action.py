@@ -6,7 +6,9 @@ import scipy.linalg
 from slopes import check_slopes
 
 import lossnav as ln
-from lossnav.trajectory import blocks, discrete, newton, phase_plane, stationary
+from lossnav.trajectory import blocks, newton, phase_plane, stationary
+from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
 WELL = ln.losses.DoubleWell()
 
@@ -20,7 +22,7 @@ def problem(**changes):
     objective = ln.Objective(
         eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=changes.pop("drift", drift)
     )
-    return discrete.Problem(objective, ln.losses.Rosenbrock(1.0, 2.0), 2.0, 7, **changes)
+    return Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 2.0, 7, **changes)
 
 
 @pytest.mark.parametrize("rule", ["trapezoid", "left"])
@@ -55,7 +57,7 @@ def test_second_order_then_fourth_by_extrapolation():
     exact = ln.solve(objective, loss, [0.0, 0.0], method="closed_form")
     raw, extrapolated = [], []
     for steps in (16, 32, 64):
-        p = discrete.Problem(objective, loss, 3.0, steps)
+        p = Transcription(objective, loss, 3.0, steps)
         path = newton.minimise(p, np.zeros((steps + 1, 2)))
         raw.append(abs(path.action - exact.action))
         extrapolated.append(
@@ -98,7 +100,7 @@ def test_where_no_crossing_extremal_exists_it_is_not_invented():
     traj = ln.solve(ln.Objective(gamma=1.0), WELL, [-0.6, 0.0])
     assert traj.action == pytest.approx(0.577717, abs=6e-7)
     crossing = next(c for c in traj.candidates if c.asymptote[0] > 0)
-    assert not crossing.converged and "no extremal" in crossing.reason
+    assert crossing.status is Status.NO_EXTREMAL
 
 
 def test_finite_horizon_threshold():
@@ -112,7 +114,7 @@ def test_finite_horizon_threshold():
 def test_the_papers_own_sum_and_its_continuum():
     """Fig. 1: left rule on 50 points gives J = T·S = 0.678286; the continuum is 0.619463 (theory §8)."""
     objective, start, stop = ln.Objective(gamma=0.1), np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
-    p = discrete.Problem(objective, WELL, 4.0, 49, endpoint=stop, rule="left")
+    p = Transcription(objective, WELL, 4.0, 49, endpoint=stop, rule="left")
     u = np.linspace(0.0, 1.0, 50)[:, None]
     found = newton.minimise(p, start + u * (stop - start))
     assert found.converged and found.definite and found.gradient < 1e-12
@@ -149,18 +151,22 @@ def test_general_loss_finds_its_own_stationary_points():
 
 
 def test_loss_without_any_minimum():
+    """θ̈ = γθ̇ + ηk·L′ with L′ = −1: with a discount θ̇ = ηk/γ for ever, with a deadline θ̇ = (1 − e^{γ(t−T)})·ηk/γ."""
     slope = ln.losses.Function(lambda x: -x[..., 0], dim=1)
-    with pytest.raises(ln.NoMinimiser, match="no stationary point"):
-        ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
-    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])  # with a deadline there is an optimum
-    # θ̈ = γθ̇ + ηk·L′ with L′ = −1 and θ̇(T) = 0: θ̇ = (1 − e^{γ(t−T)})·ηk/γ.
+    with pytest.raises(ln.NoMinimiser, match="no lower bound"):
+        ln.solve(ln.Objective(), slope, [0.0])
+    traj = ln.solve(ln.Objective(gamma=1.0), slope, [0.0])
+    assert traj.action == pytest.approx(-0.5, rel=1e-8) and traj.velocity(2.0)[0] == pytest.approx(1.0, rel=1e-6)
+    assert traj.at_infinity == "moves on" and traj.is_minimum
+    traj = ln.solve(ln.Objective(gamma=1.0, horizon=2.0), slope, [0.0])
     assert traj.velocity(0.5)[0] == pytest.approx(1 - np.exp(-1.5), rel=1e-7)
 
 
 def test_unconverged_is_data_when_asked_for():
     traj = ln.solve(ln.Objective(gamma=0.3), WELL, [-0.6, 0.0], rtol=1e-300, throw=False)
-    assert not traj.converged and "doubling the grid" in traj.reason
-    assert "converged=False" in repr(traj)
+    assert traj.status is Status.GRID_TOO_COARSE
+    assert not traj.converged and traj.reason == f"{traj.status.value}: {traj.detail}"
+    assert f"converged=False ({traj.reason})" in repr(traj)
 
 
 def test_a_failed_twin_does_not_displace_the_good_candidate():
@@ -236,7 +242,7 @@ def test_nearly_flat_valley_is_reported_not_an_overflow():
     bowl = ln.losses.Quadratic([[1e-9]], minimum=[0.0])
     loss = ln.losses.Function(bowl.value, bowl.gradient, bowl.hessian, dim=1)
     traj = ln.solve(ln.Objective(gamma=1.0), loss, [1.0], throw=False)
-    assert not traj.converged and "overdamped" in traj.reason
+    assert traj.status is Status.OVERDAMPED
     timed = ln.Objective(gamma=1.0, horizon=20.0)
     np.testing.assert_allclose(ln.value(timed, loss, [1.0]), ln.value(timed, bowl, [1.0]), rtol=1e-8)
 
@@ -248,7 +254,7 @@ def test_side_by_side_each_path_ends_where_it_ends_alone():
         lambda x: (4 - 2.1 * x[0] ** 2 + x[0] ** 4 / 3) * x[0] ** 2 + x[0] * x[1] + (4 * x[1] ** 2 - 4) * x[1] ** 2,
         dim=2,
     )
-    p = discrete.Problem(objective, camel, 3.0, 49, endpoint=stop)
+    p = Transcription(objective, camel, 3.0, 49, endpoint=stop)
     u, rng = np.linspace(0.0, 1.0, 50)[:, None], np.random.default_rng(5)
     ends = np.array([1.2, -0.3]) * (1 - u) + stop * u
     starts = ends + np.sin(np.pi * u) * rng.normal(size=(8, 1, 2))
@@ -263,7 +269,7 @@ def test_side_by_side_each_path_ends_where_it_ends_alone():
 def test_a_step_that_climbs_is_damped_from_the_first():
     """On a plateau's edge the Hessian is definite and the whole step overshoots: J must fall all the same."""
     loss = ln.losses.Function(lambda x: np.sqrt(1e-4 + x[0] ** 2), dim=1)
-    p = discrete.Problem(ln.Objective(gamma=0.5, horizon=8.0), loss, 8.0, 64)
+    p = Transcription(ln.Objective(gamma=0.5, horizon=8.0), loss, 8.0, 64)
     start = np.full((65, 1), 0.5)
     first = newton.minimise(p, start, limit=1)
     assert first.action < p.action(start)

@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
+from slopes import check_slopes
 
 import lossnav as ln
-from lossnav.problem.functions import differences
-from lossnav.trajectory import curved, variation
-from lossnav.trajectory.approach import Search
-from lossnav.trajectory.boundary_value import Equations
-from lossnav.trajectory.connection import Terms
-from lossnav.trajectory.stretches import stretches
+from lossnav.trajectory import blocks, curved
+from lossnav.trajectory.mesh import Clock
+from lossnav.trajectory.motion import acceleration
+from lossnav.trajectory.transcription import Transcription
 
 
 def half_plane(theta):
@@ -86,19 +85,16 @@ def test_geodesic_of_the_half_plane_is_a_circle_at_constant_speed(width):
 def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
     """The sphere in stereographic coordinates, along the equator |x| = 1: the antipode is a conjugate point."""
     objective = ln.Objective(metric=lambda x: (4 / (1 + (x**2).sum(-1)) ** 2)[..., None, None] * np.eye(2))
-    terms, span = Terms(objective, FLAT), 1.0
-    stop = np.array([math.cos(turn), math.sin(turn)])
-
-    def equator(t):
-        ray = np.stack([np.cos(turn * t / span), np.sin(turn * t / span)], axis=-1)
-        return ray, turn / span * np.stack([-ray[:, 1], ray[:, 0]], axis=-1)
-
-    law = Equations(terms.acceleration, terms.cost_rate, terms.tangent)
-    search = Search(objective, FLAT, np.array([1.0, 0.0]), span, None, stop, 1e-8, lambda _: law)
-    path = search.path([equator])
-    assert path.converged and np.allclose(np.linalg.norm(path([0.3, 0.7]), axis=-1), 1, atol=1e-6)
-    assert path.action == pytest.approx(turn**2 / 2, rel=1e-6)
-    assert variation.definite(path, stretches(FLAT, span), None, True) is shortest
+    angle = turn * np.linspace(0.0, 1.0, 401)
+    equator = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    on_it = Transcription(objective, FLAT, 1.0, 400, endpoint=equator[-1])
+    assert on_it.residual(on_it.gradient(equator)[on_it.free]) < 1e-3 * turn**2
+    assert on_it.action(equator) == pytest.approx(turn**2 / 2, rel=1e-4)
+    diagonal, below = on_it.hessian(equator)
+    factored = blocks.factor(blocks.banded(diagonal[on_it.free], below[1:-1]))
+    assert (factored is not None) is shortest
+    path = curved.solve(objective, FLAT, equator[0], horizon=1.0, endpoint=equator[-1])
+    assert path.action == pytest.approx(min(turn, 2 * math.pi - turn) ** 2 / 2, rel=1e-6) and path.is_minimum
 
 
 def test_geodesic_with_a_discount_is_the_same_circle_at_another_pace():
@@ -239,27 +235,18 @@ def test_the_numbers_are_those_of_the_derived_equations(metric, drift):
     objective = ln.Objective(0.7, 1.3, 0.4, metric=metric, drift=drift)
     theta, velocity = np.random.default_rng(0).uniform(0.3, 1.5, size=(2, 20, 2))
     loss = ln.losses.Rosenbrock()
-    terms = Terms(objective, loss)
     derived = ln.euler_lagrange(objective, loss).acceleration(theta, velocity)
-    assert np.allclose(terms.acceleration(theta, velocity), derived, rtol=1e-9, atol=1e-9)
-    assert np.allclose(terms.cost_rate(theta, velocity), objective.cost_rate(loss, theta, velocity), rtol=1e-13)
+    found = acceleration(objective, theta, velocity, loss.gradient(theta))
+    assert np.allclose(found, derived, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", [tilted, ln.metrics.Relative(2)])
-def test_tangent_is_the_derivative_of_the_equations(metric):
-    objective, loss = ln.Objective(0.7, 1.3, 0.4, metric=metric), ln.losses.Rosenbrock()
-    theta, velocity = np.random.default_rng(1).uniform(0.5, 1.5, size=(2, 20, 2))
-    terms = Terms(objective, loss)
-    tangent = terms.tangent(theta, velocity)
-
-    def rows(one, function):  # of all neighbours of each point together
-        return differences.first(lambda x: np.reshape(function(x.reshape(-1, 2)), (*x.shape[:-1], -1)), one, 1e-3)
-
-    wide = [np.broadcast_to(x[:, None, None], (20, 4, 2, 2)).reshape(-1, 2) for x in (theta, velocity)]
-    assert np.allclose(tangent[0], rows(theta, lambda x: terms.acceleration(x, wide[1])), rtol=1e-4, atol=1e-4)
-    assert np.allclose(tangent[1], rows(velocity, lambda v: terms.acceleration(wide[0], v)), rtol=1e-6, atol=1e-6)
-    assert np.allclose(tangent[2], rows(theta, lambda x: terms.cost_rate(x, wide[1]))[:, 0], rtol=1e-6, atol=1e-6)
-    assert np.allclose(tangent[3], rows(velocity, lambda v: terms.cost_rate(wide[0], v))[:, 0], rtol=1e-6, atol=1e-6)
+@pytest.mark.parametrize("drift", [None, SWIRL, ln.drifts.rotation(0.7)])
+@pytest.mark.parametrize("rule", ["trapezoid", "exact"])
+def test_gradient_and_hessian_under_a_varying_metric_against_differences(metric, drift, rule):
+    objective = ln.Objective(0.7, 1.3, 0.4, metric=metric, drift=drift)
+    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule=rule, mesh=Clock(0.1, 2.0))
+    check_slopes(p, atol=1e-4)
 
 
 BOWL = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 1.0])

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.optimize
 from wells import Landscape, bumped, section
 
 import lossnav as ln
@@ -87,6 +88,27 @@ def test_a_pushed_shallow_well_claims_ground_beyond_the_barrier():
     assert ends(2.7, loss, point - 0.01)[0] == pytest.approx(-1.0, abs=1e-6)
     assert ends(2.7, loss, point + 0.01)[0] == pytest.approx(1.7, abs=1e-6)
     assert phase_plane.indifference_point(ln.Objective(gamma=3.41), loss) == 0.0
+
+
+def test_below_its_threshold_the_point_is_the_barrier_where_both_orbits_pass_equally_fast():
+    """γ_bar is sufficient, not necessary: by symmetry at any γ, without it where θ_s changes sides."""
+    symmetric = section(d=0.0)
+    assert phase_plane.barrier_discount(ln.Objective(), symmetric) == pytest.approx(4.0, rel=1e-9)
+    for gamma in (0.01, 0.5, 1.0, 3.0):
+        assert phase_plane.indifference_point(ln.Objective(gamma=gamma), symmetric) == pytest.approx(0.0, abs=1e-9)
+        for start in (-0.02, 0.02):
+            assert ends(gamma, symmetric, start)[0] == pytest.approx(np.sign(start), abs=1e-4)
+
+    loss = PULLED_SHALLOW_SIDE_PUSHED
+    pulled = 2 * np.sqrt(-loss.hessian([0.0])[0, 0])
+    gamma = scipy.optimize.brentq(
+        lambda gamma: phase_plane.indifference_point(ln.Objective(gamma=gamma), loss), 0.0105, 1.0, xtol=1e-10
+    )
+    assert gamma < pulled
+    speeds = [
+        float(phase_plane.feedback(ln.Objective(gamma=gamma), loss, end, (-1.5, 2.5)).speed(0.0)) for end in (-1.0, 1.7)
+    ]
+    assert speeds[0] == pytest.approx(-speeds[1], rel=1e-6) and speeds[1] > 0.1
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -10,9 +10,9 @@ from test_user_losses import logistic
 
 import lossnav as ln
 from lossnav.trajectory import newton, phase_plane, riccati, stationary
-from lossnav.trajectory.clock import Clock
-from lossnav.trajectory.graded import Graded
+from lossnav.trajectory.mesh import Clock
 from lossnav.trajectory.nodal import account
+from lossnav.trajectory.transcription import Transcription
 
 
 def patients():
@@ -75,7 +75,7 @@ def test_gradient_and_hessian_against_differences(drift):
     )
     field = {None: None, "rotation": ln.drifts.rotation(0.7), "nonlinear": nonlinear}[drift]
     objective = ln.Objective(eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=field)
-    p = Graded(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, clock=Clock(0.1, 2.0))
+    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule="exact", mesh=Clock(0.1, 2.0))
     assert p.dt[-1] > 3 * p.dt[0]
     check_slopes(p, atol=1e-5)
 
@@ -87,13 +87,13 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
     loss = ln.losses.Quadratic([[4.0, 0.3], [0.3, 0.05]], minimum=[1.0, -1.0])
     objective = ln.Objective(gamma=gamma, drift=drift)
     end = riccati.local_value(objective, loss, np.zeros(2))
-    exact = riccati.solve(objective, loss, np.zeros(2), horizon=math.inf)
+    exact = riccati.follow(objective, loss, np.zeros(2), "riccati")
     slow = -end.growth
     span, level, clock = 15 / slow, float(loss.value(end.fixed)), Clock(0.5, min(3 / slow, 2 / max(gamma, 1e-9)))
     first = 2 ** math.ceil(math.log2(3 * clock.length(span)))
     found = {}
     for steps in (first, 2 * first, 4 * first):
-        p = Graded(objective, loss, span, steps, terminal=end, level=level, clock=clock)
+        p = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
         one = newton.minimise(p, end.follow(np.zeros(2), p.times))
         assert one.converged and one.definite
         stride = steps // first
@@ -116,7 +116,7 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
     objective = ln.Objective(gamma=0.4, drift=ln.drifts.Linear([[0.21]], [0.5]))
     loss = ln.losses.Quadratic([[0.44]], minimum=[0.0])
     end = riccati.local_value(objective, loss, np.zeros(1))
-    p = Graded(objective, loss, 400.0, 16, terminal=end, clock=Clock(20.0, 100.0))
+    p = Transcription(objective, loss, 400.0, 16, terminal=end, rule="exact", mesh=Clock(20.0, 100.0))
     assert np.max(objective.gamma * p.dt) > 5
     still = np.repeat(end.fixed[None], 17, axis=0)
     assert p.residual(p.gradient(still)[1:]) < 1e-14

@@ -9,7 +9,7 @@ import pytest
 import scipy.optimize
 
 import lossnav as ln
-from lossnav.trajectory import curved, drifting, registry
+from lossnav.trajectory import curved, registry, riccati
 
 BOWL = ln.losses.Quadratic([[1.0, 0.2], [0.2, 2.0]], minimum=[0.5, 1.0])
 WELL = ln.losses.DoubleWell()
@@ -89,8 +89,8 @@ def test_a_method_that_declines_says_why_and_which_do_not(method, objective, ext
 
 
 def test_the_law_of_a_drift_is_solved_for_once(monkeypatch):
-    count, law = [], drifting.law
-    monkeypatch.setattr(drifting, "law", lambda *problem: count.append(1) or law(*problem))
+    count, law = [], riccati.local_value
+    monkeypatch.setattr(riccati, "local_value", lambda *problem: count.append(1) or law(*problem))
     for eta in (1.0, 1e-9):  # in the user's units, and in natural ones
         objective = ln.Objective(eta=eta, gamma=1.0, drift=ln.drifts.weight_decay(0.1))
         count.clear()

@@ -126,6 +126,21 @@ def test_without_a_closed_form_the_value_is_solved_for():
     assert solved.speed + solved.direction == pytest.approx(solved.total, rel=1e-2)
 
 
+def test_off_quadratics_the_parts_are_sums_that_a_change_of_plan_spoils_until_steps_are_short():
+    """The identity holds over the change of plans, too: with short steps the parts come to the total."""
+    well, objective = ln.losses.Section(ln.losses.DoubleWell()), ln.Objective(gamma=1.0)
+    inside = ln.regret([[0.2], [0.6], [0.9], [1.05]], objective, well, dt=0.3)
+    assert inside.speed + inside.direction == pytest.approx(inside.total, rel=1e-5)
+
+    places, found = np.array([-0.6, -0.2, 0.4, 0.9]), []
+    for pieces in (1, 16):
+        walk = np.interp(np.arange(3 * pieces + 1) / pieces, np.arange(4), places)
+        found.append(ln.regret(walk[:, None], objective, well, dt=0.3 / pieces))
+    gaps = [abs((one.speed + one.direction) / one.total - 1) for one in found]
+    assert gaps[0] > 0.1 and gaps[1] < 0.005
+    assert found[0].total == pytest.approx(found[1].total, rel=1e-7)  # which needs no place but the ends
+
+
 def test_a_double_well_where_staying_is_right():
     """From the upper well: at γ = 1.5 to descend there is nearly optimal, at γ = 0 it pays for not crossing."""
     well = ln.losses.DoubleWell(d=-0.5)
@@ -178,3 +193,10 @@ def test_sums_with_a_discount_are_exact_for_polynomials(faded):
 def test_a_path_that_stands_still_has_no_best_time():
     with pytest.raises(ValueError, match="stands still"):
         ln.regret([[1.0, 1.0], [1.0, 1.0]], ln.Objective(), BOWL)
+
+
+@pytest.mark.parametrize("path", [np.ones((5, 2))[:, 0], np.ones((5, 3)), np.ones((2, 5, 2))])
+def test_a_path_of_another_shape_is_told_which_is_wanted(path):
+    for call in (lambda: ln.regret(path, ln.Objective(), BOWL), lambda: alignment(path, ln.Objective(), BOWL, 1, dt=1)):
+        with pytest.raises(ValueError, match=r"path has shape .* shape \(N\+1, D\), a row a step, with D = 2"):
+            call()

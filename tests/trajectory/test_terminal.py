@@ -106,3 +106,12 @@ def test_update_knows_the_charge():
     start = np.array([1.0, -2.0])
     step = ln.update(objective, loss.gradient(start), loss.hessian(start), 0.8)
     np.testing.assert_allclose(step, ln.solve(objective, loss, start, method="riccati")(0.8) - start, atol=1e-8)
+
+
+@pytest.mark.parametrize("hessian", [0.0, 2.0])
+def test_where_nothing_pushes_a_path_stands_still(hessian):
+    """There is no force by which to measure lengths, and without curvature none for costs."""
+    loss = ln.losses.Quadratic([[hessian]], gradient=[0.0], offset=0.3)
+    path = ln.solve(ln.Objective(gamma=0.4, horizon=1.5, terminal=0.5), loss, [0.0], method="riccati")
+    assert path.action == pytest.approx(0.3 * (-math.expm1(-0.6) / 0.4 + 0.5 * math.exp(-0.6)), rel=1e-14)
+    assert np.all(path([0.0, 0.7, 1.5]) == 0.0) and np.all(path.velocity([0.0, 1.5]) == 0.0)

@@ -12,7 +12,8 @@ from rings import ring
 
 import lossnav as ln
 from lossnav.problem.task import Driven, Phases
-from lossnav.trajectory import stretches, variation
+from lossnav.trajectory import blocks
+from lossnav.trajectory.transcription import Transcription
 
 HERE = ln.losses.Quadratic([[1.0, 0.2], [0.2, 2.0]], minimum=[0.0, 1.0], offset=0.3)
 THERE = ln.losses.Quadratic([[3.0, -0.5], [-0.5, 1.0]], minimum=[1.0, -1.0])
@@ -176,12 +177,11 @@ def test_the_certificate_ends_at_the_first_focal_point(beyond, fixed):
     omega = math.sqrt(2.0 - gamma**2 / 4)
     stop = beyond * ((math.pi if fixed else math.pi - math.atan(2 * omega / gamma)) / omega)
     hill = ln.losses.Quadratic([[h]], minimum=[0.0])
-    still = np.zeros((1, 1))
-    path = ln.Trajectory(
-        ln.Objective(gamma=gamma), hill, np.linspace(0, stop, 801), 0.0, 0.0, still[0], "timed",
-        lambda t: np.zeros((len(t), 1)), lambda t: np.zeros((len(t), 1)), end=stop,
-    )  # fmt: skip
-    assert variation.definite(path, stretches.stretches(hill, stop), None, fixed) == (beyond < 1)
+    endpoint = np.zeros(1) if fixed else None
+    p = Transcription(ln.Objective(gamma=gamma, horizon=stop), hill, stop, 800, endpoint=endpoint)
+    diagonal, below = p.hessian(np.zeros((801, 1)))
+    factored = blocks.factor(blocks.banded(diagonal[p.free], below[1 : p.free.stop - 1]))
+    assert (factored is not None) == (beyond < 1)
 
 
 def test_what_has_no_method_says_why():

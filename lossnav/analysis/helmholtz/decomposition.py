@@ -214,7 +214,7 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
     """
     check_problem(objective, loss)
     _checks.instance("decomposition", decomposition, Decomposition, "what helmholtz.decompose returns")
-    drift = objective.drift
+    drift: Drift | None = objective.drift
     if drift is None or decomposition.field is not drift:
         raise ValueError(f"decomposition is of {decomposition.field!r}, but it must be of objective.drift = {drift!r}")
     if loss.dim != decomposition.dim:

@@ -24,9 +24,9 @@ const style = (/** @type {Rule} */ rule) => ({ ...inked(SHARED.lines[rule]), "st
  * @param {State<Setting>} state
  */
 function buildAcceleration(root, state) {
-  const { marks } = SHARED;
-  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
-  const guess = logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: marks.guess });
+  const { traits } = SHARED;
+  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) });
+  const guess = logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: traits.guess.range });
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], (_, key) => style(key));
   const [stage, chart, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
@@ -60,7 +60,7 @@ function buildAcceleration(root, state) {
       chartGround(ground, top);
       chartGround(under, bottom);
       /** @type {[number, string][]} */
-      const ticks = marks.curvature.map((h) => [Math.log10(h), String(h)]);
+      const ticks = traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
       ticksAcross(under, bottom.rows.kept, across(), ticks);
       nameAcross(under, bottom.rows.kept, "curvature h, the largest being 1", 33);
     },
@@ -133,4 +133,4 @@ function accelerationWords({ kappa, guess, curvature }, needed) {
   ]);
 }
 
-export default explorable("Acceleration", buildAcceleration, ["kappa", "guess", "curvature"]);
+export default explorable("Acceleration", buildAcceleration, SHARED);

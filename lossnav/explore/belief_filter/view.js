@@ -32,13 +32,13 @@ const LINES = mapped(SHARED.lines, (line) => ({ ...inked(line), "stroke-width": 
  * @param {State<Setting & Source>} state
  */
 function buildBeliefFilter(root, state) {
-  const { marks } = SHARED;
+  const { traits } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 3);
   const dials = {
-    gamma: discountDial(state, marks.gamma),
-    decay: rootDial(state, "decay", { symbol: "α", name: "believed decay", marks: marks.decay }),
-    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: marks.diffusion, text: finely }),
-    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: marks.noise, text: finely }),
+    gamma: discountDial(state, traits.gamma.range),
+    decay: rootDial(state, "decay", { symbol: "α", name: "believed decay", marks: traits.decay.range }),
+    diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, text: finely }),
+    noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, text: finely }),
   };
   const [stage, readout, table] = [figure(), readoutNode(), beliefTable()];
   const at = () => state.get("now");
@@ -91,7 +91,7 @@ function buildBeliefFilter(root, state) {
     const { means } = gradients().upTo(at() + 1);
     const size = means[at()] > 0 ? -LEAP : LEAP;
     const jumps = state.get("jumps");
-    if (jumps.length < SHARED.jumps) state.set("jumps", [...jumps.filter(([step]) => step !== at() + 1), [at() + 1, size]]);
+    if (jumps.length < SHARED.traits.jumps.most) state.set("jumps", [...jumps.filter(([step]) => step !== at() + 1), [at() + 1, size]]);
     go(at() + 1);
   };
 
@@ -255,4 +255,4 @@ function beliefTable() {
   return { node, show };
 }
 
-export default explorable("BeliefFilter", buildBeliefFilter, ["gamma", "decay", "diffusion", "noise", "now", "seed", "jumps"]);
+export default explorable("BeliefFilter", buildBeliefFilter, SHARED);

@@ -15,7 +15,7 @@ import { angleApart, believed, exponent, rowSpreads, spectrum, steps } from "./m
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["gradient", "angle", "turn", "ratio", "gamma"];
-const { beliefs: BELIEFS, marks: MARKS } = SHARED;
+const { beliefs: BELIEFS, traits: TRAITS_OF } = SHARED;
 const degrees = (/** @type {number} */ v) => `${fixed(v, 1)}°`;
 const round = (/** @type {number} */ v) => `${fixed(v, 0)}°`;
 
@@ -28,10 +28,10 @@ const buildBelievedEllipse = (root, state) => {
     title: SHARED.title,
     hint: "Drag the gradient, and turn the ellipse. Then turn the other row's, which two of the beliefs mix in; then raise γ.",
     dials: {
-      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: MARKS.angle, text: degrees, label: round }, 360),
-      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: MARKS.turn, text: degrees, label: round }, 120),
-      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: MARKS.ratio }, 200),
-      gamma: discountDial(state, MARKS.gamma),
+      angle: linearDial(state, "angle", { symbol: "α", name: "ellipse's angle", marks: TRAITS_OF.angle.range, text: degrees, label: round }, 360),
+      turn: linearDial(state, "turn", { symbol: "δ", name: "other row's turn", marks: TRAITS_OF.turn.range, text: degrees, label: round }, 120),
+      ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS_OF.ratio.range }, 200),
+      gamma: discountDial(state, TRAITS_OF.gamma.range),
     },
     beside: [table.node],
     grips(stage) {
@@ -57,11 +57,15 @@ const buildBelievedEllipse = (root, state) => {
       }
       return beliefWords(given, found.full, off.slice(0, -1));
     },
-    python: ({ gradient, angle, turn, ratio, gamma }) => [
-      `shown = explore.BelievedEllipse(${[gradient, angle, turn, ratio, gamma].map(inPython).join(", ")})`,
-      "C, g = shown.covariance(), [*shown.gradient, 0, 0]",
-      "ln.update(ln.Objective(gamma=shown.gamma), g, C, dt=1e-9)  # along the full belief's arrow, backwards",
-    ],
+    python: (given) => {
+      const rows = Object.values(rowSpreads(given)).map(([p, q, r]) => [[p, q], [q, r]]);
+      return [
+        "C = np.zeros((4, 4))",
+        ...rows.map((block, i) => `C[${2 * i}:${2 * i + 2}, ${2 * i}:${2 * i + 2}] = ${inPython(block)}`),
+        `g = np.array([*${inPython(given.gradient)}, 0.0, 0.0])`,
+        `ln.update(ln.Objective(gamma=${inPython(given.gamma)}), g, C, dt=1e-9)  # along the full belief's arrow, backwards`,
+      ];
+    },
   });
 };
 
@@ -86,4 +90,4 @@ function beliefWords({ gradient, angle, turn, ratio, gamma }, full, off) {
   ]];
 }
 
-export default explorable("BelievedEllipse", buildBelievedEllipse, TRAITS);
+export default explorable("BelievedEllipse", buildBelievedEllipse, SHARED);

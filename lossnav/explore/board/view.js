@@ -37,8 +37,8 @@ function buildBoard(root, state) {
   const switches = switchRows((name, position) => go({ ...corner(), [name]: position }));
   const known = knownList(go, (names) => switches.point(names));
   const dials = {
-    dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.dt }),
-    noise: linearDial(state, "noise", { symbol: "σ", name: "noise of a gradient", marks: SHARED.noise }, 40),
+    dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
+    noise: linearDial(state, "noise", { symbol: "σ", name: "noise of a gradient", marks: SHARED.traits.noise.range }, 40),
   };
   const [stage, readout, formulas, code] = [figure(), readoutNode(), formulaBox(), codeBox()];
   const [ground, moving] = [layer(stage), layer(stage)];
@@ -147,4 +147,4 @@ function boardPath(at, f, path) {
   drawDot(inner, lastOf(points), 5, ink("optimal"));
 }
 
-export default explorable("Board", buildBoard, [...SWITCH_NAMES, "start", "dt", "noise"]);
+export default explorable("Board", buildBoard, SHARED);

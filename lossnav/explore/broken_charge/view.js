@@ -25,13 +25,13 @@ import { chargeLaw, pairWalk } from "./model.js";
  * @param {State<Setting>} state
  */
 function buildBrokenCharge(root, state) {
-  const { marks, lines, edge, hold, high } = SHARED;
+  const { traits, lines, edge, hold, high } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
   const dials = {
-    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: finely }),
-    beta: momentumDial(state, marks.beta),
-    decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: finely }),
-    noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: marks.noise }, 100),
+    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: finely }),
+    beta: momentumDial(state, traits.beta.range),
+    decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+    noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: traits.noise.range }, 100),
   };
   const [plane, chart, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
@@ -143,4 +143,4 @@ function chargeWords(setting, { points, imbalance, sources }, alone) {
   ]);
 }
 
-export default explorable("BrokenCharge", buildBrokenCharge, ["start", "eta", "beta", "decay", "noise"]);
+export default explorable("BrokenCharge", buildBrokenCharge, SHARED);

@@ -20,8 +20,8 @@ function certaintyWords({ curvature, entropy, now }) {
 
 export default explorable("Certainty", ...curvesView(SHARED, {
   dials: (state) => ({
-    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: SHARED.marks.curvature }),
-    entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: SHARED.marks.entropy }),
+    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the task", marks: SHARED.traits.curvature.range }),
+    entropy: rootDial(state, "entropy", { symbol: "λₛ", name: "entropy", marks: SHARED.traits.entropy.range }),
   }),
   curves,
   words: certaintyWords,

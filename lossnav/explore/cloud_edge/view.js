@@ -21,7 +21,7 @@ function edgeWords({ beta, stretch }) {
 
 export default explorable("CloudEdge", ...curvesView(SHARED, {
   dials: (state) => ({
-    beta: momentumDial(state, SHARED.marks.beta),
+    beta: momentumDial(state, SHARED.traits.beta.range),
   }),
   curves,
   words: edgeWords,

@@ -16,7 +16,7 @@ import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
 
-const [LEAST, MOST] = SHARED.marks.span;
+const [LEAST, MOST] = SHARED.traits.span.range;
 
 /** How a curvature's line is drawn. */
 const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": 2.4 });
@@ -26,9 +26,9 @@ const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "s
  * @param {State<Setting>} state
  */
 function buildDeadline(root, state) {
-  const { marks, presets } = SHARED;
-  const gamma = discountDial(state, marks.gamma);
-  const charge = rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: marks.charge });
+  const { traits, presets } = SHARED;
+  const gamma = discountDial(state, traits.gamma.range);
+  const charge = rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: traits.charge.range });
   const table = lineTable(SHARED.lines, ["", "left at T/10"], (_, key) => lineOf(key));
   const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
   const [stage, chart, readout] = [figure(), figure(), readoutNode()];
@@ -150,4 +150,4 @@ function deadlineWords(setting) {
   ]);
 }
 
-export default explorable("Deadline", buildDeadline, ["span", "gamma", "charge", "drawn"]);
+export default explorable("Deadline", buildDeadline, SHARED);

@@ -21,8 +21,8 @@ function decayWords({ decay, gamma, curvature }) {
 
 export default explorable("DecayShrinks", ...curvesView(SHARED, {
   dials: (state) => ({
-    decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: SHARED.marks.decay }),
-    gamma: discountDial(state, SHARED.marks.gamma),
+    decay: rootDial(state, "decay", { symbol: "j", name: "decay rate", marks: SHARED.traits.decay.range }),
+    gamma: discountDial(state, SHARED.traits.gamma.range),
   }),
   curves,
   words: decayWords,

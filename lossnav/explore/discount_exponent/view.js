@@ -30,7 +30,7 @@ function exponentWords(given) {
 }
 
 export default explorable("DiscountExponent", ...curvesView(SHARED, {
-  dials: (state) => ({ gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }) }),
+  dials: (state) => ({ gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range }) }),
   curves,
   words: exponentWords,
   python: ({ gamma, curvature }) => [

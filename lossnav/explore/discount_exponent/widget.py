@@ -1,42 +1,24 @@
-"""``DiscountExponent`` in Python: its state, gain and exponent, and its static twin."""
+"""``DiscountExponent`` in Python: its state."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, over, points
+from lossnav.explore._curves import grid, over, points
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import declared
 from lossnav.trajectory import modes
 
 _SHARED = constants(__file__)
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 
 
-class DiscountExponent(Curves):
-    """What a planner that discounts multiplies a gradient by, over curvature, and the local exponent of that (M17).
+class _Numbers:
+    """The gain and its exponent over curvature."""
 
-    Args:
-        gamma: γ, in [0.1, 10].
-        curvature: ηkh that is marked, in [1e-4, 1e4].
-
-    Raises:
-        ValueError: naming the argument that does not fit.
-
-    Example:
-        >>> exponent = DiscountExponent(gamma=2.0).lines()["exponent"][:, 1]  # from flat to steep
-        >>> bool(-0.001 < exponent[0] < 0) and bool(-0.5 < exponent[-1] < -0.49)
-        True
-    """
-
-    gamma = number_trait(_MARKS["gamma"], 1.0)
-    curvature = number_trait(_AXIS["range"], 0.1)
-
-    def _gain(self, curvature: Array) -> tuple[Array, Array]:
-        """Return the gain over ηk, and its local exponent, −½(1 − γ/2S₀), for values of ηkh."""
-        fast, slow = (rate(curvature, 1.0, self.gamma) for rate in (modes.fast_rate, modes.slow_rate))
-        return 1 / fast, -slow / (fast + slow)
+    gamma: float
+    curvature: float
 
     def lines(self) -> dict[str, Array]:
         """Return log₁₀ of the gain and of its limits, and the exponent, over log₁₀ ηkh."""
@@ -53,12 +35,10 @@ class DiscountExponent(Curves):
         crossing = points(_AXIS, np.full_like(up, 0.75 * self.gamma**2), up)
         return {"crossing": crossing, **over(_AXIS, h, heights)}
 
-    def description(self) -> str:
-        """Return what the static twin shows, in words."""
-        gain, exponent = (float(part[0]) for part in self._gain(np.array([self.curvature])))
-        return (
-            "Gain of the gradient against curvature, both logarithmic: level at gradient descent's 1/γ where the "
-            "loss is flat, along the ballistic root where it is steep. Below, its slope, the local exponent: it falls "
-            f"from 0 to −½ and is −¼ at ηkh = {0.75 * self.gamma**2:.3g} alone. At the mark, γ = {self.gamma:.2f} and "
-            f"ηkh = {self.curvature:.3g}, the gain is {gain:.3g} and the exponent {exponent:.3f}."
-        )
+    def _gain(self, curvature: Array) -> tuple[Array, Array]:
+        """Return the gain over ηk, and its local exponent, −½(1 − γ/2S₀), for values of ηkh."""
+        fast, slow = (rate(curvature, 1.0, self.gamma) for rate in (modes.fast_rate, modes.slow_rate))
+        return 1 / fast, -slow / (fast + slow)
+
+
+DiscountExponent = declared(__file__, _Numbers)

@@ -18,8 +18,8 @@ import { gradientFlow, heteroclinic, loss, policy, stationary } from "./model.js
 /** @typedef {{ stay: Plan | null, cross: Plan | null, best: "stay" | "cross", descent: { points: number[][], end: number, action: number } }} Plans */
 /** @typedef {{ left: number, right: number, strips: number, bottom: number, panels: Box[], x: Scale, hill: Scale, cost: Scale, time: Scale }} WellFrame */
 
-const STARTS = SHARED.start;
-const RATES = SHARED.gamma; // γ = 0 is left out: min L ≠ 0, so every J is infinite there
+const STARTS = SHARED.traits.start.range;
+const RATES = SHARED.traits.gamma.range; // γ = 0 is left out: min L ≠ 0, so every J is infinite there
 const BEAD = 0.25; // time between two beads
 
 const NOTE =
@@ -346,4 +346,4 @@ function wellLedger() {
   return { node, show };
 }
 
-export default explorable("DoubleWell", buildDoubleWell, ["start", "gamma"]);
+export default explorable("DoubleWell", buildDoubleWell, SHARED);

@@ -51,7 +51,8 @@ export function driftLaw({ start, minimum, rate, decay, gamma }) {
  * @param {number} rate
  */
 export function driftTimes(slow, rate) {
-  const span = slow > 0 ? 7 / slow : rate === 0 ? 0 : (2 * Math.PI) / Math.abs(rate);
+  // What is so slow that its time has no number is not seen to move.
+  const span = Math.min(slow > 0 ? 7 / slow : rate === 0 ? 0 : (2 * Math.PI) / Math.abs(rate), 1e9);
   const count = Math.min(900, Math.max(120, Math.ceil((span * Math.abs(rate)) / 0.12)));
   return Array.from({ length: count + 1 }, (_, i) => (span * i) / count);
 }

@@ -27,9 +27,9 @@ const distance = ([a, b], [c, d]) => Math.hypot(a - c, b - d);
  * @param {State<Setting>} state
  */
 function buildDriftField(root, state) {
-  const { marks, hold, edge } = SHARED;
-  const fastest = lastOf(marks.rate);
-  const turning = { symbol: "q", name: "rotation rate of the drift", marks: marks.rate };
+  const { traits, hold, edge } = SHARED;
+  const fastest = lastOf(traits.rate.range);
+  const turning = { symbol: "q", name: "rotation rate of the drift", marks: traits.rate.range };
   const table = placeTable();
   return simpleView(root, state, TRAITS, {
     label: "the optimal path under a drift",
@@ -41,8 +41,8 @@ function buildDriftField(root, state) {
         toPosition: (q) => (1 + Math.sign(q) * Math.sqrt(Math.abs(q) / fastest)) / 2,
         toValue: (u) => fastest * (2 * u - 1) * Math.abs(2 * u - 1),
       }),
-      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: marks.decay }),
-      gamma: discountDial(state, marks.gamma),
+      decay: rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: traits.decay.range }),
+      gamma: discountDial(state, traits.gamma.range),
     },
     above: [table.node],
     grips(stage) {
@@ -163,4 +163,4 @@ function placeTable() {
   return { node, show };
 }
 
-export default explorable("DriftField", buildDriftField, TRAITS);
+export default explorable("DriftField", buildDriftField, SHARED);

@@ -21,8 +21,8 @@ function lengthWords(given) {
 
 export default explorable("ExactStep", ...curvesView(SHARED, {
   dials: (state) => ({
-    gamma: discountDial(state, SHARED.marks.gamma),
-    fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: SHARED.marks.fading }),
+    gamma: discountDial(state, SHARED.traits.gamma.range),
+    fading: rootDial(state, "fading", { symbol: "α", name: "fading of the gradient", marks: SHARED.traits.fading.range }),
   }),
   curves,
   words: lengthWords,

@@ -15,7 +15,7 @@ import { bestGrowing, extremal, extremalCost } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["growing", "gamma", "horizon"];
-const [LEAST, MOST] = SHARED.growing;
+const [LEAST, MOST] = SHARED.traits.growing.range;
 const [FROM, TO] = SHARED.across;
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
@@ -27,8 +27,8 @@ const buildExtremals = (root, state) => {
     title: SHARED.title,
     hint: "Drag the point on the parabola. Then raise T: the parabola closes around c₊ = 0.",
     dials: {
-      horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.horizon }),
-      gamma: discountDial(state, SHARED.gamma),
+      horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.traits.horizon.range }),
+      gamma: discountDial(state, SHARED.traits.gamma.range),
     },
     beside: [lineTable(SHARED.lines, [], (_, name) => look(name)).node],
     lay(stage, ground, width) {
@@ -74,4 +74,4 @@ const buildExtremals = (root, state) => {
   });
 };
 
-export default explorable("Extremals", buildExtremals, TRAITS);
+export default explorable("Extremals", buildExtremals, SHARED);

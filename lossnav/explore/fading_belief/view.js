@@ -20,8 +20,8 @@ function fadingWords({ epsilon, size, time }) {
 
 export default explorable("FadingBelief", ...curvesView(SHARED, {
   dials: (state) => ({
-    epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: SHARED.marks.epsilon }),
-    size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: SHARED.marks.size }),
+    epsilon: rootDial(state, "epsilon", { symbol: "ε", name: "fading of the gradient", marks: SHARED.traits.epsilon.range }),
+    size: logDial(state, "size", { symbol: "√V", name: "size of gradients", marks: SHARED.traits.size.range }),
   }),
   curves,
   words: fadingWords,

@@ -20,7 +20,7 @@ function gainWords({ beta, n }) {
 
 export default explorable("FilterGains", ...curvesView(SHARED, {
   dials: (state) => ({
-    beta: momentumDial(state, SHARED.marks.beta),
+    beta: momentumDial(state, SHARED.traits.beta.range),
   }),
   curves,
   words: gainWords,

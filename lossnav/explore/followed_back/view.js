@@ -24,7 +24,7 @@ function planWords(given) {
 
 export default explorable("FollowedBack", ...curvesView(SHARED, {
   dials: (state) => ({
-    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }),
+    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range }),
   }),
   curves,
   words: planWords,

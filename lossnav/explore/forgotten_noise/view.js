@@ -23,8 +23,8 @@ function forgottenWords(given) {
 
 export default explorable("ForgottenNoise", ...curvesView(SHARED, {
   dials: (state) => ({
-    power: linearDial(state, "power", { symbol: "q", name: "how fast noise is forgotten", marks: SHARED.marks.power }, 140),
-    stiffness: logDial(state, "stiffness", { symbol: "ωT", name: "of the deadline", marks: SHARED.marks.stiffness }),
+    power: linearDial(state, "power", { symbol: "q", name: "how fast noise is forgotten", marks: SHARED.traits.power.range }, 140),
+    stiffness: logDial(state, "stiffness", { symbol: "ωT", name: "of the deadline", marks: SHARED.traits.stiffness.range }),
   }),
   curves,
   words: forgottenWords,

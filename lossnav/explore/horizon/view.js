@@ -59,7 +59,7 @@ function buildHorizon(root, state) {
   const along = (/** @type {number | null} */ dt) => fromTime(dt ?? Infinity);
   const value = (/** @type {number} */ u) => (u >= FOREVER ? null : toTime(u));
   const play = traitPlayer(root, state, "dt", { ends: [0, 1], along, value, seconds: 8 });
-  const gamma = discountDial(state, SHARED.gamma);
+  const gamma = discountDial(state, SHARED.traits.gamma.range);
   const time = slider({
     symbol: "Δt",
     name: "until the next look",
@@ -267,4 +267,4 @@ function stepTable() {
   return { node, show };
 }
 
-export default explorable("Horizon", buildHorizon, ["start", "gamma", "dt"]);
+export default explorable("Horizon", buildHorizon, SHARED);

@@ -17,7 +17,7 @@ import SHARED from "./constants.json" with { type: "json" };
 import { VALLEY, angleBetween, ellipseThrough, metricLaw, restTimes } from "./model.js";
 
 const { edge: EDGE, size: SIZE, steps: STEPS } = SHARED; // the drawn ellipse is SIZE unit ellipses long
-const WIDEST = lastOf(SHARED.marks.ratio);
+const WIDEST = lastOf(SHARED.traits.ratio.range);
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["start", "angle", "ratio", "gamma"];
 const AGREE = 1; // degrees
@@ -42,12 +42,12 @@ function buildMetricEllipse(root, state) {
       angle: linearDial(state, "angle", {
         symbol: "α",
         name: "angle of the cheap direction",
-        marks: SHARED.marks.angle,
+        marks: SHARED.traits.angle.range,
         text: degrees,
         label: (v) => `${fixed(v, 0)}°`,
       }, 360),
-      ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.marks.ratio }),
-      gamma: discountDial(state, SHARED.marks.gamma),
+      ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.traits.ratio.range }),
+      gamma: discountDial(state, SHARED.traits.gamma.range),
     },
     above: [table.node],
     grips(stage) {
@@ -172,4 +172,4 @@ function turnTable() {
   return { node, show };
 }
 
-export default explorable("MetricEllipse", buildMetricEllipse, TRAITS);
+export default explorable("MetricEllipse", buildMetricEllipse, SHARED);

@@ -23,8 +23,8 @@ function modeWords(given) {
 
 export default explorable("ModeMemory", ...curvesView(SHARED, {
   dials: (state) => ({
-    bend: logDial(state, "bend", { symbol: "ηh", name: "step times curvature", marks: SHARED.marks.bend, text: compact }),
-    beta: momentumDial(state, SHARED.marks.beta),
+    bend: logDial(state, "bend", { symbol: "ηh", name: "step times curvature", marks: SHARED.traits.bend.range, text: compact }),
+    beta: momentumDial(state, SHARED.traits.beta.range),
   }),
   curves,
   words: modeWords,

@@ -22,7 +22,7 @@ function windowWords({ beta, bend }) {
 
 export default explorable("MomentumWindow", ...curvesView(SHARED, {
   dials: (state) => ({
-    beta: momentumDial(state, SHARED.marks.beta),
+    beta: momentumDial(state, SHARED.traits.beta.range),
   }),
   curves,
   words: windowWords,

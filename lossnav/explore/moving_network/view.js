@@ -36,9 +36,9 @@ function buildMovingNetwork(root, state) {
     title: SHARED.title,
     hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
     dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: (v) => fixed(v, 4) }),
-      batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.batch, text: (v) => fixed(v, 0), whole: true }),
-      beta: momentumDial(state, SHARED.beta),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) }),
+      batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.traits.batch.range, text: (v) => fixed(v, 0), whole: true }),
+      beta: momentumDial(state, SHARED.traits.beta.range),
     },
     beside: [steps.node, table.node],
     grips(stage) {
@@ -110,4 +110,4 @@ function motionWords(setting, n, far, { run, same }) {
   ]];
 }
 
-export default explorable("MovingNetwork", buildMovingNetwork, TRAITS);
+export default explorable("MovingNetwork", buildMovingNetwork, SHARED);

@@ -26,8 +26,8 @@ function quinticWords({ sigma, before, n }) {
 
 export default explorable("MuonQuintic", ...curvesView(SHARED, {
   dials: (state) => ({
-    sigma: logDial(state, "sigma", { symbol: "σ", name: "at the start", marks: SHARED.marks.sigma, text: compact }),
-    before: linearDial(state, "before", { symbol: "q", name: "quintic steps before the cubic", marks: SHARED.marks.before, text: String }, lastOf(SHARED.marks.before)),
+    sigma: logDial(state, "sigma", { symbol: "σ", name: "at the start", marks: SHARED.traits.sigma.range, text: compact }),
+    before: linearDial(state, "before", { symbol: "q", name: "quintic steps before the cubic", marks: SHARED.traits.before.range, text: String }, lastOf(SHARED.traits.before.range)),
   }),
   curves,
   words: quinticWords,

@@ -23,11 +23,11 @@ import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from 
  * @param {State<Traits>} state
  */
 function buildNoiseSpectrum(root, state) {
-  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: (v) => fixed(v, 4) });
-  const beta = momentumDial(state, SHARED.beta);
+  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) });
+  const beta = momentumDial(state, SHARED.traits.beta.range);
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
-  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.slope }, 100);
+  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100);
   const choice = buttonRow([
     ["The network's", "the noise that was measured", () => state.set("own", 1)],
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
@@ -84,9 +84,11 @@ function buildNoiseSpectrum(root, state) {
     leave: steps.leave,
     python() {
       const { eta: step, beta: kept } = state.pick("eta", "beta");
-      const here = `explore.NoiseSpectrum(slope=${inPython(state.get("slope"))}, own=${state.get("own")})`;
+      const { own, slope: power } = state.pick("own", "slope");
+      const grown = [`noise = rho ** ${inPython(power)}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
       const known = `eta=${inPython(step)}, beta=${inPython(kept)}, batch=${SHARED.batch}`;
-      return [`rho, noise = ${here}.spectrum()`, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
+      const noise = own ? [`noise = ${inPython(SHARED.trace)} * np.array(${inPython(SHARED.shares)})`] : grown;
+      return [`rho = 2.0 ** (${SHARED.first} + np.arange(${octaves.length}) + 0.5)`, ...noise, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
     },
   };
 }
@@ -141,4 +143,4 @@ function spectrumWords(setting, far, n) {
   ]);
 }
 
-export default explorable("NoiseSpectrum", buildNoiseSpectrum, ["eta", "beta", "slope", "own", "n"]);
+export default explorable("NoiseSpectrum", buildNoiseSpectrum, SHARED);

@@ -36,9 +36,9 @@ function buildNoisyOscillator(root, state) {
     title: SHARED.title,
     hint: "Raise ρ from left to right: it creeps, it swings, it diverges. Raise β: the cloud grows. Drag the start.",
     dials: {
-      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.eta, text: spell }),
-      beta: momentumDial(state, SHARED.beta),
-      rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.rho }),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: spell }),
+      beta: momentumDial(state, SHARED.traits.beta.range),
+      rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.traits.rho.range }),
     },
     beside: [table.node],
     grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }).show,
@@ -125,4 +125,4 @@ function words(setting, start) {
   return [`It is ${NAMES[regime]}${swing}.`, [known, `In the end θ has the standard deviation ${one}; continuous theory says ${two}.`, from]];
 }
 
-export default explorable("NoisyOscillator", buildNoisyOscillator, TRAITS);
+export default explorable("NoisyOscillator", buildNoisyOscillator, SHARED);

@@ -35,11 +35,11 @@ function buildNoisyValley(root, state) {
       angle: linearDial(state, "angle", {
         symbol: "α",
         name: "angle of the strong noise",
-        marks: SHARED.marks.angle,
+        marks: SHARED.traits.angle.range,
         text: degrees,
         label: (v) => `${fixed(v, 0)}°`,
       }, 360),
-      ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.marks.ratio }),
+      ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.traits.ratio.range }),
     },
     beside: [table.node],
     grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }).show,
@@ -110,4 +110,4 @@ function valleyWords(given) {
   ]];
 }
 
-export default explorable("NoisyValley", buildNoisyValley, TRAITS);
+export default explorable("NoisyValley", buildNoisyValley, SHARED);

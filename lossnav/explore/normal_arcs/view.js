@@ -15,22 +15,22 @@ import { wayLength, ways } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["mu", "sigma", "share"];
-const [WEST, EAST] = SHARED.mu;
-const [NARROW_END, BROAD_END] = [SHARED.sigma[0], lastOf(SHARED.sigma)];
+const [WEST, EAST] = SHARED.traits.mu.range;
+const [NARROW_END, BROAD_END] = [SHARED.traits.sigma.range[0], lastOf(SHARED.traits.sigma.range)];
 const style = (/** @type {"arc" | "spread" | "precision"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "arc" ? 3 : 2 });
 
 /** @type {(root: HTMLElement, state: import("../life.js").State<Setting>) => import("../life.js").View} */
 const buildNormalArcs = (root, state) => {
   const table = lineTable(SHARED.lines, ["way", "Fisher length"], (_, name) => style(name));
   const put = (/** @type {number} */ mu, /** @type {number} */ sigma) => [state.set("mu", clamp(mu, WEST, EAST)), state.set("sigma", clamp(sigma, NARROW_END, BROAD_END))];
-  const [low, high] = [SHARED.share[0], lastOf(SHARED.share)];
+  const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
   const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
   const view = simpleView(root, state, TRAITS, {
     label: "the shortest way between two normal distributions, and two straight ones",
     title: SHARED.title,
     hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
-    dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.share }, 200) },
+    dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.traits.share.range }, 200) },
     beside: [time.node, table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 348, 66);
@@ -87,4 +87,4 @@ const buildNormalArcs = (root, state) => {
   return { ...view, leave: time.leave };
 };
 
-export default explorable("NormalArcs", buildNormalArcs, TRAITS);
+export default explorable("NormalArcs", buildNormalArcs, SHARED);

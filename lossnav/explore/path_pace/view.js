@@ -23,8 +23,8 @@ function paceWords(given) {
 
 export default explorable("PathPace", ...curvesView(SHARED, {
   dials: (state) => ({
-    power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: SHARED.marks.power }, 100),
-    bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: SHARED.marks.bend, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
+    power: linearDial(state, "power", { symbol: "b", name: "speed grows like Lᵇ", marks: SHARED.traits.power.range }, 100),
+    bend: logDial(state, "bend", { symbol: "m", name: "path θ₂ = θ₁ᵐ", marks: SHARED.traits.bend.range, label: (v) => (Number.isInteger(v) ? String(v) : "√10") }),
   }),
   curves,
   words: paceWords,

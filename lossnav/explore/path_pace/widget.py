@@ -1,45 +1,29 @@
-"""``PathPace`` in Python: its state, the parts of its regret, and its static twin."""
+"""``PathPace`` in Python: its state."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.explore._curves import Curves, grid, over
+from lossnav.explore._curves import grid, over
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import number_trait
+from lossnav.explore.base import declared
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import riccati
 
 _SHARED = constants(__file__)
-_MARKS, _AXIS = _SHARED["marks"], _SHARED["axis"]
+_AXIS = _SHARED["axis"]
 _BOWL = Quadratic(np.diag([1.0, _SHARED["kappa"]]), minimum=np.zeros(2))
 _NODES = 400
 
 
-class PathPace(Curves):
-    """The regret of one path at γ = 0, by speed and by direction, for the paces at which it can be run (L22, L23).
+class _Numbers:
+    """The regret of the path, in parts."""
 
-    The path is θ₂ = θ₁ᵐ from (1, 1) to the minimum of ½(θ₁² + 10θ₂²); its speed is c·√(2L₀)·(L/L₀)ᵇ, with η = k = 1.
-
-    Args:
-        power: b, in [0, 1]; ½ is right.
-        bend: m, in [1, 10]: 1 is a straight line, √10 the optimum, 10 the path of gradient descent.
-        pace: c, in [0.2, 5].
-
-    Raises:
-        ValueError: naming the argument that does not fit.
-
-    Example:
-        >>> speed, direction = PathPace(power=0.5, bend=1.0, pace=1.0).parts()  # a right pace on a straight line
-        >>> round(abs(speed), 6), round(direction, 3)
-        (0.0, 0.127)
-    """
-
-    power = number_trait(_MARKS["power"], 0.5)
-    bend = number_trait(_MARKS["bend"], 10.0)
-    pace = number_trait(_AXIS["range"], 2.0)
+    power: float
+    bend: float
+    pace: float
 
     def parts(self) -> tuple[float, float]:
         """Return the parts of the regret by speed and by direction at the marked pace, over the least cost."""
@@ -70,11 +54,5 @@ class PathPace(Curves):
         speed, direction = self._parts(pace)
         return over(_AXIS, pace, {"total": speed + direction, "speed": speed, "direction": direction})
 
-    def description(self) -> str:
-        """Return what the static twin shows, in words."""
-        speed, direction = self.parts()
-        return (
-            "The regret of one path against the pace at which it is run: the part of its speed has a minimum, that of "
-            f"its direction is level. With b = {self.power:.2f} at the pace {self.pace:.2f} the first is {speed:.3f} "
-            f"and the second {direction:.3f} of the least cost."
-        )
+
+PathPace = declared(__file__, _Numbers)

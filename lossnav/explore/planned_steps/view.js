@@ -24,8 +24,8 @@ const buildPlannedSteps = (root, state) => {
     title: SHARED.title,
     hint: "Make Δt small. The steps settle on the path; those planned one at a time stand still.",
     dials: {
-      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.dt }),
-      gamma: discountDial(state, SHARED.gamma),
+      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
+      gamma: discountDial(state, SHARED.traits.gamma.range),
     },
     beside: [table.node],
     lay(stage, ground, width) {
@@ -61,4 +61,4 @@ const buildPlannedSteps = (root, state) => {
   });
 };
 
-export default explorable("PlannedSteps", buildPlannedSteps, TRAITS);
+export default explorable("PlannedSteps", buildPlannedSteps, SHARED);

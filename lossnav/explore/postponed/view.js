@@ -22,8 +22,8 @@ function postponedWords(given) {
 
 export default explorable("Postponed", ...curvesView(SHARED, {
   dials: (state) => ({
-    moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: SHARED.marks.moved }, 100),
-    every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: SHARED.marks.every }, 110),
+    moved: linearDial(state, "moved", { symbol: "p", name: "how fast the date moves", marks: SHARED.traits.moved.range }, 100),
+    every: linearDial(state, "every", { symbol: "τ", name: "from plan to plan", marks: SHARED.traits.every.range }, 110),
   }),
   curves,
   words: postponedWords,

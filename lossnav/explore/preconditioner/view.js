@@ -15,7 +15,7 @@ import { limits, preconditioner, slopeThere } from "./model.js";
 
 /** @type {(keyof Setting)[]} */
 const TRAITS = ["gamma", "dt", "curvature"];
-const [FLAT, STEEP] = SHARED.curvature;
+const [FLAT, STEEP] = SHARED.traits.curvature.range;
 
 /** @type {(root: HTMLElement, state: State<Setting>) => import("../life.js").View} */
 const buildPreconditioner = (root, state) => {
@@ -28,14 +28,14 @@ const buildPreconditioner = (root, state) => {
     title: SHARED.title,
     hint: "Drag the point from flat to steep. Then move the corners: the left one with γ, the right one with Δt.",
     dials: {
-      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.gamma, text: spell }),
-      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.dt, text: spell }),
+      gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range, text: spell }),
+      dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range, text: spell }),
     },
     beside: [table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
       chartGround(ground, f);
-      return { f, x: logAxis(ground, f, SHARED.curvature, "curvature h", 2), y: logUp(ground, f.rows.phi, SHARED.phi) };
+      return { f, x: logAxis(ground, f, SHARED.traits.curvature.range, "curvature h", 2), y: logUp(ground, f.rows.phi, SHARED.phi) };
     },
     grips(stage) {
       /** @type {import("../kit.js").Scale} */
@@ -78,4 +78,4 @@ const buildPreconditioner = (root, state) => {
   });
 };
 
-export default explorable("Preconditioner", buildPreconditioner, TRAITS);
+export default explorable("Preconditioner", buildPreconditioner, SHARED);

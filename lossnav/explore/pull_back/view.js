@@ -21,8 +21,8 @@ function pullWords({ place, ...given }) {
 
 export default explorable("PullBack", ...curvesView(SHARED, {
   dials: (state) => ({
-    certainty: logDial(state, "certainty", { symbol: "p", name: "certainty 1/v of the first", marks: SHARED.marks.certainty }),
-    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the second", marks: SHARED.marks.curvature }),
+    certainty: logDial(state, "certainty", { symbol: "p", name: "certainty 1/v of the first", marks: SHARED.traits.certainty.range }),
+    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the second", marks: SHARED.traits.curvature.range }),
   }),
   curves,
   words: pullWords,

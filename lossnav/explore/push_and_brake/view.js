@@ -22,7 +22,7 @@ function rollWords({ gamma, now }) {
 
 export default explorable("PushAndBrake", ...curvesView(SHARED, {
   dials: (state) => ({
-    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount, and friction", marks: SHARED.marks.gamma }),
+    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount, and friction", marks: SHARED.traits.gamma.range }),
   }),
   curves,
   words: rollWords,

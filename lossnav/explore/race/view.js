@@ -35,11 +35,11 @@ const NOTE =
  * @param {State<Traits>} state
  */
 function buildRace(root, state) {
-  const { marks } = SHARED;
-  const [least, most] = marks.gamma;
+  const { traits } = SHARED;
+  const [least, most] = traits.gamma.range;
   const dials = {
     gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: [least, 0, most], text: (v) => fixed(v, 3) }),
-    tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: marks.tilt, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
+    tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: traits.tilt.range, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
   };
   const [stage, readout, law, table] = [figure(), readoutNode(), lawNode(), raceTable()];
   const time = player(root, state, {
@@ -149,8 +149,11 @@ function buildRace(root, state) {
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
-      const made = dug[1] ? `explore.Race(tilt=${inPython(tilt)}, dug=${inPython(dug)}).loss()` : `ln.losses.DoubleWell(d=${inPython(tilt)})`;
-      return [`loss = ${made}`, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
+      const [place, depth] = dug.map(inPython);
+      const well = `ln.losses.DoubleWell(d=${inPython(tilt)})`;
+      const dip = `${depth} * np.exp(-(((theta[..., 0] - ${place}) / ${SHARED.dug.wide}) ** 2) / 2)`;
+      const made = dug[1] ? [`well = ${well}`, `loss = ln.losses.Function(lambda theta: well.value(theta) - ${dip}, dim=2)`] : [`loss = ${well}`];
+      return [...made, `path = ln.solve(ln.Objective(gamma=${inPython(gamma)}), loss, ${inPython(start)})`, "path.action, path.asymptote"];
     },
     leave: time.leave,
   };
@@ -254,4 +257,4 @@ function raceNow(at, f, { t, y }, { well }, tracks, places, now) {
   }
 }
 
-export default explorable("Race", buildRace, ["start", "gamma", "tilt", "now", "dug"]);
+export default explorable("Race", buildRace, SHARED);

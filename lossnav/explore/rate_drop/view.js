@@ -22,8 +22,8 @@ function dropWords(given) {
 
 export default explorable("RateDrop", ...curvesView(SHARED, {
   dials: (state) => ({
-    drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: SHARED.marks.drop }),
-    memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.marks.memory, text: (v) => fixed(v, 0) }),
+    drop: logDial(state, "drop", { symbol: "F", name: "the rate drops by", marks: SHARED.traits.drop.range }),
+    memory: logDial(state, "memory", { symbol: "μ/4kη", name: "memory, in steps", marks: SHARED.traits.memory.range, text: (v) => fixed(v, 0) }),
   }),
   curves,
   words: dropWords,

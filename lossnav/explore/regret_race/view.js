@@ -22,8 +22,8 @@ const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its n
  * @param {State<Setting>} state
  */
 function buildRegretRace(root, state) {
-  const gamma = discountDial(state, SHARED.marks.gamma);
-  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, v < 10 ? 2 : 1) });
+  const gamma = discountDial(state, SHARED.traits.gamma.range);
+  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) });
   const [stage, bars, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving] = [layer(stage), layer(stage)];
   const run = runner(root, state, stage, 6);
@@ -78,10 +78,14 @@ function buildRegretRace(root, state) {
     },
     leave: run.leave,
     python() {
-      const { gamma: rate, kappa: ratio, start: from } = state.pick("start", "gamma", "kappa");
+      const given = state.pick("start", "gamma", "kappa");
+      const { paths, regrets } = billed(given);
+      const h = `np.array([1.0, ${inPython(given.kappa)}])`;
       return [
-        `race = explore.RegretRace(${inPython(from)}, ${inPython(rate)}, ${inPython(ratio)})`,
-        "race.regrets()",
+        `h, start = ${h}, np.array(${inPython(given.start)})`,
+        `path = start * (1 - h / ${inPython(given.kappa)}) ** np.arange(${paths.descent.length})[:, None]  # gradient descent's`,
+        "bowl = ln.losses.Quadratic(np.diag(h), minimum=[0.0, 0.0])",
+        ...(Math.hypot(...given.start) ? [`ln.regret(path, ln.Objective(gamma=${inPython(given.gamma)}), bowl, dt=${inPython(regrets.descent.dt)}).relative`] : []),
       ];
     },
   };
@@ -121,4 +125,4 @@ function drawBars(at, width, order, regrets) {
   }
 }
 
-export default explorable("RegretRace", buildRegretRace, ["start", "gamma", "kappa"]);
+export default explorable("RegretRace", buildRegretRace, SHARED);

@@ -23,8 +23,8 @@ function nameWords(given) {
 
 export default explorable("Renamed", ...curvesView(SHARED, {
   dials: (state) => ({
-    unit: logDial(state, "unit", { symbol: "u", name: "unit of θ₂", marks: SHARED.marks.unit }),
-    mix: linearDial(state, "mix", { symbol: "m", name: "ψ₂ mixed into θ₁", marks: SHARED.marks.mix, label: (v) => fixed(v, 0) }, 80),
+    unit: logDial(state, "unit", { symbol: "u", name: "unit of θ₂", marks: SHARED.traits.unit.range }),
+    mix: linearDial(state, "mix", { symbol: "m", name: "ψ₂ mixed into θ₁", marks: SHARED.traits.mix.range, label: (v) => fixed(v, 0) }, 80),
   }),
   curves,
   words: nameWords,

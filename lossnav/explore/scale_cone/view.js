@@ -25,14 +25,14 @@ const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4"
  * @param {State<Setting>} state
  */
 function buildScaleCone(root, state) {
-  const { marks, edge } = SHARED;
+  const { traits, edge } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
   const dials = {
-    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: marks.eta, text: (v) => fixed(v, 3) }),
-    beta: momentumDial(state, marks.beta),
-    decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: marks.decay, text: finely }),
-    noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: marks.noise }, 100),
-    start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: marks.start }),
+    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: (v) => fixed(v, 3) }),
+    beta: momentumDial(state, traits.beta.range),
+    decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+    noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: traits.noise.range }, 100),
+    start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
   };
   const [plane, charts, readout] = [figure(), figure(), readoutNode()];
   const [ground, moving, under, over] = [layer(plane), layer(plane), layer(charts), layer(charts)];
@@ -130,4 +130,4 @@ function coneWords({ noise, beta, start }, { angles, rest, law, memory }) {
   ]);
 }
 
-export default explorable("ScaleCone", buildScaleCone, ["eta", "beta", "decay", "noise", "start"]);
+export default explorable("ScaleCone", buildScaleCone, SHARED);

@@ -16,8 +16,8 @@ import { bothPlans, plansAt, threshold, wells } from "./model.js";
 
 /** @type {(keyof Traits)[]} */
 const TRAITS = ["gamma", "start"];
-const [SLOW, FAST] = SHARED.gamma;
-const [WEST, EAST] = SHARED.start;
+const [SLOW, FAST] = SHARED.traits.gamma.range;
+const [WEST, EAST] = SHARED.traits.start.range;
 const style = (/** @type {"best" | "other" | "edge"} */ name) => ({ ...inked(SHARED.lines[name]), "stroke-width": name === "edge" ? 2 : 2.8 });
 
 /** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
@@ -94,4 +94,4 @@ const buildStayMap = (root, state) => {
   });
 };
 
-export default explorable("StayMap", buildStayMap, TRAITS);
+export default explorable("StayMap", buildStayMap, SHARED);

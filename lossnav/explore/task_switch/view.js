@@ -21,10 +21,10 @@ import { taskHistory } from "./model.js";
 
 const { span: SPAN, past: PAST } = SHARED.window; // units of 1/r
 const LONGEST = SHARED.longest; // from a switch to the last time
-const MOST = SHARED.switches;
+const MOST = SHARED.traits.switches.most;
 const PACE = 2; // units of 1/r per second
-const AWAY = lastOf(SHARED.marks.minimum); // farthest minimum
-const SHARP = [SHARED.marks.curvature[0], lastOf(SHARED.marks.curvature)];
+const AWAY = lastOf(SHARED.traits.minimum.range); // farthest minimum
+const SHARP = [SHARED.traits.curvature.range[0], lastOf(SHARED.traits.curvature.range)];
 const ARM = 1.5; // from the minimum to the handle of the curvature
 const COLOR = ink("uncertain");
 const LIVED = { stroke: COLOR, "stroke-width": 3 };
@@ -36,15 +36,15 @@ const AHEAD = { stroke: COLOR, "stroke-width": 2.4, "stroke-dasharray": "3 4" };
  * @param {State<Setting>} state
  */
 function buildTaskSwitch(root, state) {
-  const { marks } = SHARED;
+  const { traits } = SHARED;
   const dials = {
-    gamma: discountDial(state, marks.gamma),
-    entropy: logDial(state, "entropy", { symbol: "λₛ", name: "weight of entropy", marks: marks.entropy }),
-    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the next task", marks: marks.curvature }),
+    gamma: discountDial(state, traits.gamma.range),
+    entropy: logDial(state, "entropy", { symbol: "λₛ", name: "weight of entropy", marks: traits.entropy.range }),
+    curvature: logDial(state, "curvature", { symbol: "H", name: "curvature of the next task", marks: traits.curvature.range }),
     minimum: linearDial(state, "minimum", {
       symbol: "a",
       name: "minimum of the next task",
-      marks: marks.minimum,
+      marks: traits.minimum.range,
       label: (v) => fixed(v, v % 1 ? 1 : 0),
     }, 600),
   };
@@ -334,4 +334,14 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
   ]);
 }
 
-export default explorable("TaskSwitch", buildTaskSwitch, ["gamma", "entropy", "curvature", "minimum", "switches", "now"]);
+/**
+ * Switches follow each other, and now the last of them, none later than `longest` after the one before.
+ * @type {(values: Record<string, any>) => Record<string, any>}
+ */
+function inOrder(values) {
+  let last = 0;
+  const switches = values.switches.map((/** @type {number[]} */ [time, ...task]) => [(last = clamp(time, last, last + SHARED.longest)), ...task]);
+  return { ...values, switches, now: clamp(values.now, last, last + SHARED.longest) };
+}
+
+export default explorable("TaskSwitch", buildTaskSwitch, SHARED, inOrder);

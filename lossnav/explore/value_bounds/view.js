@@ -24,9 +24,9 @@ function boundsWords(given) {
 
 export default explorable("ValueBounds", ...curvesView(SHARED, {
   dials: (state) => ({
-    smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.marks.smoothness }),
-    pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.marks.pl }),
-    gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.marks.gamma }, 100),
+    smoothness: logDial(state, "smoothness", { symbol: "M", name: "claimed from above", marks: SHARED.traits.smoothness.range }),
+    pl: logDial(state, "pl", { symbol: "μ", name: "claimed from below", marks: SHARED.traits.pl.range }),
+    gamma: linearDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range }, 100),
   }),
   curves,
   words: boundsWords,

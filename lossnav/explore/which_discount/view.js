@@ -23,8 +23,8 @@ function discountWords(given) {
 
 export default explorable("WhichDiscount", ...curvesView(SHARED, {
   dials: (state) => ({
-    power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: SHARED.marks.power }, 100),
-    kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.marks.kappa, text: (v) => fixed(v, 1) }),
+    power: linearDial(state, "power", { symbol: "p", name: "your rule, rates hᵖ", marks: SHARED.traits.power.range }, 100),
+    kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, 1) }),
   }),
   curves,
   words: discountWords,

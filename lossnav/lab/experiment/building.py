@@ -103,8 +103,9 @@ def make_stepper(experiment: Experiment, ensemble: Ensemble) -> Stepper:
 
 def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
     """Return the class of the optimizer and its options."""
-    maker, options = RULES[experiment.optimizer].maker(), dict(experiment.options)
-    _check_names("options", options, maker, {"params", "ensemble", "lr"})
+    rule = RULES[experiment.optimizer]
+    maker, options = rule.maker(), {**rule.given, **experiment.options}
+    _check_names("options", experiment.options, maker, {"params", "ensemble", "lr"})
     if experiment.lr is not None:
         options["lr"] = experiment.lr
     return maker, options

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lossnav.lab.members.stacked import Ensemble, Loss, member_losses
+from lossnav.optim.finite import judged_elsewhere
 
 
 class Stepper(Protocol):
@@ -63,5 +64,6 @@ def learn(
         values.sum().backward()
         if clip is not None:
             ensemble.clip_grad_norm(clip)
-        rule.step()
+        with judged_elsewhere():  # one member may diverge, and hurts no other
+            rule.step()
         yield outputs.detach(), values.detach()

@@ -15,6 +15,7 @@ from lossnav._checks import function, instance, whole
 from lossnav.lab.data import Split
 from lossnav.lab.training.arithmetic import Arithmetic
 from lossnav.lab.training.team import Team
+from lossnav.optim.finite import judged_elsewhere
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -58,7 +59,8 @@ class Step:
             weighed.backward()
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.parameters(), self.clip)
-        self.optimizer.step()
+        with judged_elsewhere():
+            self.optimizer.step()
         return value.detach() if self.team.size == 1 else value.detach() * share
 
     @property

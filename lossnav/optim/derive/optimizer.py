@@ -15,12 +15,14 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav import _checks
-from lossnav.optim import _shards
+from lossnav._checks import shown
+from lossnav.optim import _shards, _switch
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._options import check_rate
 from lossnav.optim.derive import traced as _traced
 from lossnav.rules.derive import LearningRule, Regime
+from lossnav.rules.derive.published import adams
 from lossnav.rules.derive.source import written
 
 
@@ -32,11 +34,11 @@ class Derived(Rule):
     Args:
         params: parameters, or dictionaries of parameter groups.
         rule: from ``lossnav.derive``, of one coordinate with numbers on gradients (``rule.source`` says what else is
-            refused). It belongs to the whole optimizer, and is no part of its ``state_dict``.
+            refused). It belongs to the whole optimizer, and is no part of its ``state_dict``. One that is Adam's or
+            AdamW's, as ``lossnav.explain`` reads them, goes on from their states.
         lr: Δt of a step, what schedulers move; None is the rule's own. May differ between groups.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
-
         fused: one pass over the memory by a kernel in C, made from the same operations as ``source``; as in
             ``Ballistic``.
 
@@ -55,7 +57,7 @@ class Derived(Rule):
 
     def __init__(
         self, params: ParamsT, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
-        foreach: bool | None = None, fused: bool = False,
+        foreach: bool | None = None, fused: bool | None = None,
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
         self._written = written(rule)
@@ -98,6 +100,27 @@ class Derived(Rule):
 
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
+
+    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+        return "those of its rule", "The optimizer was generated from it", self.rule
+
+    def _known(self, entry: State) -> tuple[str, ...]:
+        known = ("step", *self._written.memory)
+        return known if not entry or entry.keys() >= set(known) else ()  # a part of it is another rule's
+
+    def _adopts(self, saved: Group, own: Group) -> bool:
+        _switch.check_adam(saved)
+        if self.source not in [written(rule).python for rule in adams(saved)]:
+            raise ValueError(
+                "state_dict is of torch's Adam or AdamW, whose step with these options is another than this rule's: "
+                f"betas = {shown(saved['betas'])}, eps = {shown(saved['eps'])}, weight_decay = "
+                f"{shown(saved['weight_decay'])} must be those of the rule that lossnav.explain reads in it"
+            )
+        return True
+
+    def _adopted(self, entry: State) -> State:
+        square = next(name for name in self._written.memory if name != "m")
+        return _switch.from_adam(entry, {"exp_avg": "m", "exp_avg_sq": square, "step": "step"})
 
     def _native(self) -> str:
         return self._written.kernel

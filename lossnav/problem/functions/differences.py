@@ -8,6 +8,7 @@ import numpy as np
 
 from lossnav._checks import Array
 
+STEP = 7e-4  # ε^{1/5}: rounding, ε/step, is then as large as truncation, step⁴; errors about 1e-12
 _MOST_NUMBERS = 2**22  # in one call: 32 MB of coordinates
 
 
@@ -22,7 +23,7 @@ def in_parts(derivative: Callable[[Array], Array], theta: Array, points: int) ->
     return parts.reshape(*theta.shape[:-1], *parts.shape[1:])
 
 
-def first(function: Callable[[Array], Array], theta: Array, step: float) -> Array:
+def first(function: Callable[[Array], Array], theta: Array, step: float = STEP) -> Array:
     """Return ∂function/∂θ_j on a new last axis by the five-point rule, error O(step⁴).
 
     Args:

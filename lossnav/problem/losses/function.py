@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +12,28 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
+from lossnav.problem.functions.arrays import OfArrays
 from lossnav.problem.functions.batched import Batched
 from lossnav.problem.losses.base import Loss, scalar
 
 
-class Function(Loss):
-    """A loss given as a function; missing derivatives come from central differences.
+class Formula(Protocol):
+    """An expression of sympy, which is not loaded to say so."""
 
-    Derived gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
+    @property
+    def free_symbols(self) -> Any:
+        """Its symbols."""
+        ...
+
+
+class Function(Loss):
+    """A loss given as a function, of arrays or of torch's tensors, or as a formula of sympy.
+
+    Missing derivatives of a function of arrays come from central differences. A function of tensors (of one θ, float64,
+    shape (D,)) is one that takes no array, or returns a tensor for it: what it lacks comes from ``torch.func``, and so
+    do its batches. Derivatives of a formula are formulas.
+
+    Differenced gradients are good to about 1e-12, derived Hessians to about 1e-11 with a given gradient and 1e-8
     without, relative to the size of L and its next derivatives. Newton's method needs no more of a Hessian.
 
     **Batches.** A solver needs thousands of points. Each function is tried once on several points together and
@@ -30,10 +45,11 @@ class Function(Loss):
     so. The agreement is tested again on later batches, wherever they leave the region tested so far or grow.
 
     Args:
-        value: maps θ to L(θ); sympy symbols are tried too, for the symbolic equations.
+        value: maps θ to L(θ); sympy symbols are tried too, for the symbolic equations. Or a sympy expression.
         gradient: maps θ to ∇L(θ), shape (D,).
         hessian: maps θ to ∇²L(θ), shape (D, D).
-        dim: D.
+        dim: D; may be left out with an expression.
+        symbols: with an expression, the symbols of θ in its order; None takes all by name, x_2 before x_10.
 
     Attributes:
         calls: how often these functions were called so far, by anyone: with a whole batch or with one point.
@@ -41,7 +57,8 @@ class Function(Loss):
             where it is not known yet.
 
     Raises:
-        ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape.
+        ValueError: if ``dim`` is not a positive integer, a function is not callable, or a result has a wrong shape; if
+            an expression has other symbols, or another number of them, than ``symbols`` and ``dim`` say.
 
     Example:
         >>> bowl = Function(lambda theta: (theta**2).sum(-1), dim=3)
@@ -49,25 +66,43 @@ class Function(Loss):
         array([2., 4., 6.])
         >>> bowl
         Function(dim=3, value: (..., D))
+        >>> import sympy
+        >>> a, b = sympy.symbols("a b")
+        >>> Function((a * b - 1) ** 2).hessian([1.0, 2.0])
+        array([[8., 6.],
+               [6., 2.]])
     """
 
     def __init__(
         self,
-        value: Callable[[Any], Any],
+        value: Any,
         gradient: Callable[[Any], Any] | None = None,
         hessian: Callable[[Any], Any] | None = None,
         *,
-        dim: int,
+        dim: int | None = None,
+        symbols: Sequence[Any] | None = None,
     ):
+        if is_expression(value):
+            from lossnav.problem.functions.written import formula
+
+            value = formula(value, symbols)
+            if dim not in (None, len(value.symbols)):
+                raise ValueError(f"dim = {_checks.shown(dim)}, but value has the symbols {value.symbols}")
+            dim, slope = len(value.symbols), value.gradient()
+            gradient, hessian = gradient or slope, hessian or slope.gradient()
+        elif symbols is not None:
+            raise ValueError(f"symbols = {_checks.shown(symbols)}, but value is no sympy expression")
         _checks.function("value", value)
         for name, function in (("gradient", gradient), ("hessian", hessian)):
             if function is not None:
                 _checks.function(name, function)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = value
-        self._value = Batched("value", value, ())
-        self._gradient = None if gradient is None else Batched("gradient", gradient, (self.dim,))
-        self._hessian = None if hessian is None else Batched("hessian", hessian, (self.dim, self.dim))
+        self._takes = OfArrays(value)
+        self._value = Batched("value", self._takes, ())
+        self._gradient = None if gradient is None else Batched("gradient", OfArrays(gradient, (self.dim,)), (self.dim,))
+        square = (self.dim, self.dim)
+        self._hessian = None if hessian is None else Batched("hessian", OfArrays(hessian, square), square)
 
     @property
     def calls(self) -> int:  # type: ignore[override]
@@ -79,25 +114,40 @@ class Function(Loss):
         return {part.name: part.layout for part in self._parts()}
 
     def value(self, theta: ArrayLike) -> Any:
-        return scalar(self._value(self._points(theta)))
+        theta = self._points(theta)
+        found = self._value(theta)
+        self._complete(theta)
+        return scalar(found)
 
     def gradient(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
+        self._complete(theta)
         if self._gradient:
             return self._gradient(theta)
-        return differences.in_parts(lambda x: differences.first(self._value, x, 7e-4), theta, 4 * self.dim)
+        return differences.in_parts(lambda x: differences.first(self._value, x), theta, 4 * self.dim)
 
     def hessian(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
+        self._complete(theta)
         if self._hessian:
             return self._hessian(theta)
         if self._gradient:
             slope = self._gradient
-            hessian = differences.in_parts(lambda x: differences.first(slope, x, 7e-4), theta, 4 * self.dim)
+            hessian = differences.in_parts(lambda x: differences.first(slope, x), theta, 4 * self.dim)
             return (hessian + np.swapaxes(hessian, -1, -2)) / 2
         # The step balances rounding, eps/step², against truncation, step²/12 of the fourth derivatives.
         points = self.dim**2 + self.dim + 1
         return differences.in_parts(lambda x: differences.second(self._value, x, 3e-4), theta, points)
+
+    def _complete(self, theta: Array) -> None:
+        """Take from torch the derivatives that a function of tensors lacks; its first value says whether it is one."""
+        if (self._gradient and self._hessian) or not theta.size:
+            return
+        if not self._value.calls:
+            self._value(theta.reshape(-1, self.dim)[0])
+        if self._takes.tensors:
+            self._gradient = self._gradient or Batched("gradient", self._takes.derivative(1), (self.dim,))
+            self._hessian = self._hessian or Batched("hessian", self._takes.derivative(2), (self.dim, self.dim))
 
     def expression(self, symbols: Any) -> Any:
         try:
@@ -111,3 +161,24 @@ class Function(Loss):
     def __repr__(self) -> str:
         known = "; ".join(f"{name}: {layout or 'not called with a batch yet'}" for name, layout in self.batches.items())
         return f"Function(dim={self.dim}, {known})"
+
+
+def as_loss(loss: Any, dim: int) -> Any:
+    """Return a function or a formula of ``dim`` parameters as a loss; anything else, a loss too, as it is.
+
+    Raises:
+        ValueError: if the formula has another number of symbols.
+    """
+    if is_expression(loss):
+        found = Function(loss)
+        if found.dim != dim:
+            shown = _checks.shown(loss)
+            raise ValueError(f"loss = {shown} has {found.dim} symbols, but the problem has {dim} parameters")
+        return found
+    return Function(loss, dim=dim) if callable(loss) and not isinstance(loss, type | Loss) else loss
+
+
+def is_expression(value: Any) -> bool:
+    """Return whether this is an expression of sympy, which nobody has without having imported it."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Expr)

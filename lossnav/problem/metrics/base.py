@@ -12,8 +12,6 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
 
-STEP = 7e-4  # of differences, relative to max(1, |θ|): errors about 1e-12 in a slope
-
 
 class Metric(abc.ABC):
     r"""A metric on D parameters: the price of speed is :math:`|\dot\theta|_G^2/2\eta`.
@@ -37,7 +35,7 @@ class Metric(abc.ABC):
     def bend(self, theta: ArrayLike) -> Array:
         """Return ∂²G_ij/∂θ_k∂θ_l, shape (..., D, D, D, D), to about six digits: Newton's method needs no more."""
         theta = self._points(theta)
-        return differences.in_parts(lambda x: differences.first(self.slope, x, STEP), theta, 4 * self.dim)
+        return differences.in_parts(lambda x: differences.first(self.slope, x), theta, 4 * self.dim)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return |θ̇|²_G, shape (...), at θ and θ̇ of shape (..., D) that broadcast."""

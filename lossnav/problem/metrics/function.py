@@ -11,7 +11,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
 from lossnav.problem.functions.nested import Nested
-from lossnav.problem.metrics.base import STEP, Metric
+from lossnav.problem.metrics.base import Metric
 
 
 class Function(Metric):
@@ -70,14 +70,14 @@ class Function(Metric):
         theta = self._points(theta)
         if self._slope is not None:
             return self._slope(theta)
-        return differences.in_parts(lambda x: differences.first(self._matrix, x, STEP), theta, 4 * self.dim)
+        return differences.in_parts(lambda x: differences.first(self._matrix, x), theta, 4 * self.dim)
 
     def bend(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
         if self._slope is not None:
             return super().bend(theta)
         points = self.dim**2 + self.dim + 1
-        return differences.in_parts(lambda x: differences.second(self._matrix, x, STEP), theta, points)
+        return differences.in_parts(lambda x: differences.second(self._matrix, x, differences.STEP), theta, points)
 
     def expression(self, symbols: Any, functions: Any) -> Any:
         try:

@@ -19,7 +19,6 @@ from lossnav.problem.losses.base import Loss, scalar
 from lossnav.problem.weights.averages import Average, Quadratic
 
 _SPREADS = (-4.0, 0.0, 4.0)  # ln v of places to search from, around that of the start
-_STEP = 7e-4  # of differences of the slope, in standard deviations and in ln v: errors about 1e-12
 
 
 class Potential(Loss):
@@ -91,11 +90,11 @@ class Potential(Loss):
         ell = theta[..., self.dim // 2 :]
         size = np.concatenate([np.exp(ell / 2), np.ones_like(ell)], axis=-1)
 
-        def slope(steps: Array) -> Array:
+        def slope(steps: Array) -> Array:  # by steps in standard deviations and in ln v
             lead = (slice(None),) * (theta.ndim - 1) + (None,) * (steps.ndim - theta.ndim)
             return self.gradient(theta[lead] + size[lead] * steps) * size[lead]
 
-        found = differences.first(slope, np.zeros_like(theta), _STEP) / (size[..., :, None] * size[..., None, :])
+        found = differences.first(slope, np.zeros_like(theta)) / (size[..., :, None] * size[..., None, :])
         return (found + np.swapaxes(found, -1, -2)) / 2
 
     def stationary_points(self) -> Array | None:

@@ -139,7 +139,13 @@ class MatrixRule(LearningRule):
         return self._options(1.0 if self.dt is None else self.dt)
 
     def optimizer(
-        self, params: Any, lr: Any = None, *, maximize: bool = False, foreach: bool | None = None, fused: bool = False
+        self,
+        params: Any,
+        lr: Any = None,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> Any:
         """Return the rule as a torch optimizer, ``lossnav.optim.BallisticMatrix`` with ``options``.
 
@@ -151,14 +157,14 @@ class MatrixRule(LearningRule):
                 rule's own.
             maximize: go uphill.
             foreach: True, False, or None, for what moves as with ``Belief``.
-            fused: False: there is no such form.
+            fused: False or None: there is no such form.
 
         Raises:
             ValueError: as in ``options``, or an option is wrong.
         """
         import lossnav  # whose names load what they name: torch only where it is asked for
 
-        if _checks.flag("fused", fused):
+        if fused is not None and _checks.flag("fused", fused):
             raise ValueError("fused = True, but it must be False: BallisticMatrix has no kernel of its own")
         if lr is None and self.dt is None:
             raise ValueError("lr = None, but it must be a number where the rule has no dt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from lossnav.rules.derive.derivation import derive
 from lossnav.rules.derive.rule import LearningRule
 
 Options = Mapping[str, Any]
+_PLACES = ("torch.optim", "pytorch_optimizer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +122,14 @@ def explain(optimizer: Any) -> list[Reading]:
     "None" is none of those that are listed here: the objective of ``Objective`` with the beliefs of ``lossnav.assume``.
 
     Args:
-        optimizer: a torch optimizer (its first group is read), or one with ``param_groups`` like those.
+        optimizer: one of torch's, of ``pytorch-optimizer``'s or of ours, whose first group is read. Its class counts,
+            not the name: another one that is called Lion is not read as Lion.
 
     Returns:
         Readings, more than one where there are more; with ``.rule`` where the assumptions are those of ``derive``.
 
     Raises:
-        ValueError: it has no ``param_groups``, or its class is not in the table.
+        ValueError: it has no ``param_groups``, or its class is none of these.
 
     Example:
         >>> import torch, lossnav as ln
@@ -135,20 +138,25 @@ def explain(optimizer: Any) -> list[Reading]:
         >>> round(float(reading.rule.belief.fading), 10)
         1e-08
     """
-    name = type(optimizer).__name__
+    kind = type(optimizer)
+    name = kind.__name__
     groups = getattr(optimizer, "param_groups", None)
     if not isinstance(groups, list) or not groups:
         raise ValueError(f"optimizer = {_checks.shown(optimizer)}, but it must be an optimizer with param_groups")
+    if kind.__module__.startswith("lossnav.optim."):
+        return [optimizer.reading()]
     row = next((row for row in TABLE if name in row.names), None)
-    if row is None:
+    # who has an optimizer of a collection has imported it; a name says nothing, the class does
+    if row is None or not any(getattr(sys.modules.get(place), name, None) is kind for place in _PLACES):
         raise ValueError(
-            f"optimizer is a {name}, but it must be one of {', '.join(n for row in TABLE for n in row.names)}"
+            f"optimizer is a {kind.__module__}.{name}, but it must be of lossnav.optim or, in {' or '.join(_PLACES)}, "
+            f"one of {', '.join(n for row in TABLE for n in row.names)}"
         )
     if not row.assumptions:
         return [Reading(name, "", row.why)]
     lr = float(groups[0]["lr"])
     maker = _RULES.get(name)
-    if lr <= 0 or (maker is None and name != "Muon"):
+    if lr <= 0 or (maker is None and name not in ("Muon", "Shampoo")):
         return [Reading(name, row.assumptions, row.why)]
     uphill = groups[0].get("maximize") or getattr(optimizer, "maximize", False)
     unlike = _unlike(name, {**groups[0], "maximize": uphill})
@@ -239,21 +247,18 @@ def _adamw(lr: float, group: Options) -> LearningRule:
     return derive(_decaying(1.0, group["weight_decay"]), belief=assume.Filter(beta1), metric=metric, dt=lr)
 
 
+def adams(group: Options) -> list[LearningRule]:
+    """Return the rules whose step is that of torch's Adam, or AdamW, with the options of a parameter group."""
+    makers = (_adamw,) if group["weight_decay"] else (_adam, _adamw)  # without a decay a root is as good as a metric
+    return [make(float(group["lr"]), group) for make in makers]
+
+
 def _lion(lr: float, group: Options) -> LearningRule | None:
     beta1, beta2 = group["betas"]
     if group.get("weight_decay") or not 0 < beta1 <= beta2:
         return None
     belief = assume.Filter(beta2, corrected=False, share=(beta2 - beta1) / beta2)
     return derive(Objective(), belief=belief, curvature=assume.SecondMoment(0.0, signal=True), dt=lr)
-
-
-def _shampoo(lr: float, group: Options) -> LearningRule | None:
-    """Return the rule where averages are told: sums have none."""
-    if "betas" not in group or group.get("weight_decay"):
-        return None
-    beta1, beta2 = group["betas"]
-    curvature = assume.Kronecker(beta2, "bound", every=1, watch=1)
-    return derive(Objective(), belief=assume.Filter(beta1), curvature=curvature, dt=lr)
 
 
 def _soap(lr: float, group: Options) -> LearningRule | None:
@@ -300,7 +305,7 @@ def _muon(lr: float, group: Options) -> dict[str, LearningRule]:
 
 _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
     "SGD": _sgd, "SGDW": _sgdw, "Signum": _signum, "SignSGD": _signum, "RMSprop": _rmsprop, "Adam": _adam,
-    "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion, "Shampoo": _shampoo, "SOAP": _soap,
+    "AdamW": _adamw, "AdaBelief": _adabelief, "Lion": _lion, "SOAP": _soap,
 }  # fmt: skip
 
 

@@ -190,7 +190,7 @@ class LearningRule:
         *,
         maximize: bool = False,
         foreach: bool | None = None,
-        fused: bool = False,
+        fused: bool | None = None,
     ) -> Derived:
         """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
 
@@ -199,7 +199,7 @@ class LearningRule:
             lr: Δt of a step, which schedulers move; None is the rule's own.
             maximize: go uphill.
             foreach: True, False, or None, as in the other optimizers.
-            fused: one pass over the memory, if there is a C compiler.
+            fused: True, False, or None (True on the CPU if there is a C compiler): one pass over the memory.
 
         Raises:
             ValueError: an option is wrong, or as in ``source``.

@@ -73,8 +73,8 @@ class Plan:
 
     @property
     def converged(self) -> bool:
-        """Whether the collocation met its tolerance; a stationary path that is no minimum has."""
-        return self.trajectory.converged or self.trajectory.is_minimum is False
+        """Whether the search met its tolerance."""
+        return self.trajectory.converged
 
     @property
     def reason(self) -> str:
@@ -83,7 +83,7 @@ class Plan:
 
     @property
     def residual(self) -> float:
-        """Largest relative residual of the collocation."""
+        """Largest residual of the Euler–Lagrange equations."""
         return self.trajectory.residual
 
     @property
@@ -119,8 +119,8 @@ def plan(
         gradient: the datum g, a number or, with a finite horizon, a function of an array of times.
         square: the datum q likewise, for the simplified observation model; None for the exact one.
         horizon: deadline T in (0, inf]; the exact model needs a finite one, for with constant data its V has no rest.
-        tol: relative tolerance of the collocation.
-        throw: raise if the collocation fails; otherwise return what there is with ``converged`` False.
+        tol: relative tolerance of J and path.
+        throw: raise if the search fails; otherwise return what there is with ``converged`` False.
 
     Raises:
         ValueError: naming the argument that is out of range.

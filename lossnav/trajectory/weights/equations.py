@@ -84,12 +84,8 @@ def acceleration(
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 145, 147.
     """
     mu, v, mu_dot, v_dot = _state(problem, loss, mean, variance, mean_rate, variance_rate)
-    slope, bend = push(problem, loss, mu, v)
-    discount = problem.gamma + v_dot / v
-    return (
-        discount * mu_dot + problem.eta * v * slope,
-        problem.gamma * v_dot + 2 * problem.eta * v**2 * bend + v_dot**2 / v - mu_dot**2,
-    )
+    mu_up, ell_up = _log_acceleration(problem, loss, mu, v, mu_dot, v_dot / v)
+    return mu_up, v * ell_up + v_dot**2 / v
 
 
 def log_acceleration(
@@ -104,7 +100,12 @@ def log_acceleration(
     mu, ell, mu_dot, ell_dot = _arrays(
         loss.dim, mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate
     )
-    v = np.exp(ell)
+    return _log_acceleration(problem, loss, mu, np.exp(ell), mu_dot, ell_dot)
+
+
+def _log_acceleration(
+    problem: Problem, loss: Average, mu: Array, v: Array, mu_dot: Array, ell_dot: Array
+) -> tuple[Array, Array]:
     slope, bend = push(problem, loss, mu, v)
     return (
         (problem.gamma + ell_dot) * mu_dot + problem.eta * v * slope,

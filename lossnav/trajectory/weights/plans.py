@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -216,16 +217,7 @@ def _surprised(
         level = problem.k * float(stays[-1].value(last.asymptote))
         excess -= resting_action(level, problem.gamma, 0.0, moments[-1])
     starts = np.array(moments[1:])
-
-    def joined(read: Callable[[Trajectory], Callable[[Array], Array]]) -> Callable[[Array], Array]:
-        def both(t: Array) -> Array:
-            which = np.searchsorted(starts, t, side="right")
-            found = np.empty((len(t), 2 * dim))
-            for i in np.unique(which):
-                found[which == i] = read(pieces[i])(t[which == i] - moments[i])
-            return found
-
-        return both
+    worst = next((piece for piece in pieces if not piece.converged), last)
 
     return replace(
         last,
@@ -236,15 +228,24 @@ def _surprised(
         ),
         action=paid + faded * last.action,
         excess=excess,
-        position=joined(lambda piece: piece.position),
-        rate=joined(lambda piece: piece.rate),
+        position=partial(_joined, [piece.position for piece in pieces], moments, 2 * dim),
+        rate=partial(_joined, [piece.rate for piece in pieces], moments, 2 * dim),
         end=deadline,
-        converged=all(piece.converged for piece in pieces),
-        reason=next((piece.reason for piece in pieces if piece.reason), ""),
+        status=worst.status,
+        detail=worst.detail,
         residual=max(piece.residual for piece in pieces),
         is_minimum=None,
         others=(),
     )
+
+
+def _joined(pieces: Sequence[Callable[[Array], Array]], moments: Sequence[float], size: int, t: Array) -> Array:
+    """Return what each of some paths says of the times from its moment to the next one's, shape (T, 2D)."""
+    which = np.searchsorted(moments[1:], t, side="right")
+    found = np.empty((len(t), size))
+    for i in np.unique(which):
+        found[which == i] = pieces[i](t[which == i] - moments[i])
+    return found
 
 
 def _within(piece: Trajectory, begin: float, stop: float) -> Array:

@@ -12,7 +12,9 @@ from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 import lossnav as ln
 from lossnav import belief
-from lossnav.trajectory import riccati, variation
+from lossnav.trajectory import blocks, newton, riccati
+from lossnav.trajectory.mesh import Split
+from lossnav.trajectory.transcription import Transcription
 
 
 def model(**changes) -> Beliefs:
@@ -135,9 +137,8 @@ def test_plans_that_cannot_be_are_refused(changes: dict, data: tuple[float, floa
         belief.plan(model(**changes), 1.0, 1.0, gradient=data[0], square=data[1])
 
 
-def test_collocation_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("_FEW", 500), ("_MOST", 500), ("_SHORTEST", 0.2)):  # to give up early
-        monkeypatch.setattr(f"lossnav.trajectory.approach.{name}", value)
+def test_a_search_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lossnav.trajectory.mesh._MOST_STEPS", 512)  # to give up early
     bad = model(observation=Simplified(0.7, 0.9), mean=Prior(0.2, 1.0), weight=1.0)
     options = {"gradient": 1.0, "square": -5.0, "horizon": 3.0}
     with pytest.raises(ln.NotConverged, match=r"residual.*square"):
@@ -325,12 +326,13 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
 
 def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
     """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
-    seen = []
-    judge = variation.definite
-    monkeypatch.setattr(variation, "definite", lambda *given: seen.append(given[2]) or judge(*given))
+    seen, search = [], newton.minimise
+    monkeypatch.setattr(
+        newton, "minimise", lambda p, *rest, **more: seen.append(p.terminal) or search(p, *rest, **more)
+    )
     for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
         path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
-        tail, slip = seen.pop(), np.diag(one.decays + one.gamma / 2)
+        tail, slip = seen.pop().matrix, np.diag(one.decays + one.gamma / 2)
         own = riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).matrix
         np.testing.assert_allclose(tail, own, rtol=1e-9)  # these numbers need no other units
         np.testing.assert_allclose(tail, tail.T, rtol=1e-9, atol=1e-12)
@@ -359,14 +361,17 @@ def test_the_second_variation_changes_sign_where_a_closed_form_says(place: int, 
     edge = -mass * (slip + omega / math.tan(phase))
     shift = (beyond - 1) * mass * (slip + omega)
 
-    tail = np.zeros((3, 3))
+    tail, none = np.zeros((3, 3)), np.zeros(3)
     tail[place, place] = edge + shift
-    tail[place, (place + 1) % 3] = 50.0  # only the symmetric part of a tail counts: this one has none
-    tail[(place + 1) % 3, place] = -50.0
     times = span * np.linspace(0, 1, count + 1) ** 1.2
-    speed, mixed = np.diag(one.masses), np.diag(one.masses * one.decays)  # of ½m(ẋ + αx)² by ẋẋ and ẋx
-    parts = (np.broadcast_to(x, (count, 3, 3)) for x in (speed, mixed, mixed * one.decays + bend))
-    found = variation._positive(np.diff(times), *parts, one.gamma, tail, False)
+    objective = ln.Objective(
+        gamma=one.gamma, metric=np.diag(one.masses), drift=ln.drifts.Linear(-np.diag(one.decays)), horizon=span
+    )
+    end = riccati.LocalValue(none, tail, none, 0.0, 0.0, np.zeros((3, 3)), none, none)
+    bowl = ln.losses.Quadratic(bend, minimum=none)
+    form = Transcription(objective, bowl, span, count, terminal=end, rule="exact", mesh=Split(times))
+    diagonal, below = form.hessian(np.zeros((count + 1, 3)))
+    found = blocks.factor(blocks.banded(diagonal[form.free], below[1:])) is not None
     assert found == (beyond > 1)
 
 

@@ -103,8 +103,7 @@ def test_a_fast_start_that_calms_down_is_integrated():
 
 
 @pytest.mark.parametrize("name", ["eta", "k", "gamma", "entropy", "prior_variance", "mean", "variance", "horizon"])
-def test_plans_answer_or_refuse(name, monkeypatch):
-    monkeypatch.setattr("lossnav.trajectory.approach._MOST", 3_000)
+def test_plans_answer_or_refuse(name):
     loss = ln.losses.Quadratic([[2.0]], minimum=[0.3])
     for size in (1e-300, 1e300):
         values = {**ORDINARY, "horizon": math.inf, name: size}

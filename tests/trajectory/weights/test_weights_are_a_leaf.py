@@ -11,10 +11,7 @@ import scipy.linalg
 
 import lossnav as ln
 from lossnav import uncertainty as un
-from lossnav.trajectory import curved
-from lossnav.trajectory.approach import Search
-from lossnav.trajectory.boundary_value import Equations
-from lossnav.trajectory.connection import Terms
+from lossnav.trajectory import stationary
 
 
 def by_hand(setting, hessian, minimum, mean, spread, horizon):
@@ -99,14 +96,9 @@ def test_a_path_that_leaves_another_rest_just_before_the_end_is_not_taken():
     wells = un.Wells([[-1.6], [0.45]], [1.4, 1.6], [0.55, 0.62], bowl=0.3)
     setting = un.Problem(eta=1.3, k=2.6, gamma=1.45, entropy=0.33, prior_variance=2.0)
     objective, stay = setting.objective(), setting.loss(wells)
-    terms = Terms(objective, stay)
-    law = Equations(terms.acceleration, terms.cost_rate, terms.tangent)
-    here, there = curved.ends(objective, stay, np.array([0.1, 0.1]))
-    search = Search(objective, stay, here.fixed, 12 / -there.growth, there, None, 1e-8, lambda _: law)
-
-    def waiting(t):
-        return np.broadcast_to(here.fixed, (len(t), 2)), np.zeros((len(t), 2))
-
-    assert search._attempt(waiting, nodes=3000).converged
-    path = search.path([waiting])
-    assert not path.converged and "comes to rest" in path.reason
+    here, there = stationary.targets(objective, stay, np.array([0.1, 0.1]))
+    path = ln.solve(objective, stay, here.fixed)
+    np.testing.assert_allclose(path.asymptote, here.fixed)
+    other = path.candidates[1]
+    assert not other.converged and "comes to rest at" in other.reason
+    np.testing.assert_allclose(other.asymptote, there.fixed)

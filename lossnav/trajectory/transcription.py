@@ -1,0 +1,449 @@
+r"""J on a mesh, its gradient and its Hessian in θ₀ … θ_N: the one transcription that every numeric solver minimises.
+
+Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of the interval,
+
+.. math:: J_N = \sum_n \Bigl\{\omega_n\,\frac{|s_n|_{G(m_n)}^2}{2\eta}
+   + k\,[\alpha_n L(\theta_n) + \beta_n L(\theta_{n+1})]\Bigr\} + w_Nc\,L(\theta_N) + \text{terminal},
+
+.. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t_n} - a_nf(\theta_n) - b_nf(\theta_{n+1}),\quad
+   m_n = \frac{\theta_n+\theta_{n+1}}2,\quad w = e^{-\gamma t}.
+
+The weights ω, α, β, a, b are those of a rule:
+
+- ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
+- ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
+  costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
+  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first;
+- ``"left"``: ω = w_nΔt = α, β = 0, the paper's Eq. 29, error O(Δt).
+
+The first two have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the
+error is a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
+before. Derivatives are divided by w_n, so that nothing underflows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.problem.drifts import Linear
+from lossnav.problem.functions.roots import exp_mean
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.trajectory.mesh import Even, Mesh
+from lossnav.trajectory.riccati import LocalValue
+
+_NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
+_MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Transcription:
+    """J on ``steps`` intervals up to ``horizon``.
+
+    ``terminal`` adds the value function of a resting place at the end; ``endpoint`` fixes the end instead; with neither
+    the end is free. ``level`` is subtracted from the loss before summing (its discounted integral is known exactly).
+    Methods take one path, shape (N+1, D), or several with leading axes.
+    """
+
+    objective: Objective
+    loss: Loss
+    horizon: float
+    steps: int
+    terminal: LocalValue | None = None
+    endpoint: Array | None = None
+    level: float = 0.0
+    rule: str = "trapezoid"
+    mesh: Mesh = field(default_factory=Even)
+
+    @cached_property
+    def times(self) -> Array:
+        """Nodes, shape (N+1,)."""
+        return self.mesh.times(self.horizon, self.steps)
+
+    @cached_property
+    def dt(self) -> Array:
+        """Lengths of the intervals, shape (N, 1), as of all that belongs to an interval."""
+        return np.diff(self.times)[:, None]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the end is fixed."""
+        return self.endpoint is not None
+
+    @property
+    def free(self) -> slice:
+        """Which nodes may move."""
+        return slice(1, self.steps if self.fixed else self.steps + 1)
+
+    @cached_property
+    def landscape(self) -> Loss:
+        """L as the nodes see it: of a loss that jumps in time the mean of both sides, by what each counts."""
+        return _Nodal(self) if self.loss.timed else self.loss
+
+    @cached_property
+    def _turn(self) -> Array:
+        return np.minimum(self.objective.gamma * self.dt, _MOST_TURN)
+
+    @cached_property
+    def kinetic_factors(self) -> tuple[Array, Array]:
+        """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
+        if self.rule == "exact":
+            return exp_mean(self._turn), exp_mean(-self._turn)
+        half = np.exp(self._turn / 2)
+        return (np.ones_like(half), half * half) if self.rule == "left" else (1 / half, half)
+
+    @cached_property
+    def halves(self) -> tuple[Array, Array]:
+        """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
+        if self.rule == "exact":
+            return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
+        return (self.dt, 0 * self.dt) if self.rule == "left" else (self.dt / 2, self.dt / 2)
+
+    @cached_property
+    def drift_shares(self) -> tuple[Array, Array]:
+        """a and b, shape (N, 1) each."""
+        if self.rule != "exact":
+            return np.full_like(self.dt, 0.5), np.full_like(self.dt, 0.5)
+        left = self.halves[0] / (self.dt * self.kinetic_factors[0])
+        return left, 1 - left
+
+    @cached_property
+    def share(self) -> Array:
+        """What a node's loss counts, before discounting, shape (N+1,); the last with what a deadline charges."""
+        share = np.zeros(self.steps + 1)
+        ahead, behind = self.halves
+        share[:-1] += self.objective.k * ahead[:, 0]
+        share[1:] += self.objective.k * behind[:, 0]
+        share[-1] += self.objective.charge
+        return share
+
+    @cached_property
+    def unit_share(self) -> float:
+        """What the loss of a node inside counts on average; ``node_sizes`` are relative to it."""
+        return self.objective.k * self.horizon / self.steps
+
+    @cached_property
+    def node_sizes(self) -> Array:
+        """The time that a free node stands for, with its discount, relative to the mean, shape (M, 1)."""
+        ahead, behind = (self.dt / 2, self.dt / 2) if self.rule == "left" else self.halves
+        length = np.zeros((self.steps + 1, 1))
+        length[:-1] += ahead
+        length[1:] += behind
+        return length[self.free] * (self.steps / self.horizon)
+
+    def residual(self, gradient: Array) -> float:
+        """Return the largest residual of θ̈, given ``gradient`` at the free nodes, as they are: unit u/T²."""
+        rate = np.abs(gradient) * (self.objective.eta * self.steps / self.horizon) / self.node_sizes
+        return float(np.max(rate, initial=0.0))
+
+    @cached_property
+    def _weights(self) -> tuple[Array, Array, float]:
+        """Weights of |s|² in intervals and of L at nodes, and that of the terminal value, with their discount."""
+        discount = np.exp(-self.objective.gamma * self.times)
+        intervals = np.ravel(self.dt * self.kinetic_factors[0] / (2 * self.objective.eta)) * discount[:-1]
+        return intervals, self.share * discount, float(discount[-1])
+
+    @cached_property
+    def blur(self) -> float:
+        """What rounding leaves of J: the loss is known to its last digit only, from which ``level`` is taken."""
+        return 4 * float(np.finfo(float).eps) * abs(self.level) * float(self._weights[1].sum())
+
+    @cached_property
+    def _drift_weights(self) -> tuple[Array, Array]:
+        """What an interval's momentum counts in ∂J/∂f at its left and at its right node."""
+        (left, right), (before, after) = self.kinetic_factors, self.drift_shares
+        return left * self.dt * before, right * self.dt * after
+
+    @cached_property
+    def discount_root(self) -> Array:
+        """√(w_n/w_1) at the free nodes, shape (M, 1)."""
+        times = self.times[self.free]
+        return np.exp(-self.objective.gamma / 2 * (times - times[0]))[:, None]
+
+    @cached_property
+    def discount_steps(self) -> Array:
+        """√(w_n/w_{n+1}) between the free nodes, shape (M−1, 1, 1)."""
+        return np.exp(self._turn[1 : self.free.stop - 1] / 2)[:, :, None]
+
+    def slips(self, path: Array) -> Array:
+        """Return s, shape (..., N, D)."""
+        velocity = (path[..., 1:, :] - path[..., :-1, :]) / self.dt
+        if self.objective.drift is None:
+            return velocity
+        drift, (before, after) = self.objective.drift(path), self.drift_shares
+        return velocity - before * drift[..., :-1, :] - after * drift[..., 1:, :]
+
+    @cached_property
+    def _metric(self) -> _Middles:
+        return _Middles(self.objective, self.loss.dim)
+
+    def _lowered(self, path: Array, slips: Array) -> Array:
+        """Return G s."""
+        if self.objective.metric is None:
+            return slips
+        if not self.objective.curved:
+            return slips @ self.objective.metric_matrix(slips.shape[-1])
+        return np.einsum("...ij,...j->...i", self._metric.at(path).matrix, slips)
+
+    def action(self, path: Array) -> Any:
+        """Return J_N, shape (...), without the level's and the resting cost's share.
+
+        Of a path that leaves the domain it is infinite: θ ≤ 0 where a loss asks for more, or a metric that is none.
+        """
+        outside = np.zeros(path.shape[:-2], bool)
+        for i in self.loss.positive:
+            outside |= np.any(path[..., i] <= 0, axis=-1)
+        if np.any(outside):
+            path = np.where(outside[..., None, None], path[..., :1, :], path)
+        slips = self.slips(path)
+        intervals, nodes, last = self._weights
+        squares = np.einsum("...ni,...ni->...n", self._lowered(path, slips), slips)
+        if self.objective.curved:
+            outside |= np.any(squares < 0, axis=-1)
+        total = squares @ intervals + (np.asarray(self.landscape.value(path)) - self.level) @ nodes
+        if self.terminal is not None:
+            x = path[..., -1, :] - self.terminal.centre
+            climb = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
+            total += last * climb
+        total = np.where(outside, np.inf, total) if np.any(outside) else total
+        return float(total) if path.ndim == 2 else total
+
+    def gradient(self, path: Array, slope: Array | None = None) -> Array:
+        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
+        objective = self.objective
+        slips = self.slips(path)
+        push = self._lowered(path, slips) / objective.eta  # conjugate momentum
+        left, right = self.kinetic_factors
+        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
+        result[..., :-1, :] -= left * push
+        result[..., 1:, :] += right * push
+        if objective.curved:  # the middle moves half as much as a node
+            tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
+            result[..., :-1, :] += left * tilt
+            result[..., 1:, :] += right * tilt
+        if objective.drift is not None:
+            jacobian = objective.drift.jacobian(path)
+            back = np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
+            result[..., :-1, :] -= self._drift_weights[0] * back
+            ahead = np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
+            result[..., 1:, :] -= self._drift_weights[1] * ahead
+        if self.terminal is not None:
+            result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
+            result[..., -1, :] += self.terminal.linear
+        return result
+
+    @cached_property
+    def _inertia(self) -> tuple[Array, Array]:
+        """What a constant metric adds to the Hessian without drift: on the diagonal and below it."""
+        dim = self.loss.dim
+        left, right = self.kinetic_factors
+        mass = self.objective.metric_matrix(dim) / (self.dt[..., None] * self.objective.eta)
+        diagonal = np.zeros((self.steps + 1, dim, dim))
+        diagonal[:-1] += left[..., None] * mass
+        diagonal[1:] += right[..., None] * mass
+        return diagonal, -np.sqrt(left * right)[..., None] * mass
+
+    def hessian(self, path: Array, curvature: Array | None = None) -> tuple[Array, Array]:
+        """Return the blocks of W^{-1/2}·∇²J_N·W^{-1/2}; ``curvature`` is ∇²L at the nodes, if known.
+
+        The blocks on the diagonal have shape (..., N+1, D, D), those below it (N, D, D) or (..., N, D, D).
+        """
+        curvature = self.landscape.hessian(path) if curvature is None else curvature
+        diagonal = self.share[:, None, None] * curvature
+        if self.objective.drift is None and not self.objective.curved:
+            whole, below = self._inertia
+            diagonal += whole
+        else:
+            start, final, below = self._kinetic_blocks(path)
+            diagonal[..., :-1, :, :] += start
+            diagonal[..., 1:, :, :] += final
+        if self.terminal is not None:
+            diagonal[..., -1, :, :] += self.terminal.matrix
+        return diagonal, below
+
+    def _kinetic_blocks(self, path: Array) -> tuple[Array, Array, Array]:
+        """Return an interval's second derivatives by its left node, by its right one, and mixed, (..., N, D, D) each.
+
+        With ∂s/∂θ = A, B = ∂(Gs)/∂m and Q = ∂²|s|²_G/∂m² they are those of ω|s|²_G/2η,
+        A₁ᵀGA₂ + ½(A₁ᵀB + BᵀA₂) + Q/8, and of the drift's own bend.
+        """
+        objective, dim = self.objective, path.shape[-1]
+        dt = self.dt[..., None]
+        left, right = (factor[..., None] * dt / objective.eta for factor in self.kinetic_factors)
+        between = np.sqrt(left * right)  # e^{±γΔt/2} cancels between the two nodes
+        ahead = np.broadcast_to(np.eye(dim) / dt, (*path.shape[:-2], self.steps, dim, dim))
+        behind = -ahead
+        if objective.drift is not None:
+            before, after = (share[..., None] for share in self.drift_shares)
+            jacobian = objective.drift.jacobian(path)
+            ahead = ahead - after * jacobian[..., 1:, :, :]
+            behind = behind - before * jacobian[..., :-1, :, :]
+        turned, turned_back = np.swapaxes(ahead, -1, -2), np.swapaxes(behind, -1, -2)
+        if not objective.curved:
+            metric = objective.metric_matrix(dim)
+            lowered = metric @ behind
+            start, final, cross = turned_back @ lowered, turned @ (metric @ ahead), turned @ lowered
+        else:
+            middle, slips = self._metric.at(path), self.slips(path)
+            mixed, bend = middle.mixed(slips) / 2, middle.bend(slips) / 8
+            behind_mixed, ahead_mixed = turned_back @ mixed, turned @ mixed
+            lowered = middle.matrix @ behind
+            start = turned_back @ lowered + behind_mixed + np.swapaxes(behind_mixed, -1, -2) + bend
+            final = turned @ (middle.matrix @ ahead) + ahead_mixed + np.swapaxes(ahead_mixed, -1, -2) + bend
+            cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + bend
+        start, final = left * start, right * final
+        if objective.drift is not None and not isinstance(objective.drift, Linear):
+            push = self._lowered(path, self.slips(path)) / objective.eta
+            start = start - _bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * push)
+            final = final - _bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
+        return start, final, between * cross
+
+    def velocities(self, path: Array, slope: Array | None = None) -> Array:
+        """Return θ̇ at the nodes, shape (N+1, D), from the discrete conjugate momentum (error O(Δt²)).
+
+        It is that of the interval which a node begins; at a switch that of the one before is the same to this order.
+        At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
+        """
+        objective = self.objective
+        slips = self.slips(path)
+        push = self._lowered(path, slips) / objective.eta
+        left, right = self.kinetic_factors
+        after, before = self._sides(path, slope)
+        ahead, behind = self.halves
+        momentum = np.empty_like(path)
+        momentum[:-1] = left * push - objective.k * ahead * after
+        momentum[-1] = (right * push)[-1] + objective.k * behind[-1] * before
+        if objective.curved:
+            tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
+            momentum[:-1] -= left * tilt
+            momentum[-1] += (right * tilt)[-1]
+        if objective.drift is not None:
+            jacobian = objective.drift.jacobian(path)
+            first, second = self._drift_weights
+            momentum[:-1] += first * np.einsum("nji,nj->ni", jacobian[:-1], push)
+            momentum[-1] -= second[-1] * (jacobian[-1].T @ push[-1])
+        if not self.fixed:
+            momentum[-1] = -objective.charge * before
+            if self.terminal is not None:
+                momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
+        velocity = objective.eta * momentum
+        if objective.curved:
+            velocity = np.linalg.solve(objective.metric_on(path.shape[1]).matrix(path), velocity[..., None])[..., 0]
+        elif objective.metric is not None:
+            velocity = np.linalg.solve(objective.metric_matrix(path.shape[1]), velocity.T).T
+        return velocity if objective.drift is None else velocity + objective.drift(path)
+
+    def _sides(self, path: Array, slope: Array | None) -> tuple[Array, Array]:
+        """Return ∇L after the nodes but the last, shape (N, D), and before the last, shape (D,)."""
+        if not self.loss.timed:
+            slope = self.loss.gradient(path) if slope is None else slope
+            return slope[:-1], slope[-1]
+        after = self.loss.at(self.times[:-1]).gradient(path[:-1])
+        return after, self.loss.at(np.nextafter(self.times[-1], 0.0)).gradient(path[-1])
+
+
+class _Nodal(Loss):
+    """A loss that depends on time at the nodes of a mesh, each at its own time; before and after it, where they differ.
+
+    Its points have shape (..., N+1, D).
+    """
+
+    def __init__(self, problem: Transcription):
+        loss, times = problem.loss, problem.times
+        self.dim, self.positive = loss.dim, loss.positive
+        self._after = loss.at(np.minimum(times, np.nextafter(times[-1], 0.0)))  # the last node ends an interval only
+        switches = np.isin(times, getattr(loss, "switches", ()))
+        switches[[0, -1]] = False
+        self._jumps = np.flatnonzero(switches)
+        self._before = loss.at(np.nextafter(times[self._jumps], 0.0)) if len(self._jumps) else None
+        ahead, behind = problem.halves
+        late, early = ahead[self._jumps, 0], behind[self._jumps - 1, 0]
+        self._weight = early / (late + early) if len(self._jumps) else early
+
+    def value(self, theta: Any) -> Any:
+        return self._mean(np.asarray(self._after.value(theta)), lambda loss, x: np.asarray(loss.value(x)), theta, 0)
+
+    def gradient(self, theta: Any) -> Array:
+        return self._mean(self._after.gradient(theta), lambda loss, x: loss.gradient(x), theta, 1)
+
+    def hessian(self, theta: Any) -> Array:
+        return self._mean(self._after.hessian(theta), lambda loss, x: loss.hessian(x), theta, 2)
+
+    def _mean(self, after: Array, read: Any, theta: Array, axes: int) -> Array:
+        if self._before is None:
+            return after
+        after = np.array(after)
+        nodes: Any = (..., self._jumps, *[slice(None)] * axes)
+        weight = self._weight.reshape(-1, *[1] * axes)
+        before = read(self._before, theta[..., self._jumps, :])
+        after[nodes] = (1 - weight) * after[nodes] + weight * before
+        return after
+
+
+class _Middles:
+    """A metric at the middles of a path's intervals; the last path's is remembered."""
+
+    def __init__(self, objective: Objective, dim: int):
+        self._metric = objective.metric_on(dim)
+        self._path: Any = None
+        self._slope: Array | None = None
+        self._bend: Array | None = None
+
+    def at(self, path: Array) -> _Middles:
+        """Return it for a path, shape (..., N+1, D)."""
+        new = self._path is None or self._path.shape != path.shape
+        if new or not np.array_equal(self._path, path):
+            # Newton's method needs no more of a bend than that of a path near by.
+            if new or np.max(np.abs(self._path - path)) > _NEAR * (1 + np.max(np.abs(path))):
+                self._bend = None
+            self._path = path.copy()
+            self._theta = (path[..., 1:, :] + path[..., :-1, :]) / 2
+            self.matrix = self._metric.matrix(self._theta)
+            self._slope = None
+        return self
+
+    def _slopes(self) -> Array:
+        if self._slope is None:
+            self._slope = self._metric.slope(self._theta)
+        return self._slope
+
+    def tilt(self, slips: Array) -> Array:
+        """Return ∂|s|²_G/∂m at constant s, shape (..., N, D)."""
+        return np.einsum("...jki,...j,...k->...i", self._slopes(), slips, slips)
+
+    def mixed(self, slips: Array) -> Array:
+        """Return B_ik = ∂(Gs)_i/∂m_k, shape (..., N, D, D)."""
+        return np.einsum("...ijk,...j->...ik", self._slopes(), slips)
+
+    def bend(self, slips: Array) -> Array:
+        """Return Q, the second derivatives of |s|²_G by m, shape (..., N, D, D)."""
+        if self._bend is None:
+            self._bend = self._metric.bend(self._theta)
+        found = np.einsum("...jkil,...j,...k->...il", self._bend, slips, slips)
+        return (found + np.swapaxes(found, -1, -2)) / 2
+
+
+def _bent(drift: Any, theta: Array, weight: Array) -> Array:
+    """Return Σ_i weight_i ∇²f_i at each point, shape (..., D, D), from central differences of the Jacobian."""
+    result = np.empty((*theta.shape, theta.shape[-1]))
+    for j in range(theta.shape[-1]):
+        step = 1e-5 * np.maximum(1.0, np.abs(theta[..., j]))
+        offset = np.zeros_like(theta)
+        offset[..., j] = step
+        change = (drift.jacobian(theta + offset) - drift.jacobian(theta - offset)) / (2 * step)[..., None, None]
+        result[..., j] = np.einsum("...ik,...i->...k", change, weight)
+    return (result + np.swapaxes(result, -1, -2)) / 2
+
+
+def _ramp(x: Array) -> Array:
+    """Return the mean of (1 − u)·e^{−xu} over u in [0, 1]; its series where the formula would cancel."""
+    small = np.abs(x) < 0.5
+    tame = np.where(small, x, 0.0)
+    series = sum((-tame) ** k / math.factorial(k + 2) for k in range(14))
+    return np.where(small, series, (1 - exp_mean(x)) / np.where(small, 1.0, x))

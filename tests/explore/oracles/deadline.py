@@ -1,0 +1,61 @@
+"""What ``Deadline`` is to show, by the library."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks, explore
+from lossnav._checks import Array
+from lossnav.problem.objective import Objective
+from lossnav.rules.deadline import deadline_rate, loss_weight
+from oracles.common import fixed
+
+_SHARED = explore.Deadline._shared
+
+
+class Deadline(explore.Deadline):
+    """Deadline with its numbers."""
+
+    def multiplier(self, curvature: ArrayLike, remaining: ArrayLike) -> Array:
+        """Return the rate over the largest on the way.
+
+        Args:
+            curvature: h ≥ 0.
+            remaining: s in [0, T], of a shape that broadcasts with ``curvature``.
+
+        Raises:
+            ValueError: naming the argument.
+        """
+        h, left = _checks.nonnegatives("curvature", curvature), _checks.nonnegatives("remaining", remaining)
+        objective = Objective(gamma=self.gamma, terminal=self.charge)
+        ends = np.maximum(deadline_rate(objective, h, self.span), deadline_rate(objective, h, 0.0))
+        found: Array = deadline_rate(objective, h, left) / ends
+        return found
+
+    def weight(self) -> tuple[Array, float]:
+        """Return k·T of the drawn schedule in 24 equal parts of the time, and the charge at the deadline."""
+        fine = np.interp(np.linspace(0, 6, 6 * _SHARED["parts"] + 1), np.arange(7), self.drawn)
+        found = loss_weight(fine, self.gamma * self.span)
+        return found.weight, float(np.sum(found.charges))
+
+    def said(self) -> list[str]:
+        """Return numbers that the script tells."""
+        weight, _ = self.weight()
+        left = [fixed(float(self.multiplier(h, self.span / 10)), 2) for h in (0.0, 1.0, 25.0)]
+        return [*left, f"negative for {fixed(100 * np.mean(weight < -1e-9), 0)} %"]
+
+    def shows(self) -> dict[str, list[Array]]:
+        """Return the lines that are drawn, by the script's names."""
+        u = np.linspace(0, 1, 161)
+        weight, _ = self.weight()
+        relative = weight / max(float(np.max(np.abs(weight))), 1e-9)
+        places = (np.arange(len(weight)) + 0.5) / len(weight)
+        return {
+            **{
+                name: [np.stack([self.span * u, self.multiplier(line["h"], self.span * (1 - u))], axis=1)]
+                for name, line in _SHARED["lines"].items()
+            },
+            "drawn": [np.stack([np.linspace(0, 1, 7), self.drawn], axis=1)],
+            "weight": [np.stack([places, relative], axis=1)],
+        }

@@ -1,0 +1,39 @@
+"""What ``PullBack`` is to show, by the library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lossnav import explore
+from lossnav._checks import Array
+from lossnav.problem import losses
+from lossnav.trajectory import weights
+from oracles.common import grid, over, signed
+
+_SHARED = explore.PullBack._shared
+_AXIS = _SHARED["axis"]
+
+
+class PullBack(explore.PullBack):
+    """PullBack with its numbers."""
+
+    def lines(self) -> dict[str, Array]:
+        """Return the loss of the second task, the pull to the first, and both, over θ."""
+        theta = grid(_AXIS)
+        task, pull = self._costs(theta)
+        return over(_AXIS, theta, {"task": task, "pull": pull, "both": task + pull})
+
+    def _costs(self, theta: Array) -> tuple[Array, Array]:
+        bowls = (
+            losses.Quadratic([[self.curvature]], minimum=[1.0]),
+            losses.Quadratic([[self.certainty]], minimum=[-1.0]),
+        )
+        task, pull = (bowl.value(theta[:, None]) for bowl in bowls)
+        return task, pull
+
+    def said(self) -> list[str]:
+        """Return numbers that the script tells."""
+        known = {"eta": 1.0, "k": 1.0, "gamma": 1.0, "entropy": 0.0}
+        kept = weights.overdamped_offset(1.0, initial=1 / self.certainty, curvature=self.curvature, **known)
+        task, pull = (float(cost[0]) for cost in self._costs(np.array([self.place])))
+        return [f"{signed(1 - 2 * kept, 3)}", f"{kept:.3f}", f"{task:.3f}", f"{pull:.3f}"]
