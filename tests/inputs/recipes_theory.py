@@ -542,6 +542,7 @@ def _fields() -> dict[str, Recipe]:
 FORMULA = "takes sympy's symbols as well as numbers: it returns the formula itself, and refuses nothing"
 EXEMPT = {
     "rules.recipe.Draws": "arrays; the rule that takes them checks them",
+    "trajectory.Status": "an enum, which the library makes",
     **dict.fromkeys((
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
         "losses.Function.expression",
