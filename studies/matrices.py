@@ -210,7 +210,8 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
         }  # fmt: skip
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
         return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
-    return optim.BallisticMatrix(params, lr, betas=BETAS, **CHANGED.get(name, {"curvature": name, "long": long}))
+    basis = {"curvature": name, "long": long} if name not in CHANGED else {"curvature": "eigenbasis", **CHANGED[name]}
+    return optim.BallisticMatrix(params, lr, betas=BETAS, **basis)
 
 
 def images(dataset: data.Dataset, task: Task, train: bool) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import math
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -344,6 +345,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Return a saved state in the form of this rule, or raise ``ValueError``."""
         own_groups = self.param_groups  # as many, or torch will say so
         options = set(self.defaults) | set(self._absent)
+        arguments = inspect.signature(type(self)).parameters.keys()  # a ZeroRedundancyOptimizer's groups keep them all
         groups, states = list(state_dict["param_groups"]), dict(state_dict["state"])
         for i, (saved, own) in enumerate(zip(groups, own_groups, strict=False)):
             if _switch.is_adams(saved) and not _switch.is_adams(own) and self._adopts(saved, own):
@@ -352,7 +354,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
                 for key in saved["params"]:
                     if key in states:
                         states[key] = self._adopted(states[key])
-            _switch.check_same_rule(type(self).__name__, saved, own, options)
+            _switch.check_same_rule(type(self).__name__, saved, own, options, arguments)
             group = {**saved, "params": own["params"]}
             self._complete(group)
             self._check_group(group)

@@ -21,7 +21,7 @@ _COMMON = frozenset({
 _ADAM = {"exp_avg": "m", "exp_avg_sq": "v", "step": "step"}
 
 
-def check_same_rule(name: str, saved: Group, own: Group, options: set[str]) -> None:
+def check_same_rule(name: str, saved: Group, own: Group, options: set[str], arguments: Collection[str]) -> None:
     """Raise ``ValueError`` unless the options of a saved group are those of the rule that is to go on with it.
 
     Args:
@@ -29,8 +29,9 @@ def check_same_rule(name: str, saved: Group, own: Group, options: set[str]) -> N
         saved: a group of the state.
         own: the rule's group in its place, which may have keys that the user has given it.
         options: all options of the rule; an older state may lack some of them, but not all of those that are its own.
+        arguments: of the rule's constructor, which may be in a group, too.
     """
-    strange = sorted(saved.keys() - own.keys() - _COMMON - options)
+    strange = sorted(saved.keys() - own.keys() - _COMMON - options - set(arguments))
     telling = options - _COMMON
     if strange or (telling and not telling & saved.keys()):
         found = f"the options {', '.join(strange)}" if strange else f"none of the options {', '.join(sorted(telling))}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from lossnav.problem.drifts import Linear
 from lossnav.problem.task import Task
 from lossnav.trajectory import action, wandering
@@ -51,6 +53,9 @@ def _against_wandering(case: Case, path: Trajectory) -> Trajectory:
     if not case.rests or objective.drift is None or not path.converged:
         return path
     assert isinstance(loss, Task) and loss.final is not None
-    after = Case(objective, loss.final, path(loss.settled))
+    begin = path(loss.settled)
+    if not np.all(np.isfinite(begin)):
+        raise OverflowError("the path leaves the range of floating-point numbers")
+    after = Case(objective, loss.final, begin)
     rest = wandering.checked(after, lambda: action.solve(after, Settings()))
     return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)

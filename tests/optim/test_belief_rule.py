@@ -74,7 +74,7 @@ LIMITS = {
     ),
     "the paper's ballistic": (
         {"lr": 0.003, "betas": (0.0, 0.99), "bias_correction": False, "eps": 0.0, "eps_inside": 1e-3},
-        Ballistic, {"lr": 0.003, "beta": 0.99, "eps": 1e-3},
+        Ballistic, {"lr": 0.003, "beta": 0.99, "eps": 1e-3, "bias_correction": False},
     ),
 }  # fmt: skip
 

@@ -123,7 +123,7 @@ def test_five_dimensions_with_many_rests(monkeypatch):
     start = [0.5, 1.0, -0.3, 0.2, 2.0]
     loss = ln.losses.Function(styblinski, dim=5)
     traj = ln.solve(ln.Objective(gamma=1.0), loss, start)
-    assert loss.calls <= 3000 and len(traj.candidates) > 10
+    assert loss.calls <= 4000 and len(traj.candidates) > 10  # most are the search's, until few rests can be unseen
     line = ln.losses.Function(lambda x: (x[0] ** 4 - 16 * x[0] ** 2 + 5 * x[0]) / 2, dim=1)
     parts = {x: ln.value(ln.Objective(gamma=1.0), line, [x]) for x in start}
     assert traj.action == pytest.approx(sum(parts.values()), rel=1e-7)

@@ -21,6 +21,7 @@ class Undecayed(optim.Uncertain):
         """Cancel the pull, then step."""
         for group in self.param_groups:
             for weight in group["params"]:
-                variance = self._state_of(weight, group)["prior_variance"]
-                weight.grad.sub_(weight, alpha=group["temperature"] / variance)
+                prior = self._state_of(weight, group)
+                pull = group["temperature"] / prior["prior_variance"]
+                weight.grad.sub_(weight - prior["prior_mean"], alpha=pull)
         return super().step(closure)
