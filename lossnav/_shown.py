@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 class Shown:
     """A result with a picture, which a notebook shows, and with numbers to take away.
 
-    A subclass says which numbers it has (``_facts``, ``_columns``); ``lossnav.figures.results`` draws it.
+    A subclass says which numbers it has (``_facts``, ``_columns``) and which of the drawings of
+    ``lossnav.figures.results`` is its own.
     """
+
+    _drawing: ClassVar[str]
 
     def _facts(self) -> Mapping[str, Any]:
         """Return what is one number, word or point for the whole result, by name."""

@@ -1,10 +1,10 @@
-"""Pictures of results: what ``plot()`` draws and notebooks show. A result's class is registered with its drawing."""
+"""Pictures of results: what ``plot()`` draws and notebooks show. A result names its drawing; ``DRAWINGS`` has them."""
 
 from __future__ import annotations
 
 import io
-from functools import singledispatch
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,9 +15,12 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, STYLE, halo, line
-from lossnav.trajectory.compare import Comparison
-from lossnav.trajectory.regret import Regret
-from lossnav.trajectory.result import Trajectory
+
+if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
+    from lossnav.optim.watch import Watch
+    from lossnav.trajectory.compare import Comparison
+    from lossnav.trajectory.regret import Regret
+    from lossnav.trajectory.result import Trajectory
 
 _MOST_LINES = 6  # components with a name of their own; of more, thin lines show the bundle
 _BEATS = 13  # dots along a path, equally far apart in time: where they are dense it is slow
@@ -53,33 +56,29 @@ def small(result: Any) -> bytes | None:
     return buffer.getvalue()
 
 
-@singledispatch
 def draw(result: Any, ax: Axes) -> None:
-    """Draw one kind of result.
+    """Draw one result.
 
     Raises:
         ValueError: this one has nothing to draw, with the reason.
     """
-    raise ValueError(f"result = {_checks.shown(result)}, but no drawing is known for a {type(result).__name__}")
+    DRAWINGS[result._drawing](result, ax)
 
 
-@draw.register
-def _(result: Trajectory, ax: Axes) -> None:
+def _path(path: Trajectory, ax: Axes) -> None:
     """Draw a path on its landscape, or over time where there are more than two parameters."""
-    _paths({"": result}, ax)
-    ax.set_xlabel(f"{ax.get_xlabel()}\n{_said(result)}")
+    _paths({"": path}, ax)
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{_said(path)}")
 
 
-@draw.register
-def _(result: Comparison, ax: Axes) -> None:
+def _comparison(found: Comparison, ax: Axes) -> None:
     """Draw the paths of several assumptions from one start, each under its name."""
-    _paths(dict(result), ax)
+    _paths(dict(found), ax)
 
 
-@draw.register
-def _(result: Regret, ax: Axes) -> None:
-    """Draw the parts of a regret as bars, beside that of the optimum itself when it is recorded as coarsely."""
-    parts = {"pace": result.speed, "direction": result.direction, "total": result.total}
+def _regret(regret: Regret, ax: Axes) -> None:
+    """Draw the parts of a regret as bars, and say what of it is due to the length of the steps alone."""
+    parts = {"pace": regret.speed, "direction": regret.direction, "total": regret.total}
     known = {name: value for name, value in parts.items() if np.isfinite(value)}
     if not known:
         raise ValueError("this regret has no finite part, so that there is nothing to draw")
@@ -89,8 +88,23 @@ def _(result: Regret, ax: Axes) -> None:
     ax.invert_yaxis()
     ax.margins(x=0.15)
     ax.axvline(0, color=COLOURS["quiet"], lw=0.8)
-    share = f"{100 * result.relative:.3g} % of the least; in such steps {100 * result.floor:.2g} % are inevitable"
+    share = f"{100 * regret.relative:.3g} % of the least; in such steps {100 * regret.floor:.2g} % are inevitable"
     ax.set(xlabel=f"cost beyond the optimum\n{share}")
+
+
+def _watch(seen: Watch, ax: Axes) -> None:
+    """Draw the loss over the distance travelled, a dot a step, or the lengths of the steps where no loss was said."""
+    if not seen.steps:
+        raise ValueError("the optimizer made no step while it was watched, so that there is nothing to draw")
+    lengths, losses = seen.lengths, seen.losses
+    if np.all(np.isnan(losses)):
+        ax.plot(np.arange(1, len(lengths) + 1), lengths, ".-", color=COLOURS["ink"], lw=0.8)
+        ax.set(xlabel="step", ylabel="length of the step", yscale="log")
+        return
+    travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+    ax.plot(travelled, losses, **line("loss", lw=1.2))
+    ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
+    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
 
 
 def _said(path: Trajectory) -> str:
@@ -181,3 +195,12 @@ def _over_time(paths: dict[str, Trajectory], ax: Axes) -> None:
             own = _style(i if alone and few else index, name)
             ax.plot(path.times, component, **{**own, "lw": 2.0 if few else 0.7}, label=dict(enumerate(names)).get(i))
     ax.set(xlabel="time $t$", ylabel=r"$\theta$")
+
+
+DRAWINGS: dict[str, Callable[[Any, Axes], None]] = {
+    "path": _path,
+    "comparison": _comparison,
+    "regret": _regret,
+    "watch": _watch,
+}
+"""How each kind of result is drawn, by what its ``_drawing`` says."""

@@ -23,6 +23,8 @@ class Comparison(Mapping[str, Trajectory], Shown):
     ``plot()`` draws them in one picture, ``to_frame()`` has them below each other, with a column ``assumption``.
     """
 
+    _drawing = "comparison"
+
     def __init__(self, paths: Mapping[str, Trajectory]):
         self._paths = _named("paths", paths, Trajectory, "a lossnav.Trajectory")
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -56,6 +56,8 @@ class Regret(Shown):
             allow, and the length ∫√(2kL/η)|dθ|_G with L in excess of its infimum. ``timing`` ≤ ``total``, and needs no
             V. NaN otherwise.
     """
+
+    _drawing: ClassVar[str] = "regret"
 
     total: float
     relative: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,8 @@ class Trajectory(Shown):
             one which this has not (Good and Turing); 0 where a formula has all of them, or none is looked for.
         candidates: all extremals that were compared, best first; a lone solution is its own candidate.
     """
+
+    _drawing: ClassVar[str] = "path"
 
     objective: Objective
     loss: Loss

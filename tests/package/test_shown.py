@@ -8,6 +8,7 @@ import pickle
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 
 import lossnav as ln
 
@@ -166,3 +167,35 @@ def test_axes_of_one_s_own():
     assert path.plot(axes[1]) is axes[1] and axes[1].get_lines() and not axes[0].get_lines()
     with pytest.raises(ValueError, match="ax = "):
         path.plot(figure)
+
+
+def watched(said):
+    weights = torch.nn.Parameter(torch.tensor([1.0, 1.0], dtype=torch.float64))
+    descent = torch.optim.SGD([weights], lr=0.1)
+    with ln.watch(descent) as seen:
+        for _ in range(12):
+            descent.zero_grad()
+            value = (weights**2 * torch.tensor([0.5, 2.0])).sum()
+            value.backward()
+            if said:
+                seen.note(value)
+            descent.step()
+    return seen
+
+
+def test_a_watched_optimizer_shows_its_way():
+    seen = watched(said=True)
+    way = np.concatenate([[0.0], np.cumsum(seen.lengths)[:-1]])
+    assert on_one_of(seen.plot(), np.column_stack([way, seen.losses]))
+    assert np.array_equal(seen.to_frame()["length"], seen.lengths)
+
+
+def test_without_losses_it_shows_the_lengths_of_its_steps():
+    seen = watched(said=False)
+    assert on_one_of(seen.plot(), np.column_stack([np.arange(1, 13), seen.lengths]))
+
+
+def test_who_made_no_step_has_no_picture():
+    with ln.watch(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])) as seen:
+        pass
+    assert seen._repr_png_() is None and seen.to_dict() == {"steps": 0}
