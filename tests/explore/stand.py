@@ -57,6 +57,8 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
       off(event, listener) { listeners.delete(listener); },
     };
     window.cleanup = widget.render({ model, el: document.getElementById("one") });
+    // The twin goes once the view is laid out: who measures before that drags where a handle was.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   };
   // Take the views away, and draw the first frame of another state.
   window.anew = (state, hash = "") => {
