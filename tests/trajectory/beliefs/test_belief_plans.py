@@ -12,7 +12,7 @@ from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 import lossnav as ln
 from lossnav import belief
-from lossnav.trajectory import blocks, newton, riccati
+from lossnav.trajectory import blocks, riccati
 from lossnav.trajectory.mesh import Split
 from lossnav.trajectory.transcription import Transcription
 
@@ -322,26 +322,6 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
         assert np.min(np.linalg.eigvals(law).real) > 0
         later = 1.2 * path.end  # and the plan obeys it beyond its mesh
         np.testing.assert_allclose(path.velocity(later), -law @ (path(later) - path.rest), rtol=1e-5)
-
-
-def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
-    seen, search = [], newton.minimise
-    monkeypatch.setattr(
-        newton, "minimise", lambda p, *rest, **more: seen.append(p.terminal) or search(p, *rest, **more)
-    )
-    for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
-        path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
-        tail, slip = seen.pop().matrix, np.diag(one.decays + one.gamma / 2)
-        own = riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).matrix
-        np.testing.assert_allclose(tail, own, rtol=1e-9)  # these numbers need no other units
-        np.testing.assert_allclose(tail, tail.T, rtol=1e-9, atol=1e-12)
-        bend = one.bend(path.rest, 0.6, 1.1)
-        rest = bend - tail @ np.diag(1 / one.masses) @ tail - tail @ slip - slip @ tail
-        np.testing.assert_allclose(rest, 0.0, atol=1e-9 * np.abs(bend).max())
-        assert np.linalg.eigvalsh(tail + np.diag(one.masses) @ slip)[0] > 0
-        belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0)
-        assert seen.pop() is None
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
