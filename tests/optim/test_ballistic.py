@@ -9,11 +9,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import ballistic
 from optim_problem import advance, network, vector
+from references import BallisticReference
 
 import lossnav as ln
-from lossnav.optim import Ballistic, BallisticReference
-from lossnav.optim.reference import ballistic
+from lossnav.optim import Ballistic
 
 OPTIONS = [
     {},

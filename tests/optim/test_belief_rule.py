@@ -12,9 +12,10 @@ from drive import drive, gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, network, vector
+from references import BeliefReference
 
 import lossnav as ln
-from lossnav.optim import Ballistic, Belief, BeliefReference
+from lossnav.optim import Ballistic, Belief
 
 OPTIONS = [
     {},
@@ -74,7 +75,7 @@ LIMITS = {
     ),
     "the paper's ballistic": (
         {"lr": 0.003, "betas": (0.0, 0.99), "bias_correction": False, "eps": 0.0, "eps_inside": 1e-3},
-        Ballistic, {"lr": 0.003, "beta": 0.99, "eps": 1e-3},
+        Ballistic, {"lr": 0.003, "beta": 0.99, "eps": 1e-3, "bias_correction": False},
     ),
 }  # fmt: skip
 
