@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -384,8 +385,10 @@ def _beliefs() -> dict[str, Recipe]:
             "share": number(0.1, low=0.0, high=1.0),
         }),
         "SecondMoment": Recipe(ln.assume.SecondMoment, {**average, "centred": flag(False), "signal": flag(False)}),
-        "Innovation": Recipe(ln.assume.Innovation, average),
-        "Hutchinson": Recipe(ln.assume.Hutchinson, average),
+        **{
+            name: Recipe(getattr(ln.assume, name), average) for name in ln.assume.__all__
+            if {field.name for field in dataclasses.fields(getattr(ln.assume, name))} == set(average)
+        },
         "Known": Recipe(ln.assume.Known, {"hessian": hessian}),
         "RootMeanSquare": Recipe(ln.assume.RootMeanSquare, {
             "beta": weight, "eps": rate(1e-8), "corrected": flag(True)

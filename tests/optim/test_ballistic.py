@@ -9,9 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import ballistic
 from optim_problem import advance, network, vector
-from references import BallisticReference
+from references import BallisticReference, ballistic
 
 import lossnav as ln
 from lossnav.optim import Ballistic

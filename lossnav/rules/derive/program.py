@@ -82,16 +82,16 @@ class Stream:
         return self * -1.0
 
     def __abs__(self) -> Any:
-        return replace(self, name=self.program.do("abs", self.program.new(), self.whole()), **_PLAIN)
+        return Stream(self.program.do("abs", self.program.new(), self.whole()), self.program)
 
     def at_least(self, bound: Any) -> Stream:
         """Return the larger of this and a number, a new list."""
         name = self.program.do("clamp_min", self.program.new(), self.whole(), Number.of(bound))
-        return replace(self, name=name, **_PLAIN)
+        return Stream(name, self.program)
 
     def _joined(self, operation: str, other: Any) -> Stream:
         parts = self.whole(), as_stream(other).whole()
-        return replace(self, name=self.program.do(operation, self.program.new(), *parts), **_PLAIN)
+        return Stream(self.program.do(operation, self.program.new(), *parts), self.program)
 
     def whole(self) -> str:
         """Return a list that is this, with nothing pending."""
@@ -233,9 +233,6 @@ class Product:
             if below is not None:
                 last = self.program.do("div", self.program.new(), last, below)
             self.program.do("addcmul", target, target, names[0], last, factor, words=words)
-
-
-_PLAIN = {"factor": Number(1.0), "offset": Number(0.0)}
 
 
 def as_stream(x: Any) -> Stream:
