@@ -16,7 +16,10 @@ from torch import Tensor
 from lossnav.optim import _traced
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._fused import Call
+from lossnav.optim._native import NoKernel
 from lossnav.rules.derive.source import Statement, Written, write
+
+_MOST = 14  # averages beside weights and gradients: MOST of kernels.h
 
 
 class Step(NamedTuple):
@@ -137,6 +140,8 @@ class Generated(Rule):
 
     def _call(self, group: Group, states: list[State]) -> Call:
         written, (rate, *others) = self._step_of(group).written, self._values(group)
+        if len(written.memory) > _MOST:
+            raise NoKernel(f"it remembers {len(written.memory)} averages, and a kernel has room for {_MOST}")
         each = [(s[self._told],) for s in states] if written.told else [()] * len(states)
         return Call(
             written.kernel, written.memory, (float(rate), -1.0 if group["maximize"] else 1.0, *map(float, others)), each

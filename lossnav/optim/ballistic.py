@@ -37,9 +37,8 @@ class Ballistic(Generated):
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
         lr: √(ηk) Δt in the units of the theory, >= 0; a float or a 0-dim tensor.
         beta: β, weight of the past in v, in [0, 1); v remembers about 1/(1 − β) steps.
-        eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). With ε = 0 a coordinate whose
-            gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST; so it does where float32
-            rounds ε to 0, below 1e-45.
+        eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). A coordinate whose gradients
+            have all been zero stays where it is, also with ε = 0.
         weight_decay: decoupled decay rate >= 0.
         bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ; False is
             the paper's rule.

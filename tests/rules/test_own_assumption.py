@@ -95,6 +95,16 @@ def test_in_the_report():
     assert "torch._foreach" in page and "h" in rule().latex[1]
 
 
+@pytest.mark.parametrize("name", ["lr", "m", "x1", "s; import os"])
+def test_names_of_averages_are_checked_before_they_stand_in_a_text(name):
+    class Odd(Spread):
+        memory = (name,)
+
+    mine = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.8), curvature=Odd(), dt=0.1)
+    with pytest.raises(ValueError, match="memory has the name"):
+        _ = mine.source
+
+
 def test_it_is_believed_of_the_curvature_and_not_of_the_price():
     with pytest.raises(ValueError, match="metric"):
         ln.derive(OBJECTIVE, metric=Spread(), dt=0.1)

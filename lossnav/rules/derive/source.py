@@ -2,7 +2,7 @@
 
 A ``Statement`` says what the step is: the numbers of a plan and what is believed, each of them a constant of one rule,
 or a name that gets its value in every step (the optimizers with a class of their own, whose options move). Every line
-is written here: no string of a user's gets into the text.
+is written here: of a user's strings only the names of averages get into the text, and those are checked.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ def write(what: Statement) -> Written:
     _move(what, program, coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading)), mean)
     believers = (what.belief, what.curvature, what.metric)
     memory = tuple(what.keys.get(name, name) for one in believers if one is not None for name in one.memory)
+    _check_names(memory, what.names)
     told = what.curvature is not None and what.curvature.told
     given = ("n", *(("told",) if told else ()), "lr", *what.names)
     lines = [f"def step({', '.join(('theta', 'g', *memory, *given))}):"]
@@ -123,6 +124,17 @@ def write(what: Statement) -> Written:
     ]
     lines += [_torch(line, memory) for line in program.lines]
     return Written(memory, "\n".join(lines) + "\n", _c(program.lines, view.known, memory, what.names, told), told)
+
+
+def _check_names(memory: tuple[str, ...], names: tuple[str, ...]) -> None:
+    """Raise unless the names of averages can stand in the text beside its own."""
+    own = {"theta", "g", "n", "lr", "told", "sign", "count", "at", "option", "each", "real", "torch", "math", *names}
+    for name in memory:
+        if not re.fullmatch(r"[a-z][a-z_]*", name) or name in own or memory.count(name) > 1:
+            raise ValueError(
+                f"memory has the name {name!r}, but it must be of small letters, no other average's, and none of "
+                f"{', '.join(sorted(own))}"
+            )
 
 
 class ListLook(Look):
