@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav.optim import _readings
-from lossnav.optim._base import Group, Rule
+from lossnav.optim._base import Group, Rule, State
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -105,6 +105,10 @@ class Ballistic(Generated):
 
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.ballistic(group, None)
+
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        if "v" not in state or (group["momentum"] is not None and "m" not in state):
+            super()._start(parameter, group, state)
 
     def _form(self, group: Group) -> Hashable:
         return (group["momentum"] is not None, group["bias_correction"], group["weight_decay"] != 0)

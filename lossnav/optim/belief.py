@@ -157,6 +157,9 @@ class Belief(Generated):
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.belief(group, discount_of(group))
 
+    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
+        start_state(parameter, state)
+
     def _form(self, group: Group) -> Hashable:
         return form_of(group)
 

@@ -203,7 +203,7 @@ class Navigator(Generated):
                 state["index"] = _naming.number(parameter, self.param_groups)
             if self.curvature != "second_moment":
                 state["seen"] = 0
-        super()._start(parameter, group, state)
+            super()._start(parameter, group, state)
 
     def _form(self, group: Group) -> Hashable:
         plan = "wide" if damping(group) > _LARGE else "discounted"
