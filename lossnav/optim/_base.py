@@ -19,7 +19,6 @@ from lossnav._tensors import parameters
 from lossnav.optim import _fused, _naming, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
-from lossnav.rules.recipe import Recipe
 
 State = dict[str, Any]
 _HALF = (torch.bfloat16, torch.float16)
@@ -73,55 +72,14 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Move ``params`` in place. All tensors share a device and a dtype, float32 or float64."""
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> _fused.Call:
-        """Describe the fused kernel's call in the steps of these numbers, or raise ``NoKernel`` with the reason."""
+    def _call(self, group: Group, states: list[State]) -> _fused.Call:
+        """Describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
 
     @property
     def has_kernel(self) -> bool:
         """Whether there is a compiled kernel of the rule."""
         return type(self)._call is not Rule._call
-
-    def _native(self) -> str:
-        """Return C of the rule's own, which is built in the place of ``kernels.c``."""
-        return ""
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        """State the rule for the options of ``group``, and for one parameter if it depends on which."""
-        raise NotImplementedError(f"{type(self).__name__} states no recipe")
-
-    def recipe(self, group: Group | None = None, parameter: Tensor | None = None) -> Recipe:
-        """Return the rule by which parameters move now, as pure functions on numpy arrays (``lossnav.rules.recipe``).
-
-        Its unit of time is a step at the present rate, ``dt=1``. A schedule that moves an option makes another recipe,
-        which goes on with the same state. What no function of gradients can know is an argument of its ``update``: the
-        curvature that ``Navigator`` takes from the loss or a function, the draws of ``Uncertain``.
-
-        Args:
-            group: one of ``param_groups``; None where there is only one, or where ``parameter`` says which.
-            parameter: one of the group's, for a rule that depends on the tensor (``Uncertain``'s priors); None where
-                the group has only one, or where the options say all.
-
-        Raises:
-            ValueError: neither says which group or tensor is meant, or one of them is not the optimizer's.
-            NotImplementedError: the rule states no recipe.
-        """
-        groups = self.param_groups
-        if parameter is not None:
-            if not torch.is_tensor(parameter):
-                raise ValueError(f"parameter = {shown(parameter)}, but it must be a tensor of this optimizer, or None")
-            groups = [g for g in groups if any(p is parameter for p in g["params"])]
-            if not groups:
-                raise ValueError(
-                    f"parameter has shape {tuple(parameter.shape)} and is none of this optimizer's, but it must be"
-                )
-        if group is not None:
-            if not any(g is group for g in groups):
-                whose = "param_groups" if parameter is None else "param_groups, the one that holds parameter"
-                raise ValueError(f"group = {shown(group)}, but it must be one of this optimizer's {whose}")
-        elif len(groups) > 1:
-            raise ValueError(f"group = None, but it must be one of param_groups where there are {len(groups)}")
-        return self._recipe(groups[0] if group is None else group, parameter)
 
     def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
         """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""

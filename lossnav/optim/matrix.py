@@ -14,7 +14,7 @@ from lossnav.optim import _readings, _shapes, _shards, belief
 from lossnav.optim._base import Group, Rule, State
 from lossnav.optim._bases import eigenbasis, turn, turn_back
 from lossnav.optim._options import count
-from lossnav.optim._plan import TINY
+from lossnav.rules.derive.program import TINY
 
 Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar", "diagonal"]
 Long = Literal["identity", "polar"]

@@ -11,11 +11,10 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _readings, _recipes, _shards
+from lossnav.optim import _naming, _noise, _readings, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim._prior import prior
 from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
-from lossnav.rules.recipe import Recipe
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
 _ZERO = (
@@ -189,9 +188,6 @@ class Uncertain(Rule):
         if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
             check_stability(group)
 
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return recipe_of(self, group, parameter)
-
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.uncertain(group, None)
 
@@ -305,24 +301,6 @@ def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
         )
     state["used"] = state["draws"]
     return last_draw(parameter, group, state)
-
-
-def recipe_of(rule: Rule, group: Group, parameter: Tensor | None) -> Recipe:
-    """Return the rule as a recipe, with the prior of a parameter (as it is remembered, or as its values say now)."""
-    if parameter is None and len(group["params"]) == 1:
-        parameter = group["params"][0]
-    if parameter is not None:
-        state = rule.state.get(parameter, {})
-        known = "prior_variance" in state
-        mean, variance = (state["prior_mean"], state["prior_variance"]) if known else prior(rule, parameter, group)
-    elif group["prior_mean"] is not None and group["prior_variance"] != "init":
-        mean, variance = float(group["prior_mean"]), float(group["prior_variance"])
-    else:
-        raise ValueError(
-            f"parameter = None, but it must be one of the group's {len(group['params'])} where prior_mean is None or "
-            "prior_variance is 'init': their priors differ"
-        )
-    return _recipes.uncertain(group, mean, variance)
 
 
 def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:

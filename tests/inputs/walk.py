@@ -18,7 +18,6 @@ from lossnav import figures
 ROOMS = [name for name in lossnav.__all__ if inspect.ismodule(getattr(lossnav, name))]
 
 PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation of others send a reader to
-    "rules.recipe",
     "trajectory.curved",
     "trajectory.cycles",
     "trajectory.phase_plane",

@@ -6,8 +6,9 @@ from typing import get_args
 
 import pytest
 import torch
+from reference_matrix import BallisticMatrixReference
 
-from lossnav.optim import BallisticMatrix, BallisticMatrixReference, Belief
+from lossnav.optim import BallisticMatrix, Belief
 from lossnav.optim.matrix import Curvature
 
 CURVATURES = [kind for kind in get_args(Curvature) if kind != "diagonal"]  # which is Belief

@@ -13,9 +13,10 @@ from drive import drive, gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, loss, network, vector
+from references import UncertainReference
 from scipy.integrate import solve_ivp
 
-from lossnav.optim import Reset, Uncertain, UncertainReference
+from lossnav.optim import Reset, Uncertain
 
 T, VP = 0.01, 0.5  # temperature and prior variance of most tests
 

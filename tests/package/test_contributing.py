@@ -89,8 +89,8 @@ def run(folder: Path, line: str) -> None:
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 
-def test_the_guide_has_its_four_recipes():
-    assert list(RECIPES) == ["An equation", "A rule", "An explorable", "A study"]
+def test_the_guide_has_its_five_recipes():
+    assert list(RECIPES) == ["An equation", "A belief", "A rule", "An explorable", "A study"]
     for text in RECIPES.values():
         steps = [found["what"] for found in STEP.finditer(text)]
         assert steps[0].startswith("write ") and steps[-1] == "run"

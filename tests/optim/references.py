@@ -12,7 +12,6 @@ from torch import Tensor
 from lossnav.optim import belief, navigator, uncertain
 from lossnav.optim._base import Group, Rule, State, zeros
 from lossnav.optim.ballistic import Ballistic
-from lossnav.rules.recipe import Recipe
 
 
 def ballistic(theta: Tensor, v: Tensor, g: Tensor, *, lr: float, beta: float, eps: float) -> tuple[Tensor, Tensor]:
@@ -42,7 +41,6 @@ class _Plain(Rule):
     """A rule that no kernel does."""
 
     _call = Rule._call
-    _native = Rule._native
 
 
 class BallisticReference(_Plain, Ballistic):
@@ -121,9 +119,6 @@ class NavigatorReference(Rule):
     def _check(self, group: Group) -> None:
         navigator.check_options(group)
 
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return navigator.recipe_of(group)
-
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
             state["step"], state["h"] = torch.zeros(()), zeros(parameter)
@@ -169,9 +164,6 @@ class UncertainReference(Rule):
     def _check_rate(self, group: Group) -> None:
         if group["forgetting"] != 0:
             uncertain.check_stability(group)
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return uncertain.recipe_of(self, group, parameter)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         uncertain.start_state(self, parameter, group, state)
