@@ -47,7 +47,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip notebooks check quick lint test committed browser shots clean
+.PHONY: help install book pdf zip notebooks check quick lint test release committed browser shots clean
 
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
@@ -120,6 +120,19 @@ test: $(TEST_READY) $(VENDORED)
 		$(CHAPTERS) tests
 	@echo "test: passed, $(TOOK)"
 	@$(PY) book/_tools/chrome.py --if-missing
+
+# What PyPI would get, tried as a stranger would: in an empty environment the wheel runs the README.
+release: $(BOOK_READY)
+	@$(PIP) -r requirements/release.txt
+	@rm -rf _build/dist _build/fresh && $(PY) -m build --outdir _build/dist . > _build/release.log
+	@$(PY) -m twine check --strict _build/dist/*
+	@version=$$($(PROJECT) | sed -nE 's/^version = "(.*)"/v\1/p'); \
+		[ "$${GITHUB_REF_TYPE:-}" != tag ] || [ "$$GITHUB_REF_NAME" = "$$version" ] || \
+		{ echo "release: the tag is $$GITHUB_REF_NAME, but the version is $$version"; exit 1; }
+	@$(PYTHON) -m venv _build/fresh
+	@_build/fresh/bin/python -m pip install -qq -r requirements/torch.txt "$$(ls _build/dist/*.whl)[torch]"
+	@cp README.md _build/fresh && cd _build/fresh && bin/python -X utf8 -m doctest README.md
+	@echo "release: _build/dist is what is published, $(TOOK)"
 
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed

@@ -36,6 +36,8 @@ from lossnav.rules.derive import derive as derive
 from lossnav.rules.derive import explain as explain
 from lossnav.trajectory import beliefs, weights
 from lossnav.trajectory.bounds import value_bounds as value_bounds
+from lossnav.trajectory.compare import Comparison as Comparison
+from lossnav.trajectory.compare import compare as compare
 from lossnav.trajectory.regret import Regret as Regret
 from lossnav.trajectory.regret import regret as regret
 from lossnav.trajectory.result import Trajectory as Trajectory

@@ -30,6 +30,9 @@ class EulerLagrange:
         latex: the same, for a page.
     """
 
+    objective: Objective
+    loss: Loss
+
     def __init__(self, objective: Objective, loss: Loss):
         check_problem(objective, loss)
         self.objective, self.loss = objective, loss

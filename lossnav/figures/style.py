@@ -44,6 +44,9 @@ LINES: Mapping[str, tuple[Any, str]] = MappingProxyType(
 )
 """Line style and marker of each rule, so that figures can be read without colour."""
 
+STYLE = Path(__file__).with_name("lossnav.mplstyle")
+"""The book's look, as matplotlib's style sheet."""
+
 LANDSCAPE = LinearSegmentedColormap.from_list(
     "lossnav_landscape", ["#364458", "#64768C", "#95A4B5", "#BFC9D4", "#DFE4EA", "#F3F5F7"]
 )
@@ -52,7 +55,7 @@ LANDSCAPE = LinearSegmentedColormap.from_list(
 
 def use_style() -> None:
     """Set matplotlib's defaults to the book's look; call it once at the top of a notebook."""
-    plt.style.use(Path(__file__).with_name("lossnav.mplstyle"))
+    plt.style.use(STYLE)
 
 
 def line(rule: str, marker: bool = False, **overrides: Any) -> dict[str, Any]:

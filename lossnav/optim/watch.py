@@ -14,19 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lossnav import _checks
+from lossnav._shown import Shown
 
 _FLOATS = 4  # numbers kept for a step: |δ|², L, ⟨g, δ⟩ before it and after it
 _GAUSS = np.polynomial.legendre.leggauss(48)  # √L has a kink where a step passes the minimum
 
 
-class Watch:
-    r"""What was seen of an optimizer's steps; ``watch`` makes one.
+class Watch(Shown):
+    r"""What was seen of an optimizer's steps; ``watch`` makes one, ``plot()`` draws the loss over the way.
 
     Everything is measured at G = I and f = 0. A step δ_n leads from θ_n to θ_{n+1} on a straight line.
 
     Attributes:
         optimizer: the one that is watched.
     """
+
+    _drawing = "watch"
 
     def __init__(
         self, optimizer: torch.optim.Optimizer, closure: Callable[[], Tensor] | None, every: int, lanczos: int
@@ -158,6 +161,12 @@ class Watch:
     def losses(self) -> NDArray[np.float64]:
         """L(θ_n), shape (N,); NaN where it was not said."""
         return self._table()[:, 1]
+
+    def _facts(self) -> dict[str, int]:
+        return {"steps": self.steps}
+
+    def _columns(self) -> dict[str, NDArray[np.float64]]:
+        return {"length": self.lengths, "loss": self.losses} if self.steps else {}
 
     def _path(self, lowest: float) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return |δ|², and the means of L and of √L in excess of ``lowest`` along each step but the last."""

@@ -81,6 +81,11 @@ class LogisticRegression(Loss):
         Amari (1998) for F as a metric; Vastola, Gershman, Rajan (2025), Sec. 4.
     """
 
+    l2: float
+    link: str
+    score: str
+    dim: int
+
     def __init__(self, x: ArrayLike, y: ArrayLike, l2: float = 0.0, link: str = "logistic", score: str = "log"):
         self._x = _checks.array("x", x, shape=(None, None))
         if 0 in self._x.shape:

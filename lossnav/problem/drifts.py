@@ -118,6 +118,8 @@ class Function(Drift):
                [12.,  0.]])
     """
 
+    dim: int | None
+
     def __init__(
         self, value: Callable[[Any], Any], jacobian: Callable[[Any], Any] | None = None, *, dim: int | None = None
     ):

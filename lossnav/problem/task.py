@@ -85,6 +85,10 @@ class Phases(Task):
         ((2.0,), array([0.5, 0. ]))
     """
 
+    losses: tuple[Loss, ...]
+    switches: tuple[float, ...]
+    dim: int
+    positive: tuple[int, ...]
     final: Loss
 
     def __init__(self, phases: Sequence[tuple[float, Loss]]):
@@ -141,6 +145,11 @@ class Driven(Task):
         >>> float(wave.at(np.pi / 2).gradient([1.5])[0])
         0.5
     """
+
+    switches: tuple[float, ...]
+    final: Loss | None
+    dim: int
+    positive: tuple[int, ...]
 
     def __init__(
         self,

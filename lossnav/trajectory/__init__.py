@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from lossnav.trajectory.compare import Comparison, compare
 from lossnav.trajectory.regret import alignment
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import methods, optimal_velocity, solve, value
 from lossnav.trajectory.status import Status
 
-__all__ = ["Status", "Trajectory", "alignment", "methods", "optimal_velocity", "solve", "value"]
+__all__ = [
+    "Comparison",
+    "Status",
+    "Trajectory",
+    "alignment",
+    "compare",
+    "methods",
+    "optimal_velocity",
+    "solve",
+    "value",
+]

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav._shown import Shown
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import Formula, as_loss
@@ -38,8 +39,8 @@ _WORDS = ("auto", "ends")
 
 
 @dataclass(frozen=True)
-class Regret:
-    """The regret of a path, unit ℓ, and its parts.
+class Regret(Shown):
+    """The regret of a path, unit ℓ, and its parts; ``plot()`` draws them.
 
     Attributes:
         total: what the path costs beyond the optimum.
@@ -56,6 +57,8 @@ class Regret:
             V. NaN otherwise.
     """
 
+    _drawing: ClassVar[str] = "regret"
+
     total: float
     relative: float
     speed: float
@@ -65,6 +68,9 @@ class Regret:
     floor: float
     timing: float
     shape: float
+
+    def _facts(self) -> dict[str, float]:
+        return asdict(self)
 
 
 def regret(

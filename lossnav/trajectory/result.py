@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav._shown import Shown, by_coordinate
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.status import Status
@@ -21,11 +22,12 @@ Method = Literal["closed_form", "riccati", "action", "curved", "bvp", "timed"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Shown):
     r"""An optimal (or, with ``converged`` False, attempted) path θ(t).
 
-    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time. It can be
-    pickled if ``objective`` and ``loss`` can: not, as ever, if they hold a lambda.
+    Call it, ``traj(t)``, for positions: shape (T, D) for times of shape (T,), shape (D,) for one time. ``plot()`` draws
+    it, on its landscape where D ≤ 2; ``to_frame()`` and ``to_dict()`` have it at ``times``. It can be pickled if
+    ``objective`` and ``loss`` can: not, as ever, if they hold a lambda.
 
     Attributes:
         objective, loss: the problem.
@@ -50,6 +52,8 @@ class Trajectory:
             one which this has not (Good and Turing); 0 where a formula has all of them, or none is looked for.
         candidates: all extremals that were compared, best first; a lone solution is its own candidate.
     """
+
+    _drawing: ClassVar[str] = "path"
 
     objective: Objective
     loss: Loss
@@ -110,6 +114,15 @@ class Trajectory:
         """Return kL along the path, shape (T,) (Eq. 31); at a switch of the loss, with what comes after it."""
         place = self(t)
         return self.objective.k * np.asarray(self.loss.at(t).value(place))
+
+    def _facts(self) -> dict[str, Any]:
+        names = "action", "excess", "asymptote", "end", "method", "at_infinity", "converged", "reason", "residual"
+        more = "is_minimum", "error", "growth", "unseen"
+        return {name: getattr(self, name) for name in (*names, *more)}
+
+    def _columns(self) -> dict[str, Array]:
+        places = by_coordinate("theta", self(self.times)) | by_coordinate("velocity", self.velocity(self.times))
+        return {"t": self.times, **places, "kinetic": self.kinetic(self.times), "potential": self.potential(self.times)}
 
     def _evaluate(self, function: Callable[[Array], Array], t: ArrayLike) -> Array:
         times = _checks.array("t", t)

@@ -139,6 +139,7 @@ def _plans() -> dict[str, Recipe]:
         "belief.resting_places": Recipe(belief.resting_places, {
             "model": thing(MODEL), "gradient": number(0.6), "square": number(1.1)
         }),
+        "uncertainty.Plan.plot": Recipe(TRACK.plot, {"ax": thing(None, none=True)}),
         **{f"uncertainty.Plan.{name}": Recipe(getattr(TRACK, name), {"t": track})
            for name in (*names, "__call__", "velocity", "kinetic", "potential")},
         "uncertainty.plan": Recipe(uncertainty.plan, {

@@ -240,6 +240,12 @@ def _formulas(further: Any = (), none: bool = True) -> Any:
     )
 
 
+def _named(good: Any) -> Argument:
+    return Argument(
+        {"a": good}, [None, {}, [good], good, "a", {"a": None}, {"a": "b"}, {1: good}, {"a": [good]}, Odd()]
+    )
+
+
 def _paths() -> dict[str, Recipe]:
     times = array([0.1, 1.0], any_shape=True, below=0.0, bad=[np.zeros((2, 2))])
     calls = {"__call__": PATH, "velocity": PATH.velocity, "kinetic": PATH.kinetic, "potential": PATH.potential}
@@ -250,6 +256,14 @@ def _paths() -> dict[str, Recipe]:
                 "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, **BUDGET
             }) for name in ("value", "optimal_velocity")
         },
+        "trajectory.Comparison": Recipe(ln.Comparison, {"paths": _named(PATH)}),
+        "trajectory.compare": Recipe(ln.compare, {
+            "objectives": _named(OBJECTIVE), "loss": thing(BOWL, but=CALLS), "theta0": start,
+        }),
+        **{f"{name}.plot": Recipe(made.plot, {"ax": thing(None, none=True)}) for name, made in {
+            "trajectory.Trajectory": PATH, "trajectory.Comparison": ln.Comparison({"a": PATH}),
+            "Regret": ln.regret(STATES, OBJECTIVE, BOWL, dt=0.1),
+        }.items()},
         "trajectory.solve": Recipe(ln.solve, {
             "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "method": word("auto"),
             "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),

@@ -500,6 +500,7 @@ def _seen() -> dict[str, Recipe]:
             plain.step()
     bound = number(0.0)
     return {
+        "optim.Watch.plot": Recipe(seen.plot, {"ax": thing(None, none=True)}),
         "optim.Watch.note": Recipe(seen.note, {"loss": tensor(torch.tensor(1.0), bad=[torch.ones(2)])}),
         "optim.Watch.timing": Recipe(seen.timing, {"lowest": bound}),
         "optim.Watch.regret": Recipe(seen.regret, {"lowest": bound, "eta": positive(1.0), "k": positive(1.0)}),

@@ -55,6 +55,8 @@ class GradientCovariance(ModelOperator):
         Kunin et al. (2023), assumption 1: the noise of a batch.
     """
 
+    mean: Tensor
+
     def __init__(
         self,
         model: nn.Module,

@@ -82,6 +82,8 @@ class Hessian(ModelOperator):
         Pearlmutter (1994), for products without the matrix.
     """
 
+    kept: int
+
     def __init__(
         self,
         model: nn.Module,

@@ -36,6 +36,19 @@ class Krylov:
         seed: of the random blocks.
     """
 
+    operator: Operator
+    capacity: int
+    block: int
+    seed: int
+    basis: Tensor
+    matrix: Tensor
+    lost: Tensor
+    size: int
+    applied: int
+    is_exhausted: bool
+    was_exhausted: bool
+    scale: float
+
     def __init__(self, operator: Operator, capacity: int, block: int, seed: int) -> None:
         self.operator, self.capacity, self.block, self.seed = operator, capacity, block, seed
         self.basis = torch.empty(capacity, operator.dim, dtype=operator.dtype, device=operator.device)

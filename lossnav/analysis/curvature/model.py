@@ -23,6 +23,12 @@ class ModelOperator(Operator):
         examples: N.
     """
 
+    names: list[str]
+    dim: int
+    dtype: torch.dtype
+    device: torch.device
+    examples: int
+
     def __init__(
         self,
         model: nn.Module,

@@ -87,6 +87,11 @@ class Matrix(Operator):
         tensor([3., 3.])
     """
 
+    dtype: torch.dtype
+    device: torch.device
+    dim: int
+    matrix: Tensor
+
     def __init__(self, matrix: Tensor) -> None:
         if not torch.is_tensor(matrix) or matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
             what = f"has shape {tuple(matrix.shape)}" if torch.is_tensor(matrix) else f"= {shown(matrix)}"

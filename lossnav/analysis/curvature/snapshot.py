@@ -42,6 +42,11 @@ class Snapshot:
         dtype: of the copies, or None for the parameters' own.
     """
 
+    names: list[str]
+    device: torch.device
+    dtype: torch.dtype
+    dim: int
+
     def __init__(
         self, model: nn.Module, loss: Loss, parameters: Iterable[str] | None, dtype: torch.dtype | None
     ) -> None:

@@ -19,6 +19,12 @@ from lossnav._checks import Array
 class Axis:
     """Continuous, piecewise quadratic functions on ``cells`` equal cells of an interval, with Gauss points in each."""
 
+    low: float
+    cells: int
+    width: float
+    points: Array
+    weights: Array
+
     def __init__(self, low: float, high: float, cells: int):
         self.low, self.cells, self.width = low, cells, (high - low) / cells
         nodes, weights = np.polynomial.legendre.leggauss(3)  # exact to degree five; products of slopes have two
@@ -55,6 +61,8 @@ class Axis:
 
 class Grid:
     """The product of axes over a box, shape (D, 2)."""
+
+    axes: list[Axis]
 
     def __init__(self, box: Array, cells: int):
         self.axes = [Axis(float(low), float(high), cells) for low, high in box]

@@ -46,6 +46,9 @@ class Believed(Loss):
         array([0.5, 0. , 0. ])
     """
 
+    model: Beliefs
+    dim: int
+
     dim, positive = 3, (2,)
 
     def __init__(self, model: Beliefs, gradient: float, square: float | None = None):

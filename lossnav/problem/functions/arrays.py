@@ -20,6 +20,9 @@ class OfArrays:
         tensors: whether it takes tensors; False as long as it has not been called.
     """
 
+    tensors: bool
+    shape: tuple[int, ...]
+
     def __init__(self, function: Callable[[Any], Any], shape: tuple[int, ...] = ()):
         self.tensors, self.shape = False, shape
         self._called = function

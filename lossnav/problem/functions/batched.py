@@ -30,6 +30,11 @@ class Batched:
         counts: whether a budget counts these calls; not if the function calls another that is counted.
     """
 
+    name: str
+    owner: str
+    calls: int
+    counts: bool
+
     def __init__(
         self, name: str, function: Callable[[Any], Any], shape: tuple[int, ...], owner: str = "a losses.Function"
     ):

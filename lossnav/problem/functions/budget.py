@@ -33,6 +33,12 @@ class Budget:
         stage: what is being done, in words, for the display.
     """
 
+    max_seconds: float
+    max_calls: float | int
+    calls: int
+    spent: str
+    stage: str
+
     def __init__(self, max_seconds: float | None = None, max_calls: int | None = None):
         self.max_seconds = math.inf if max_seconds is None else max_seconds
         self.max_calls = math.inf if max_calls is None else max_calls

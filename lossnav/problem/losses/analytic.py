@@ -31,7 +31,9 @@ class Quadratic(Loss):
         4.0
     """
 
-    calls = 0
+    calls: int = 0
+    dim: int
+    offset: float
 
     def __init__(
         self,
@@ -125,7 +127,12 @@ class DoubleWell(Loss):
         ValueError: for a, b or c that is not positive, or a non-finite d.
     """
 
-    dim, calls = 2, 0
+    dim: int = 2
+    calls: int = 0
+    a: float
+    b: float
+    c: float
+    d: float
 
     def __init__(self, a: float = 1.0, b: float = 1.0, c: float = 1.0, d: float = -0.5):
         self.a, self.b, self.c = _checks.positive("a", a), _checks.positive("b", b), _checks.positive("c", c)
@@ -172,7 +179,10 @@ class Rosenbrock(Loss):
         ValueError: for b ≤ 0 or a non-finite a.
     """
 
-    dim, calls = 2, 0
+    dim: int = 2
+    calls: int = 0
+    a: float
+    b: float
 
     def __init__(self, a: float = 1.0, b: float = 100.0):
         self.a, self.b = _checks.finite("a", a), _checks.positive("b", b)

@@ -73,6 +73,8 @@ class Function(Loss):
                [6., 2.]])
     """
 
+    dim: int
+
     def __init__(
         self,
         value: Any,

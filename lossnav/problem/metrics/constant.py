@@ -52,6 +52,8 @@ class Constant(_Constant):
         11.0
     """
 
+    dim: int
+
     def __init__(self, matrix: ArrayLike):
         self._matrix = _checks.symmetric("matrix", matrix, definite=True)
         self._matrix.setflags(write=False)
@@ -77,6 +79,9 @@ class Diagonal(_Constant):
     Raises:
         ValueError: if they are not.
     """
+
+    values: Array
+    dim: int
 
     def __init__(self, values: ArrayLike):
         self.values = _checks.positives("values", values, shape=(None,))
@@ -114,6 +119,10 @@ class Kronecker(_Constant):
         array([[2., 0.],
                [0., 6.]])
     """
+
+    a: Array
+    b: Array
+    dim: int
 
     def __init__(self, a: ArrayLike, b: ArrayLike):
         self.a, self.b = (_checks.symmetric(name, x, definite=True) for name, x in (("a", a), ("b", b)))

@@ -43,6 +43,8 @@ class Function(Metric):
         array([ 0.  , -0.25])
     """
 
+    dim: int
+
     def __init__(self, matrix: Callable[[Any], Any], slope: Callable[[Any], Any] | None = None, *, dim: int):
         _checks.function("matrix", matrix)
         if slope is not None:

@@ -73,6 +73,10 @@ class Fisher(_Diagonal):
         Vastola, Gershman, Rajan (2025), Sec. 6 and Eq. 144; Amari (1998).
     """
 
+    weights: int
+    spread: str
+    dim: int
+
     # The prices of mean and spread are aᵢ·s^p, or aᵢ·e^{ps}: (whether exponential, (a, p) of μ, (a, p) of s).
     _FORMS: ClassVar[dict[str, tuple[bool, tuple[float, int], tuple[float, int]]]] = {
         "variance": (False, (1.0, -1), (0.5, -2)),
@@ -164,6 +168,9 @@ class Relative(_Diagonal):
         >>> float(Relative(2).norm_squared([3.0, 4.0], [0.0, 1.0]))
         0.04
     """
+
+    dim: int
+    each: bool
 
     def __init__(self, dim: int, *, each: bool = False):
         self.dim, self.each = _checks.whole("dim", dim, low=1), _checks.flag("each", each)

@@ -48,6 +48,11 @@ class Quadratic(Average):
         loss: a ``lossnav.losses.Quadratic``.
     """
 
+    loss: losses.Quadratic
+    hessian: Array
+    dim: int
+    curvature: Array
+
     def __init__(self, loss: losses.Quadratic):
         _checks.instance("loss", loss, losses.Quadratic, "a losses.Quadratic")
         self.loss, self.dim = loss, loss.dim
@@ -78,6 +83,9 @@ class Hermite(Average):
     Raises:
         ValueError: for more than three dimensions, where a grid of nodes would be no method.
     """
+
+    loss: losses.Loss
+    dim: int
 
     def __init__(self, loss: losses.Loss, order: int = 32):
         check_loss(loss)
@@ -123,6 +131,12 @@ class Wells(Average):
     Raises:
         ValueError: naming the argument that does not fit.
     """
+
+    depths: Array
+    widths: Array
+    bowl_centre: Array
+    dim: int
+    bowl: float
 
     def __init__(
         self,

@@ -42,6 +42,11 @@ class Potential(Loss):
         array([[ 1.    , -0.9163]])
     """
 
+    average: Average
+    temperature: float
+    prior_variance: float
+    dim: int
+
     def __init__(self, average: Average, temperature: float = 0.0, prior_variance: float = math.inf):
         self.average = _checks.instance("average", average, Average, "an averaged loss: uncertainty.average(loss)")
         self.temperature = _checks.finite("temperature", temperature, low=0.0)

@@ -1,0 +1,206 @@
+"""Pictures of results: what ``plot()`` draws and notebooks show. A result names its drawing; ``DRAWINGS`` has them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.figures.landscape import ground
+from lossnav.figures.style import COLOURS, STYLE, halo, line
+
+if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
+    from lossnav.optim.watch import Watch
+    from lossnav.trajectory.compare import Comparison
+    from lossnav.trajectory.regret import Regret
+    from lossnav.trajectory.result import Trajectory
+
+_MOST_LINES = 6  # components with a name of their own; of more, thin lines show the bundle
+_BEATS = 13  # dots along a path, equally far apart in time: where they are dense it is slow
+_CYCLE = ("optimal", "gradient descent", "newton", "ballistic", "momentum", "adam")
+
+
+def plot(result: Any, ax: Axes | None = None) -> Axes:
+    """Draw a result in the given axes, or in a new figure of the book's style; return the axes."""
+    if ax is not None:
+        _checks.instance("ax", ax, Axes, "matplotlib Axes, or None")
+        draw(result, ax)
+        return ax
+    with plt.style.context(STYLE):
+        _, new = plt.subplots()
+        try:
+            draw(result, new)
+        except BaseException:
+            plt.close(new.figure)  # type: ignore[arg-type]
+            raise
+    return new
+
+
+def small(result: Any) -> bytes | None:
+    """Return a small picture as PNG, for a notebook; None for a result that has nothing to draw."""
+    with plt.style.context(STYLE):
+        figure = Figure(figsize=(4.4, 2.8), dpi=110)
+        try:
+            draw(result, figure.subplots())
+        except ValueError:
+            return None
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
+def draw(result: Any, ax: Axes) -> None:
+    """Draw one result.
+
+    Raises:
+        ValueError: this one has nothing to draw, with the reason.
+    """
+    DRAWINGS[result._drawing](result, ax)
+
+
+def _path(path: Trajectory, ax: Axes) -> None:
+    """Draw a path on its landscape, or over time where there are more than two parameters."""
+    _paths({"": path}, ax)
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{_said(path)}")
+
+
+def _comparison(found: Comparison, ax: Axes) -> None:
+    """Draw the paths of several assumptions from one start, each under its name."""
+    _paths(dict(found), ax)
+
+
+def _regret(regret: Regret, ax: Axes) -> None:
+    """Draw the parts of a regret as bars, and say what of it is due to the length of the steps alone."""
+    parts = {"pace": regret.speed, "direction": regret.direction, "total": regret.total}
+    known = {name: value for name, value in parts.items() if np.isfinite(value)}
+    if not known:
+        raise ValueError("this regret has no finite part, so that there is nothing to draw")
+    shades = [COLOURS["ink" if name == "total" else "kinetic"] for name in known]
+    bars = ax.barh(list(known), list(known.values()), color=shades, height=0.6)
+    ax.bar_label(bars, [f" {value:.3g}" for value in known.values()])
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    ax.axvline(0, color=COLOURS["quiet"], lw=0.8)
+    share = f"{100 * regret.relative:.3g} % of the least; in such steps {100 * regret.floor:.2g} % are inevitable"
+    ax.set(xlabel=f"cost beyond the optimum\n{share}")
+
+
+def _watch(seen: Watch, ax: Axes) -> None:
+    """Draw the loss over the distance travelled, a dot a step, or the lengths of the steps where no loss was said."""
+    if not seen.steps:
+        raise ValueError("the optimizer made no step while it was watched, so that there is nothing to draw")
+    lengths, losses = seen.lengths, seen.losses
+    if np.all(np.isnan(losses)):
+        ax.plot(np.arange(1, len(lengths) + 1), lengths, ".-", color=COLOURS["ink"], lw=0.8)
+        ax.set(xlabel="step", ylabel="length of the step", yscale="log")
+        return
+    travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+    ax.plot(travelled, losses, **line("loss", lw=1.2))
+    ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
+    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
+
+
+def _said(path: Trajectory) -> str:
+    """Return what a path's picture is captioned with."""
+    method = path.method.replace("_", " ")
+    return f"J = {path.action:.6g} ({method}, {path.at_infinity})" + ("" if path.converged else ", not converged")
+
+
+def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
+    """Draw paths on their common landscape if it has one or two parameters and can be asked cheaply, else over time."""
+    first = next(iter(paths.values()))
+    loss = first.loss
+    cheap = "one by one" not in getattr(loss, "batches", {}).values()
+    if loss.dim > 2 or loss.timed or not cheap:
+        _over_time(paths, ax)
+    elif loss.dim == 1:
+        _on_a_line(paths, ax)
+    else:
+        _on_a_plane(paths, ax)
+    if any(ax.get_legend_handles_labels()[1]):
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+
+
+def _window(points: Array, share: float) -> tuple[Array, Array]:
+    """Return the corners of the box that holds the points, with a margin; no side is below a third of another."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, side = (low + high) / 2, np.maximum(high - low, max(np.max(high - low) / 3, 1e-9))
+    return middle - (0.5 + share) * side, middle + (0.5 + share) * side
+
+
+def _style(index: int, name: str) -> dict[str, Any]:
+    """Return how a path is drawn: by the rule that it is named after, or by its place."""
+    rule = name if name in COLOURS else _CYCLE[index % len(_CYCLE)]
+    return line(rule, lw=2.4, zorder=4)
+
+
+def _ends(path: Trajectory) -> Array:
+    return path.asymptote[None] if np.all(np.isfinite(path.asymptote)) else path(path.times[-1:])
+
+
+def _beats(path: Trajectory) -> Array:
+    """Return moments equally far apart, up to where the path has all but arrived."""
+    points = path(path.times)
+    way = np.concatenate([[0.0], np.cumsum(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1)))])
+    arrived = np.searchsorted(way, 0.98 * way[-1])
+    return np.linspace(0.0, path.times[min(arrived, len(path.times) - 1)], _BEATS)
+
+
+def _on_a_plane(paths: dict[str, Trajectory], ax: Axes) -> None:
+    first = next(iter(paths.values()))
+    ways = {name: np.concatenate([path(path.times), _ends(path)]) for name, path in paths.items()}
+    low, high = _window(np.concatenate(list(ways.values())), 0.25)
+    ground(ax, first.loss, (low[0], high[0], low[1], high[1]))
+    for index, (name, points) in enumerate(ways.items()):
+        style = _style(index, name)
+        ax.plot(*points.T, **style, path_effects=halo(4), label=name)
+        ax.plot(*paths[name](_beats(paths[name])).T, "o", color=style["color"], ms=3.5, mec="white", mew=0.5, zorder=5)
+        ax.plot(*points[-1], "s", color=style["color"], ms=7, mec="white", mew=1, zorder=6)
+    ax.plot(*ways[next(iter(ways))][0], "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=7)
+    ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+
+
+def _on_a_line(paths: dict[str, Trajectory], ax: Axes) -> None:
+    first = next(iter(paths.values()))
+    ways = {name: np.concatenate([path(path.times), _ends(path)]) for name, path in paths.items()}
+    low, high = _window(np.concatenate(list(ways.values())), 0.3)
+    grid = np.linspace(low[0], high[0], 401)
+    ax.plot(grid, first.loss.value(grid[:, None]), **line("loss", lw=1.6))
+    for index, (name, points) in enumerate(ways.items()):
+        style = _style(index, name)
+        dots = paths[name](_beats(paths[name]))
+        ax.plot(points[:, 0], first.loss.value(points), **style, label=name)
+        ax.plot(dots[:, 0], first.loss.value(dots), "o", color=style["color"], ms=4.5, mec="white", mew=0.6, zorder=5)
+        ax.plot(points[-1, 0], first.loss.value(points[-1]), "s", color=style["color"], ms=7, mec="white", zorder=6)
+    begin = ways[next(iter(ways))][0]
+    ax.plot(begin[0], first.loss.value(begin), "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=7)
+    ax.set(xlabel=r"$\theta$", ylabel="$L$")
+
+
+def _over_time(paths: dict[str, Trajectory], ax: Axes) -> None:
+    """Draw the components over time: of one path each by itself, of several in the colour of the path."""
+    alone = len(paths) == 1
+    for index, (name, path) in enumerate(paths.items()):
+        points = path(path.times)
+        few = points.shape[1] <= _MOST_LINES
+        names = [rf"$\theta_{{{i + 1}}}$" for i in range(points.shape[1])] if alone and few else [name]
+        for i, component in enumerate(points.T):
+            own = _style(i if alone and few else index, name)
+            ax.plot(path.times, component, **{**own, "lw": 2.0 if few else 0.7}, label=dict(enumerate(names)).get(i))
+    ax.set(xlabel="time $t$", ylabel=r"$\theta$")
+
+
+DRAWINGS: dict[str, Callable[[Any, Axes], None]] = {
+    "path": _path,
+    "comparison": _comparison,
+    "regret": _regret,
+    "watch": _watch,
+}
+"""How each kind of result is drawn, by what its ``_drawing`` says."""

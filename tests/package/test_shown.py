@@ -1,0 +1,201 @@
+"""Results that can be looked at: their pictures against the library, their tables, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+
+WELL, START = ln.losses.DoubleWell(), [-1.2, 0.8]
+PATIENT = ln.Objective(gamma=0.1)
+BOWL = ln.losses.Quadratic([[1.0, 0.0], [0.0, 10.0]], minimum=[0.0, 0.0])
+MANY = ln.losses.Quadratic(np.diag([1.0, 2.0, 3.0, 4.0]), minimum=np.zeros(4))
+SWITCH = ln.task.Phases([(0.0, BOWL), (1.0, ln.losses.Quadratic([[1.0, 0.0], [0.0, 1.0]], minimum=[1.0, 0.0]))])
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def descent(rate=0.18):
+    return np.array([1.0, 1.0]) * (1 - rate * np.array([1.0, 10.0])) ** np.arange(26)[:, None]
+
+
+def lines(ax):
+    return [np.column_stack(line.get_data()) for line in ax.get_lines()]
+
+
+def on_one_of(ax, points):
+    """Whether some line of the picture passes through all these points."""
+    return any(
+        all(np.min(np.abs(drawn - point).max(axis=1)) < 1e-12 for point in np.asarray(points)) for drawn in lines(ax)
+    )
+
+
+def test_a_path_of_two_parameters_lies_on_its_landscape():
+    path = ln.solve(PATIENT, WELL, START)
+    ax = path.plot()
+    assert on_one_of(ax, path(path.times[::7]))
+    assert ax.collections, "no ground"
+    left, right = ax.get_xlim()
+    assert left < min(START[0], path.asymptote[0]) < max(START[0], path.asymptote[0]) < right
+    assert f"{path.action:.6g}" in ax.get_xlabel()
+
+
+def test_a_path_of_one_parameter_lies_on_its_curve():
+    loss = ln.losses.Section(WELL)
+    path = ln.solve(PATIENT, loss, [-1.2])
+    places = path(path.times[::5])
+    assert on_one_of(path.plot(), np.column_stack([places[:, 0], loss.value(places)]))
+
+
+@pytest.mark.parametrize(
+    ("loss", "start"), [(MANY, [1.0, -1.0, 0.5, 2.0]), (SWITCH, [1.0, 1.0])], ids=["four parameters", "a switch"]
+)
+def test_other_paths_are_drawn_over_time(loss, start):
+    path = ln.solve(PATIENT, loss, start)
+    ax = path.plot()
+    for component in path(path.times).T:
+        assert on_one_of(ax, np.column_stack([path.times, component]))
+
+
+def test_dots_are_equally_far_apart_in_time():
+    path = ln.solve(PATIENT, WELL, START)
+    dots = next(line for line in path.plot().get_lines() if line.get_marker() == "o" and len(line.get_xdata()) > 1)
+    places = np.column_stack(dots.get_data())
+    fine = np.linspace(0.0, path.times[-1], 20001)
+    moments = [fine[np.argmin(((path(fine) - place) ** 2).sum(axis=1))] for place in places]
+    assert np.ptp(np.diff(moments)) < 5 * fine[1]
+
+
+def test_a_function_of_single_points_is_not_asked_for_a_landscape():
+    def by_hand(x):
+        return float(x[0] ** 2 + x[1] ** 2) if x[0] < 5 else 25.0  # a branch: no batch of points can be given
+
+    loss = ln.losses.Function(by_hand, lambda x: 2.0 * x, dim=2)
+    path = ln.solve(ln.Objective(gamma=1.0), loss, [1.0, 0.5])
+    before = loss.calls
+    ax = path.plot()
+    assert loss.calls == before
+    assert on_one_of(ax, np.column_stack([path.times, path(path.times)[:, 0]]))
+
+
+def test_several_assumptions_in_one_picture():
+    ways = {"patient": PATIENT, "hasty": ln.Objective(gamma=2.0)}
+    paths = ln.compare(ways, WELL, START)
+    ax = paths.plot()
+    for name, objective in ways.items():
+        alone = ln.solve(objective, WELL, START)
+        assert paths[name].action == alone.action
+        assert on_one_of(ax, alone(alone.times[::9]))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(ways)
+    frame = paths.to_frame()
+    assert list(frame["assumption"].unique()) == list(ways)
+    assert np.array_equal(
+        frame.loc[frame["assumption"] == "hasty", "theta_1"], paths["hasty"](paths["hasty"].times)[:, 0]
+    )
+
+
+def test_the_error_of_a_comparison_names_its_assumptions():
+    falling = ln.losses.Quadratic([[-1.0]], minimum=[0.0])
+    with pytest.raises(ln.NoMinimiser, match=r"^hasty: "):
+        ln.compare({"patient": ln.Objective(gamma=3.0), "hasty": ln.Objective(gamma=0.1)}, falling, [1.0])
+
+
+def test_a_regret_shows_its_parts():
+    found = ln.regret(descent(), ln.Objective(), BOWL)
+    ax = found.plot()
+    widths = dict(
+        zip((tick.get_text() for tick in ax.get_yticklabels()), (bar.get_width() for bar in ax.patches), strict=True)
+    )
+    assert widths == {"pace": found.speed, "direction": found.direction, "total": found.total}
+
+
+def test_a_regret_without_a_finite_part_has_no_picture():
+    found = ln.regret(descent(), ln.Objective(), BOWL)
+    nothing = type(found)(**{name: float("nan") for name in found.to_dict()})
+    assert nothing._repr_png_() is None
+    with pytest.raises(ValueError, match="nothing to draw"):
+        nothing.plot()
+    assert not plt.get_fignums(), "an empty figure was left"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ln.solve(PATIENT, WELL, START),
+        ln.regret(descent(), ln.Objective(), BOWL),
+        ln.compare({"a": PATIENT}, WELL, START),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_a_notebook_gets_a_small_picture_and_nothing_stays_open(result):
+    picture = result._repr_png_()
+    assert picture is not None and picture.startswith(b"\x89PNG") and len(picture) < 60_000
+    assert not plt.get_fignums()
+    assert plt.rcParams["axes.spines.top"], "the reader's own style was changed"
+
+
+def test_numbers_to_take_away():
+    path = ln.solve(PATIENT, WELL, START)
+    kept = json.loads(json.dumps(path.to_dict(), allow_nan=False))
+    assert kept["action"] == path.action and kept["end"] == "inf" and kept["method"] == path.method
+    assert np.array_equal(np.column_stack([kept["theta_1"], kept["theta_2"]]), path(path.times))
+    frame = path.to_frame()
+    assert np.array_equal(frame["kinetic"], path.kinetic(path.times)) and frame.attrs["action"] == path.action
+    row = ln.regret(descent(), ln.Objective(), BOWL).to_frame()
+    assert len(row) == 1 and row["total"][0] > 0
+
+
+def test_results_can_still_be_pickled():
+    paths = ln.compare({"patient": PATIENT}, WELL, START)
+    again = pickle.loads(pickle.dumps(paths))
+    assert np.array_equal(again["patient"](1.0), paths["patient"](1.0))
+
+
+def test_axes_of_one_s_own():
+    figure, axes = plt.subplots(1, 2)
+    path = ln.solve(PATIENT, WELL, START)
+    assert path.plot(axes[1]) is axes[1] and axes[1].get_lines() and not axes[0].get_lines()
+    with pytest.raises(ValueError, match="ax = "):
+        path.plot(figure)
+
+
+def watched(said):
+    weights = torch.nn.Parameter(torch.tensor([1.0, 1.0], dtype=torch.float64))
+    descent = torch.optim.SGD([weights], lr=0.1)
+    with ln.watch(descent) as seen:
+        for _ in range(12):
+            descent.zero_grad()
+            value = (weights**2 * torch.tensor([0.5, 2.0])).sum()
+            value.backward()
+            if said:
+                seen.note(value)
+            descent.step()
+    return seen
+
+
+def test_a_watched_optimizer_shows_its_way():
+    seen = watched(said=True)
+    way = np.concatenate([[0.0], np.cumsum(seen.lengths)[:-1]])
+    assert on_one_of(seen.plot(), np.column_stack([way, seen.losses]))
+    assert np.array_equal(seen.to_frame()["length"], seen.lengths)
+
+
+def test_without_losses_it_shows_the_lengths_of_its_steps():
+    seen = watched(said=False)
+    assert on_one_of(seen.plot(), np.column_stack([np.arange(1, 13), seen.lengths]))
+
+
+def test_who_made_no_step_has_no_picture():
+    with ln.watch(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])) as seen:
+        pass
+    assert seen._repr_png_() is None and seen.to_dict() == {"steps": 0}
