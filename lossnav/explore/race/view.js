@@ -26,7 +26,7 @@ import { lawNode, raceHeadline, raceTable, raceWords } from "./words.js";
 const UNTIL = SHARED.race.step * SHARED.race.steps;
 const STARTS = edgeStarts();
 const LINES = mapped(SHARED.lines, (line) => /** @type {Attributes} */ ({ ...inked(line), "stroke-width": 2.2 }));
-const SIGHTS = /** @type {Record<number, string>} */ ({ [SHARED.traits.gamma.range[0]]: "far", [SHARED.traits.gamma.range[1]]: "hardly" });
+const SIGHTS = /** @type {Record<number, string>} */ ({ [SHARED.traits.gamma.range[0]]: "far", [SHARED.traits.gamma.range[1]]: "near" });
 const TILTS = /** @type {Record<number, string>} */ ({ "-1.2": "right", 0: "level", 1.2: "left" });
 const NOTE =
   "The sight is 1/γ, the planner's alone. The other three have the rate 0.02, the heavy ball a momentum of 0.9; one of their steps " +
