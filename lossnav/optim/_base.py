@@ -273,7 +273,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
         if not (_fused.wanted(self, group) and _fused.step(self, group, work, grads, states)):
-            for part in _portions(work):
+            for part in self._portions(work):
                 self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:
             torch._foreach_copy_(homes, work)
@@ -282,6 +282,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         if homes is not params:  # autograd must know that the values it may have saved are gone
             for p in params:
                 torch.autograd.graph.increment_version(p)
+
+    def _portions(self, work: list[Tensor]) -> Iterable[slice]:
+        """Cut the tensors of a batch into those that ``_update`` gets at once."""
+        return portions(work)
 
     def _state_of(self, parameter: Tensor, group: Group) -> State:
         state = self.state[parameter]
@@ -394,11 +398,13 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
 
-def _portions(tensors: list[Tensor]) -> Iterator[slice]:
+def portions(tensors: list[Tensor]) -> Iterator[slice]:
     """Cut a list so that a portion stays in a processor's cache through all operations of a step.
 
     On the CPU a foreach operation is a loop over tensors: over the whole list each of them would wait for the memory.
     """
+    if not tensors:
+        return
     if torch.compiler.is_compiling() or tensors[0].device.type != "cpu":
         yield slice(None)
         return
