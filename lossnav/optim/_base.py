@@ -15,7 +15,7 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import shown
 from lossnav._tensors import parameters
-from lossnav.optim import _fused, _naming, _shards, _switch, finite
+from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
 from lossnav.rules.recipe import Recipe
@@ -44,7 +44,9 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     * sparse gradients and complex parameters are refused by name;
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
     * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
-      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that.
+      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that;
+    * a warning says at the first step, on the CPU, where ε or the unit of a curvature decides most of it: the loss is
+      then in a unit that the options are not made for.
     """
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by
@@ -191,8 +193,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._check_rates()
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
-        if self.check_gradients and not torch.compiler.is_compiling():
+        if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
             finite.check(self.param_groups)
+            if not self.state:
+                _scale.look(type(self).__name__, self.param_groups, self._decides)
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
@@ -219,6 +223,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _check_rate(self, group: Group) -> None:
         """Raise if this rule cannot make a step with a rate that is a number >= 0."""
+
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        """Say where, of gradients with these squares, an option decides a step in the place of the loss's shape."""
+        return {}
 
     def _look(self) -> None:
         """Look at what the moves will need, before the first of them."""

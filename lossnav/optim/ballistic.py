@@ -101,6 +101,10 @@ class Ballistic(Rule):
     def _check(self, group: Group) -> None:
         check_options(group)
 
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "
+        return {f"{words}lr/√eps. Set eps to 1e-8 of that mean, or scale the loss": square < group["eps"]}
+
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return _recipes.ballistic(group)
 

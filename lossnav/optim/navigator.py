@@ -177,6 +177,18 @@ class Navigator(Rule):
         if self.curvature == "hutchinson":
             _hutchinson.check_whole(group["params"], dealt=self._owner is not None)
 
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        if self.curvature != "second_moment" or torch.is_tensor(group["lr"]):
+            return {}
+        eps, scale = group["eps"], group["curvature_scale"]
+        h, share = scale * square, "curvature_scale · g² (g² is {typical} in the mean)"
+        newton = preconditioner([h], group)[0] * h > 1 - math.exp(-1)
+        return {
+            f"eps = {eps:g} exceeds most curvatures, {share}: set eps to 1e-8 of that, or scale the loss": h < eps,
+            f"curvature_scale = {scale:g} makes the step Newton's, 1/(curvature_scale · g), on a curvature of {share}: "
+            "set it, or lr, so small that lr · √(eta_k · curvature_scale) |g| < 1": newton,
+        }
+
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
         return recipe_of(group, given=self.curvature != "second_moment")
 
