@@ -41,7 +41,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
     * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
-    * sparse gradients and complex parameters are refused by name;
+    * sparse gradients and complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are
+      weights, and move as torch's Adam moves them; which of its axes make a matrix only the user can say);
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
     * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
       of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that;

@@ -42,4 +42,4 @@ def look(name: str, groups: list[Group], decides: Decides) -> None:
         for words, count in counts.items():
             if 2 * count > size:
                 typical = f"{total / size:.1e}"
-                warnings.warn(f"{name}: {words.format(typical=typical)}", RuntimeWarning, stacklevel=4)
+                warnings.warn(f"{name}: {words.format(typical=typical)}", RuntimeWarning, stacklevel=5)

@@ -203,7 +203,9 @@ class BallisticMatrix(Rule):
         vectors = [i for i, state in enumerate(states) if _moves_as_a_vector(state)]
         for part in portions([params[i] for i in vectors]):
             chosen = vectors[part]
-            belief.advance(whole_group, *([some[i] for i in chosen] for some in (params, grads, states)))
+            belief.advance(
+                whole_group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen]
+            )
         matrices = sorted({*range(len(params))} - {*vectors})
         if group["weight_decay"] != 0 and matrices:
             decay = 1 - belief.step_rate(group) * group["weight_decay"]

@@ -186,7 +186,7 @@ class Navigator(Rule):
         return {
             f"eps = {eps:g} exceeds most curvatures, {share}: set eps to 1e-8 of that, or scale the loss": h < eps,
             f"curvature_scale = {scale:g} makes the step Newton's, 1/(curvature_scale · g), on a curvature of {share}: "
-            "set it, or lr, so small that lr · √(eta_k · curvature_scale) |g| < 1": newton,
+            "set it, or lr, smaller, or scale the loss": newton,
         }
 
     def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
