@@ -125,11 +125,17 @@ def _deepcopy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     return memo[id(tensor)]
 
 
+class _Own(torch.Generator):
+    """A generator of the device, which draws what the CPU's would."""
+
+    device = property(lambda self: torch.device(NAME, 0))  # type: ignore[assignment]
+
+
 class _Generator(type):
-    """What makes generators: the device has none of its own, and draws from the CPU's."""
+    """What makes generators."""
 
     def __call__(cls, device: Any = "cpu") -> torch.Generator:
-        return _REAL_GENERATOR("cpu" if torch.device(device).type == NAME else device)
+        return _Own() if torch.device(device).type == NAME else _REAL_GENERATOR(device)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, _REAL_GENERATOR)

@@ -24,7 +24,7 @@ from lossnav.lab.streams import run as run_stream
 from lossnav.lab.training import loop
 
 CPU = torch.device("cpu")
-SEEN = 8  # steps, of which the bases of a matrix turn by eigenvectors, of which flags are read, in the first five
+SEEN = 8  # steps; in the sixth and seventh no bases turn by eigenvectors, of which flags are read
 
 
 def derived(params: Any, **options: Any) -> torch.optim.Optimizer:
@@ -77,7 +77,7 @@ def steps(place: torch.device, foreach: str) -> None:
             for number in range(SEEN):
                 with second.reads() as read:
                     step(model, optimizer, number, where)
-                assert not read or number < 6, f"{name}: {read}"
+                assert not read or number not in (5, 6), f"{name}: {read}"
             on_device(optimizer, where, name)
             ends.append(vector(model))
         near(ends[1], ends[0], name)
