@@ -111,6 +111,17 @@ def _read(tensor: Tensor) -> Any:
     return _seen(tensor).item()
 
 
+def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> Any:
+    return _taken(torch.ops.aten.convolution.default(*map(_seen, (x, weight, bias)), *how))
+
+
+def _convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, *how: Any) -> Any:
+    *shape, wanted = how
+    bias = [grad.shape[1]] if wanted[2] else None
+    back = torch.ops.aten.convolution_backward.default
+    return tuple(map(_taken, back(*map(_seen, (grad, x, weight)), bias, *shape, wanted)))
+
+
 def _alias(op: Any) -> Any:
     """Return a view as torch's own kernel makes it, which looks at sizes and strides alone."""
     return lambda *args, **kwargs: op.redispatch(_CPU, *args, **kwargs)
@@ -157,7 +168,11 @@ def register() -> torch.device:
         size, dtype=dtype, memory_format=memory_format or torch.contiguous_format)), "PrivateUse1")  # fmt: skip
     own.impl("empty_strided", lambda size, stride, dtype=None, **_: _empty(
         size, stride, dtype or torch.get_default_dtype()), "PrivateUse1")  # fmt: skip
-    for name, kernel in {"_copy_from": _copy_from, "resize_": _resize, "_local_scalar_dense": _read}.items():
+    kernels = {
+        "_copy_from": _copy_from, "resize_": _resize, "_local_scalar_dense": _read,
+        "convolution_overrideable": _convolution, "convolution_backward_overrideable": _convolution_backward,
+    }  # fmt: skip
+    for name, kernel in kernels.items():
         own.impl(name, kernel, "PrivateUse1")
     for name in ("set_.source_Storage_storage_offset", "set_.source_Tensor", "set_.source_Storage"):
         op = getattr(aten.set_, name.removeprefix("set_."))

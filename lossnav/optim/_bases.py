@@ -114,18 +114,20 @@ def eigenbasis(factor: Tensor) -> Tensor:
     return vectors.flip(-1)
 
 
-def orthogonal(matrices: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return nearly U Vᵀ of each of a stack of matrices U S Vᵀ, none of which has more rows than columns.
+def orthogonal(matrices: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    """Return nearly U Vᵀ of each of several matrices U S Vᵀ of one shape, a stack in ``dtype``.
 
     Each step puts an odd polynomial in the place of the singular values, as products of matrices in ``dtype``. Nothing
     is read back from a device, as it is for eigenvectors.
     """
-    size = torch.linalg.vector_norm(matrices, dim=(-2, -1), keepdim=True)
-    x = (matrices / size.clamp_min(torch.finfo(matrices.dtype).tiny)).to(dtype)
+    size = torch.stack(torch._foreach_norm(list(matrices))).clamp_min(torch.finfo(torch.float32).tiny)
+    x = torch.stack([matrix.to(dtype) for matrix in matrices]).div_(size.to(dtype)[:, None, None])
+    tall = x.shape[1] > x.shape[2]
+    x = x.mT if tall else x
     for a, b, c in _QUINTICS:
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.to(matrices.dtype, copy=True)
+    return x.mT if tall else x
 
 
 def followed(factor: Tensor, basis: Tensor) -> Tensor:

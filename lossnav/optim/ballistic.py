@@ -18,6 +18,9 @@ from lossnav.rules.recipe import Recipe
 class Ballistic(Rule):
     r"""The paper's ballistic optimizer, Eq. 33, with its beginning corrected.
 
+    For who wants that rule, or has memory for one tensor a parameter: it follows the gradient as it is. What takes
+    AdamW's place, averages and all, is ``Belief``.
+
     With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
     optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
     and the moment by a running average::

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -213,9 +213,13 @@ class BallisticMatrix(Rule):
         for alike in _alike(matrices, states):
             gs = [grads[i].reshape(states[i]["m"].shape) for i in alike]
             torch._foreach_add_([states[i]["step"] for i in alike], 1.0)
-            steps = _steps(whole_group, gs, [states[i] for i in alike], self._room)
-            for i, step in zip(alike, steps, strict=True):
-                params[i].add_(step.reshape(params[i].shape))
+            steps, rate = _steps(whole_group, gs, [states[i] for i in alike], self._room)
+            for i, step in zip(alike, steps, strict=False):  # none in the step that finds the bases
+                way = step.reshape(params[i].shape)
+                if torch.is_tensor(rate):  # never read on the host: a schedule may live on the device
+                    params[i].addcmul_(way.to(params[i].dtype), rate)
+                else:
+                    params[i].add_(way, alpha=rate)
 
     def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
@@ -245,15 +249,20 @@ def _alike(matrices: list[int], states: list[State]) -> Iterator[list[int]]:
 
 def _steps(
     group: Group, grads: list[Tensor], states: list[State], room: Callable[[Tensor], tuple[Tensor, Tensor]]
-) -> Sequence[Tensor]:
-    """Take gradients into the states of matrices that are alike; return where these go: nowhere in the first step."""
+) -> tuple[Sequence[Tensor], Any]:
+    """Take gradients into the states of matrices that are alike; return where these go, and at what rate."""
     if "ql" in states[0] or "qr" in states[0]:
         step = _step(group, grads[0], states[0], room(grads[0]))
-        return [torch.zeros_like(grads[0]) if step is None else step]
+        return ([], 0.0) if step is None else ([step], 1.0)
     means = [state["m"] for state in states]
     torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
+    units = bfloat16_units(means[0].device)
+    if group["root"] == "iterated" or (group["root"] == "auto" and _iterates(group, means[0], units)):
+        sign = 1.0 if group["maximize"] else -1.0
+        factors = orthogonal(means, torch.bfloat16 if units and means[0].dtype != torch.float64 else means[0].dtype)
+        return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(max(means[0].shape))
     mean = torch.stack(means).div_(1 - group["betas"][0] ** count(states[0]["step"]))
-    return _polar({**group, "curvature": "polar"}, mean).unbind()
+    return _polar({**group, "curvature": "polar"}, mean).unbind(), 1.0
 
 
 def _step(group: Group, g: Tensor, state: State, memory: tuple[Tensor, Tensor]) -> Tensor | None:
@@ -297,11 +306,6 @@ def _polar(group: Group, mean: Tensor) -> Tensor:
     """
     if mean.shape[-2] > mean.shape[-1]:
         return _polar(group, mean.mT).mT
-    units = bfloat16_units(mean.device)
-    if group["root"] == "iterated" or (group["root"] == "auto" and _iterates(group, mean, units)):
-        sign = 1.0 if group["maximize"] else -1.0
-        factor = orthogonal(mean, torch.bfloat16 if units and mean.dtype != torch.float64 else mean.dtype)
-        return factor.mul_(sign * belief.step_rate(group) * math.sqrt(mean.shape[-1]))
     basis = eigenbasis(mean @ mean.mT)
     turned = basis.mT @ mean
     values = turned.square().mean(-1, keepdim=True)

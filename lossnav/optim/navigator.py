@@ -26,6 +26,9 @@ Negative = Literal["absolute", "clip", "signed"]
 class Navigator(Rule):
     r"""The optimal step of Eq. 6 in each coordinate, for any discount and any step length.
 
+    For who knows the curvature, or can estimate it, and for experiments with the discount; what takes AdamW's place is
+    ``Belief``.
+
     .. math:: \theta_i \leftarrow \theta_i - \frac{1-e^{-r_i\Delta t}}{h_i}\,g_i,\qquad
               r_i = \sqrt{\gamma^2/4+\eta kh_i}-\gamma/2
 
