@@ -16,7 +16,9 @@ from benchmarks.report import FOLDER, Report, Settings, store
 
 ON_DEVICE = (
     "data",
+    "default",
     "eigenpairs",
+    "many",
     "matrices",
     "optimizers",
     "seeds",

@@ -16,7 +16,7 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import shown
 from lossnav._tensors import parameters
-from lossnav.optim import _fused, _naming, _shards, _switch, finite
+from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
 
@@ -41,10 +41,13 @@ class Rule(torch.optim.Optimizer, abc.ABC):
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
     * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
-    * sparse gradients and complex parameters are refused by name;
+    * sparse gradients and complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are
+      weights, and move as torch's Adam moves them; which of its axes make a matrix only the user can say);
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
     * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
-      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that.
+      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that;
+    * a warning says at the first step, on the CPU, where ε or the unit of a curvature decides most of it: the loss is
+      then in a unit that the options are not made for.
     """
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by
@@ -150,8 +153,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._check_rates()
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
-        if self.check_gradients and not torch.compiler.is_compiling():
+        if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
             finite.check(self.param_groups)
+            if not self.state:
+                _scale.look(type(self).__name__, self.param_groups, self._decides)
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
@@ -178,6 +183,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _check_rate(self, group: Group) -> None:
         """Raise if this rule cannot make a step with a rate that is a number >= 0."""
+
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        """Say where, of gradients with these squares, an option decides a step in the place of the loss's shape."""
+        return {}
 
     def _look(self) -> None:
         """Look at what the moves will need, before the first of them."""
@@ -232,7 +241,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
         if not (_fused.wanted(self, group) and _fused.step(self, group, work, grads, states)):
-            for part in _portions(work):
+            for part in self._portions(work):
                 self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:
             torch._foreach_copy_(homes, work)
@@ -241,6 +250,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         if homes is not params:  # autograd must know that the values it may have saved are gone
             for p in params:
                 torch.autograd.graph.increment_version(p)
+
+    def _portions(self, work: list[Tensor]) -> Iterable[slice]:
+        """Cut the tensors of a batch into those that ``_update`` gets at once."""
+        return portions(work)
 
     def _state_of(self, parameter: Tensor, group: Group) -> State:
         state = self.state[parameter]
@@ -354,11 +367,13 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
 
-def _portions(tensors: list[Tensor]) -> Iterator[slice]:
+def portions(tensors: list[Tensor]) -> Iterator[slice]:
     """Cut a list so that a portion stays in a processor's cache through all operations of a step.
 
     On the CPU a foreach operation is a loop over tensors: over the whole list each of them would wait for the memory.
     """
+    if not tensors:
+        return
     if torch.compiler.is_compiling() or tensors[0].device.type != "cpu":
         yield slice(None)
         return

@@ -20,6 +20,9 @@ from lossnav.rules.derive.source import Statement, of_names
 class Ballistic(Generated):
     r"""The paper's ballistic optimizer, Eq. 33, with its beginning corrected.
 
+    For who wants that rule, or has memory for one tensor a parameter: it follows the gradient as it is. What takes
+    AdamW's place, averages and all, is ``Belief``.
+
     With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
     optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
     and the moment by a running average::
@@ -102,6 +105,10 @@ class Ballistic(Generated):
 
     def _check(self, group: Group) -> None:
         check_options(group)
+
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "
+        return {f"{words}lr/√eps. Set eps to 1e-8 of that mean, or scale the loss": square < group["eps"]}
 
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.ballistic(group, None)

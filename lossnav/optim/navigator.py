@@ -42,6 +42,9 @@ class Told(assume.Hutchinson):
 class Navigator(Generated):
     r"""The optimal step of Eq. 6 in each coordinate, for any discount and any step length.
 
+    For who knows the curvature, or can estimate it, and for experiments with the discount; what takes AdamW's place is
+    ``Belief``.
+
     .. math:: \theta_i \leftarrow \theta_i - \frac{1-e^{-r_i\Delta t}}{h_i}\,g_i,\qquad
               r_i = \sqrt{\gamma^2/4+\eta kh_i}-\gamma/2
 
@@ -193,6 +196,21 @@ class Navigator(Generated):
             )
         if self.curvature == "hutchinson":
             _hutchinson.check_whole(group["params"], dealt=self._owner is not None)
+
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        if self.curvature != "second_moment" or torch.is_tensor(group["lr"]):
+            return {}
+        eps, scale = group["eps"], group["curvature_scale"]
+        h, share = scale * square, "curvature_scale · g² (g² is {typical} in the mean)"
+        rate, half = group["eta_k"] * h, group["gamma"] / 2  # r where γ is infinite
+        if half < math.inf:
+            rate = rate / (half + torch.sqrt(half**2 + rate))
+        newton = group["lr"] * rate > 1
+        return {
+            f"eps = {eps:g} exceeds most curvatures, {share}: set eps to 1e-8 of that, or scale the loss": h < eps,
+            f"curvature_scale = {scale:g} makes the step Newton's, 1/(curvature_scale · g), on a curvature of {share}: "
+            "set it, or lr, smaller, or scale the loss": newton,
+        }
 
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.navigator(group, self.curvature)

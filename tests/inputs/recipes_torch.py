@@ -450,6 +450,7 @@ def _optimizers() -> dict[str, Recipe]:
         "max_dim": whole(1024),
         "block": whole(128, none=True),
         "long": word("polar"),
+        "root": word("auto"),
         "eps_relative": number(None, none=True, low=0.0),
     }
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
@@ -458,7 +459,7 @@ def _optimizers() -> dict[str, Recipe]:
     }), "explain": Recipe(ln.explain, {"optimizer": thing(torch.optim.Adam([weight]))})}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused), ("BallisticMatrix", matrix | flags),
-                            ("Uncertain", uncertain | flags)):  # fmt: skip
+                            ("Uncertain", uncertain | fused)):  # fmt: skip
         made = getattr(optim, name)
         taken = set(_options(made))
         known = {key: value for key, value in arguments.items() if key in taken}

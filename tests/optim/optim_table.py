@@ -120,7 +120,7 @@ MATRIX = Family(
     bad=(
         *_RATES, *_FLAGS, ("lr_overdamped", -1.0), ("discount", -0.1), ("betas", 0.9), ("curvature", "shampoo"),
         ("every", 0), ("watch", 0), ("max_dim", 1.5), ("block", 0), ("long", "thin"), ("eps", -1e-8),
-        ("eps_relative", -1.0), ("weight_decay", -1),
+        ("eps_relative", -1.0), ("root", "svd"), ("weight_decay", -1),
     ),
     turns=True,
 )  # fmt: skip

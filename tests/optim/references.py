@@ -174,7 +174,8 @@ class UncertainReference(Rule):
         uphill = -1.0 if group["maximize"] else 1.0
         for mu, g, state in zip(params, grads, states, strict=True):
             state["step"] += 1
-            state["age"] += 1
+            if group["reset"] is not None:
+                state["age"] += 1
             mean, variance = state["prior_mean"], state["prior_variance"]
             h = group["curvature_scale"] * g**2
             p = math.exp(-rho) * state["precision"] - math.expm1(-rho) * (h / temperature + 1 / variance)

@@ -178,8 +178,8 @@ class Ensemble(nn.Module):
     def member(self, index: int) -> nn.Module:
         """Return a copy of one member as the plain module it was made from, in the ensemble's present state."""
         index = whole("index", index, low=0, high=self.size - 1)
-        plain: nn.Module = copy.deepcopy(self.__dict__["_plain"])
         state = self.stacked.state_dict()
+        plain: nn.Module = copy.deepcopy(self.__dict__["_plain"]).to(next(self.parameters()).device)
         for name, tensor in plain.state_dict(keep_vars=True).items():
             tensor.data = state[name][index].clone()  # and not load_state_dict(assign=True), which unties weights
         return plain.train(self.training)
