@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 _EXTRAS = {  # what is imported: the extra that installs it
     "torch": "torch",
+    "pooch": "torch",
     "joblib": "sweep",
     "dask": "cluster",
     "distributed": "cluster",

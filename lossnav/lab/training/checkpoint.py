@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lossnav._checks import shown
-from lossnav.lab.training import archive
+from lossnav.lab import archive
 from lossnav.lab.training.identity import differences
 
 _FORMAT = 1
@@ -75,9 +76,11 @@ def write(path: Path, content: dict[str, Any]) -> None:
         TypeError: the state holds objects that could not be loaded again without executing code.
     """
     try:
-        archive.save(path, {"format": _FORMAT, **_plain(content)})
+        archive.save(path, {"format": _FORMAT, **_plain(content)}, keep=True)
     except pickle.UnpicklingError as error:
-        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors: {error}") from None
+        found = re.search(r"GLOBAL (\S+)", str(error))
+        what = f": {found[1]}" if found else ""
+        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors{what}") from None
 
 
 def _plain(value: Any) -> Any:
