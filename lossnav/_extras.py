@@ -7,7 +7,6 @@ from importlib.util import find_spec
 _EXTRAS = {  # what is imported: the extra that installs it
     "torch": "torch",
     "pooch": "torch",
-    "joblib": "sweep",
     "dask": "cluster",
     "distributed": "cluster",
     "matplotlib": "book",

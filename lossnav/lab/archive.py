@@ -69,7 +69,8 @@ def load(path: Path) -> Any:
 
 def previous(path: Path) -> Path:
     """Return where the file is kept that the one at ``path`` has replaced."""
-    return path.with_name(f"{path.name}.previous")
+    real = Path(os.path.realpath(path))
+    return real.with_name(f"{real.name}.previous")
 
 
 def _seal(stream: IO[bytes]) -> None:
@@ -122,7 +123,7 @@ def _keep(path: Path) -> None:
     link = kept.with_name(f"{kept.name}.link")
     link.unlink(missing_ok=True)
     try:
-        os.link(path, link)
+        os.link(os.path.realpath(path), link)
     except OSError:  # a file system without second names
         with path.open("rb") as old, replacing(kept) as copy:
             shutil.copyfileobj(old, copy)

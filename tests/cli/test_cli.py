@@ -118,7 +118,7 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["train", "--optimizer", "lion"], 2, "invalid choice: 'lion'"),
+        (["train", "--optimizer", "lion"], 2, "optimizer = 'lion', but it must be one of"),
         (["train", "--data", "digits", "--lr", "-1"], 2, "lossnav: lr = -1.0, but it must be"),
         (["train", "--data", "digits", "--option", "beta"], 2, "'beta' is not NAME=VALUE"),
         (["train", "--data", "digits", "--option", "beta=2"], 2, "lossnav: "),
