@@ -145,16 +145,12 @@ def _processor() -> str:
 
 def _folder() -> Path | None:
     """Return the folder for builds, or None if there is none that only this user can write to."""
-    named = os.environ.get("LOSSNAV_KERNELS")
-    if named:
-        try:
-            folder = Path(named).expanduser().absolute()
-        except RuntimeError:  # the home of a user that there is not
-            return None
-    else:
-        import pooch
-
-        folder = Path(pooch.os_cache("lossnav")) / "kernels"
+    home = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or home)
+    try:
+        folder = Path(os.environ.get("LOSSNAV_KERNELS") or caches / "lossnav" / "kernels").expanduser().absolute()
+    except RuntimeError:  # the home of a user that there is not
+        return None
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         stat = folder.stat()

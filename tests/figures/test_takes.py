@@ -5,10 +5,10 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from lossnav.training import History
 
 from lossnav.figures import _takes as of
 from lossnav.figures import adaptive, geometry, momentum, quadratic, training
+from lossnav.lab.training import History
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from torch.nn.functional import mse_loss
 
 import lossnav as ln
 from lossnav import data, ensemble, models, moving, optim, training
-from lossnav.lab.streams import Permuted, networks
-from lossnav.lab.streams import run as run_stream
+from lossnav.lab.continual import Permuted, networks
+from lossnav.lab.continual import run as run_stream
 from lossnav.lab.training import loop
 
 CPU = torch.device("cpu")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.integrate
 import torch
-from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 import lossnav as ln
 from lossnav import belief
 from lossnav.trajectory import blocks, riccati
+from lossnav.trajectory.beliefs import Beliefs, Exact, Prior, Simplified
 from lossnav.trajectory.mesh import Split
 from lossnav.trajectory.transcription import Transcription
 
@@ -407,13 +407,3 @@ def test_action_obeys_the_hamilton_jacobi_bellman_equation(eta: float) -> None:
     height = one.loss(1.5, 1.2)
     gap = 0.8 * float(height.value(path(0.0)) - height.value(path.rest))
     assert path.action == pytest.approx(gap - float(one.masses @ path.velocity(0.0) ** 2) / 2, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", ["hidden_weights", "memory", "model", "observation", "plans"])
-def test_old_paths_lead_to_the_same_modules(name: str) -> None:
-    import importlib
-
-    room = "trajectory" if name == "plans" else "problem"
-    assert importlib.import_module(f"lossnav.belief.{name}") is importlib.import_module(
-        f"lossnav.{room}.beliefs.{name}"
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import shutil
 import zipfile
 from contextlib import suppress
@@ -27,8 +28,8 @@ class Damaged(ValueError):
     """A file is not as it was written; the message is the reason, worded to stand in parentheses."""
 
 
-def save(path: Path, content: dict[str, Any]) -> None:
-    """Write a file, whole or not at all; the one that it replaces is kept beside it under the name ``previous``.
+def save(path: Path, content: dict[str, Any], *, keep: bool = False) -> None:
+    """Write a file, whole or not at all; ``keep`` leaves the one that it replaces under the name ``previous``.
 
     Raises:
         OSError: it cannot be written; the old file stays.
@@ -43,13 +44,14 @@ def save(path: Path, content: dict[str, Any]) -> None:
         if not path.exists():  # once a run: find out now, not after a crash, that this state cannot be read back
             torch.load(stream.name, map_location="meta", weights_only=True)
         _seal(stream)
-        _keep(path)
+        if keep:
+            _keep(path)
 
 
 def load(path: Path) -> Any:
     """Return the content of a file on the CPU, after every byte of it has been verified; nothing in it is executed.
 
-    A file of an earlier version has no digest, but the archive has a checksum of each of its parts: those are checked.
+    What ``torch.save`` has written has no digest, but a checksum of each of its parts: those are checked.
 
     Raises:
         Damaged: the file is not as it was written, or is no such file.
@@ -59,13 +61,16 @@ def load(path: Path) -> Any:
         _verify(stream)
         try:
             return torch.load(stream, map_location="cpu", weights_only=True)
-        except Exception as error:  # torch, zipfile and pickle raise a dozen kinds
+        except pickle.UnpicklingError:
+            raise Damaged("it holds more than tensors and plain values, and nothing in it is executed") from None
+        except Exception as error:  # torch and zipfile raise a dozen kinds
             raise Damaged(str(error).splitlines()[0] if str(error) else type(error).__name__) from None
 
 
 def previous(path: Path) -> Path:
     """Return where the file is kept that the one at ``path`` has replaced."""
-    return path.with_name(f"{path.name}.previous")
+    real = Path(os.path.realpath(path))
+    return real.with_name(f"{real.name}.previous")
 
 
 def _seal(stream: IO[bytes]) -> None:
@@ -118,7 +123,7 @@ def _keep(path: Path) -> None:
     link = kept.with_name(f"{kept.name}.link")
     link.unlink(missing_ok=True)
     try:
-        os.link(path, link)
+        os.link(os.path.realpath(path), link)
     except OSError:  # a file system without second names
         with path.open("rb") as old, replacing(kept) as copy:
             shutil.copyfileobj(old, copy)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from lossnav.lab.members.stacked import Ensemble, Loss, member_losses
+from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
 from lossnav.optim.finite import judged_elsewhere
 
 

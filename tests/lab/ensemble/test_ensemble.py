@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
 from lossnav import data, models, optim
-from lossnav.lab.members import Ensemble, StackedLinear, member_losses
+from lossnav.lab.ensemble import Ensemble, StackedLinear, member_losses
 from lossnav.lab.models.weights import seeded
 
 SIZE = 8

@@ -19,8 +19,8 @@ from lossnav._tensors import modules
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav.lab.data import Augmentation, Dataset, Split
 from lossnav.lab.data.augment import check_augmentation
-from lossnav.lab.members.loop import Apart, Stepper, learn
-from lossnav.lab.members.stacked import Ensemble, Loss, member_losses
+from lossnav.lab.ensemble.loop import Apart, Stepper, learn
+from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
 
