@@ -249,7 +249,7 @@ def _sampled(places: Array, objective: Objective, step: float, count: int) -> tu
     times = (begin[:, None] + step * s).ravel()
     at = (places[:-1, None] + s[:, None] * move[:, None]).reshape(-1, places.shape[1])
     weights = (step * np.exp(-objective.gamma * begin)[:, None] * w).ravel()
-    return times, at, np.repeat(move / step, count, axis=0), weights
+    return times, at, np.repeat(move / step, len(s), axis=0), weights
 
 
 def _running(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
