@@ -27,10 +27,10 @@ from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import fourier
 from lossnav.trajectory.motion import acceleration
 
-_FIRST_NODES = 33
+_FIRST_NODES = 33  # ten modes that are resolved, and as many that show whether more are needed
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
-_MOST_STEPS = 60
-_TAIL = 1e-8
+_MOST_STEPS = 60  # of Newton's method, which takes ten from a good guess
+_TAIL = 1e-8  # of the orbit's size: modes fall off geometrically, so that what is left out is far smaller
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -150,7 +150,7 @@ def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = N
 def wells(objective: Objective, loss: Loss, span: Span | None = None) -> Wells:
     """Return the two wells of a one-dimensional loss and the barrier between them, or raise ValueError."""
     places = _stationary(objective, loss, span)
-    curved = loss.hessian(places[:, None])[:, 0, 0]
+    curved = loss.hessian(places[:, None])[:, 0, 0] if len(places) else places
     if len(places) != 3 or not np.array_equal(np.sign(curved), [1, -1, 1]):
         where = f" within span = {span}" if span is not None else ""
         raise ValueError(
@@ -249,7 +249,7 @@ def _stationary(objective: Objective, loss: Loss, span: Span | None) -> Array:
     """Return the stationary points in ascending order."""
     if span is None:
         found = np.sort(stationary.points(objective, loss, np.zeros(1)), axis=0)
-        for _ in range(3):  # Newton's method, where they were searched for
+        for _ in range(3 if len(found) else 0):  # Newton's method, where they were searched for
             curvature = loss.hessian(found)[:, 0]
             found = found - np.divide(loss.gradient(found), curvature, out=0 * found, where=curvature != 0)
         return found[:, 0]
@@ -259,11 +259,8 @@ def _stationary(objective: Objective, loss: Loss, span: Span | None) -> Array:
     theta = np.linspace(low, high, _SCAN)
     change = np.sign(loss.gradient(theta[:, None])[:, 0])
     left = np.flatnonzero(change[:-1] * change[1:] < 0)
-    part = elementwise.find_root(
-        lambda part, start: loss.gradient((start + part * (theta[1] - theta[0]))[:, None])[:, 0], (0.0, 1.0),
-        args=(theta[left],),
-    ).x  # fmt: skip
-    return np.sort(np.concatenate([theta[change == 0], theta[left] + part * (theta[1] - theta[0])]))
+    between = elementwise.find_root(lambda x: loss.gradient(x[:, None])[:, 0], (theta[left], theta[left + 1])).x
+    return np.sort(np.concatenate([theta[change == 0], between]))
 
 
 def _pulled(loss: Loss, gain: float, barrier: float) -> float:

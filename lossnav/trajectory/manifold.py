@@ -21,11 +21,11 @@ from scipy.optimize import elementwise
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
 
-_ORDER = 8
+_ORDER = 8  # of the series about a rest point
 _HANDOVER = 0.01  # where the series hands over to the integrator: its relative error is of order 1e-16 there
 _FITTED = 0.03  # on both sides of the rest point, L′ is fitted up to here
-_HALVINGS = 200
-_MOST_CALLS = 300_000
+_HALVINGS = 200  # of the way to the edge, before the loss counts as not smooth: 10^−60 of it
+_MOST_CALLS = 300_000  # of the gradient, some seconds; an ordinary orbit takes 600
 _STALLED = 1e-10  # an orbit slower than this has come to rest, or turns
 
 

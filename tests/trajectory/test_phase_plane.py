@@ -76,16 +76,10 @@ def test_reach_is_where_the_orbit_turns():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: phase_plane.feedback(ln.Objective(), ln.losses.DoubleWell(), 1.0, (0, 2)), "dim = 2"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, 0.5, (0, 2)), "target = 0.5.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, HIGH + 1e-4, (0, 2)), "target = 1.0.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, 0.9, (0, 2)), "target = 0.9.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, HIGH, (2, 3)), "span"),
-        (lambda: phase_plane.feedback(ln.Objective(horizon=1.0), SECTION, HIGH, (0, 3)), "infinite horizon"),
-        (
-            lambda: phase_plane.heteroclinic_discount(ln.Objective(), ln.losses.Quadratic([[1.0]], minimum=[0.0])),
-            "exactly two",
-        ),
     ],
 )
 def test_errors_name_the_argument(call, words):

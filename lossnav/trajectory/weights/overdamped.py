@@ -22,7 +22,7 @@ from lossnav.trajectory.modes import exp_mean, slow_rate
 from lossnav.trajectory.weights.equations import flow
 
 _RUNAWAY = 1e8  # e-folds of a variance in one task, at its present pace, that only a runaway shows
-_MOST_CALLS = 200_000
+_MOST_CALLS = 200_000  # of the flow in one task: LSODA has no limit of its own
 
 
 def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_variance: float = math.inf) -> Any:
