@@ -118,7 +118,7 @@ class Ballistic(Generated):
             super()._start(parameter, group, state)
 
     def _form(self, group: Group) -> Hashable:
-        return (group["momentum"] is not None, group["bias_correction"], group["weight_decay"] != 0)
+        return (group["momentum"] is not None, group["bias_correction"], bool(group["weight_decay"] != 0))
 
     @staticmethod
     def _stated(form: Any) -> Statement:

@@ -181,8 +181,8 @@ def form_of(group: Group, moves: bool = True, corrected: bool | None = None) -> 
         plan = "discounted" if torch.is_tensor(epsilon) or epsilon <= _LARGE else "wide"
     corrected = group["bias_correction"] if corrected is None else corrected
     return (
-        plan, group["variance"], corrected, group["curvature_scale"] != 0, group["eps_inside"] != 0,
-        moves and group["weight_decay"] != 0, moves,
+        plan, group["variance"], corrected, bool(group["curvature_scale"] != 0), bool(group["eps_inside"] != 0),
+        moves and bool(group["weight_decay"] != 0), moves,
     )  # fmt: skip
 
 

@@ -228,7 +228,7 @@ class Navigator(Generated):
         if group["gamma"] == math.inf:
             plan = "overdamped"
         signs = "" if self.curvature == "second_moment" else group["negative"]
-        return plan, signs if plan == "overdamped" or signs != "signed" else "bounded", group["weight_decay"] != 0
+        return plan, signs if plan == "overdamped" or signs != "signed" else "bounded", bool(group["weight_decay"] != 0)
 
     @staticmethod
     def _stated(form: Any) -> Statement:

@@ -139,6 +139,7 @@ class Averaged(Curvature):
     beta: Any
     scale: Any
     floor: Any
+    corrected: Any
 
     def term(self, believed: Any) -> Any:
         """Return c(V + floor)."""
@@ -435,7 +436,7 @@ class Eigenbasis(Matrices):
     every: int = 20
     watch: int = 4
     max_dim: int = 1024
-    fit: ClassVar[str] = "eigenbasis"
+    fit: ClassVar[str] = "eigenbasis"  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         _matrix(self)
@@ -502,8 +503,8 @@ class Polar(Matrices):
         Jordan et al. (2024) for Muon; the reading is ours.
     """
 
-    beta: ClassVar[float] = 0.0
-    fit: ClassVar[str] = "polar"
+    beta: ClassVar[float] = 0.0  # type: ignore[misc]
+    fit: ClassVar[str] = "polar"  # type: ignore[misc]
     averages: ClassVar[bool] = False
 
     scale: float = 1.0

@@ -522,7 +522,7 @@ def _options(kind: type) -> list[str]:
 
 
 TORCH = "torch's own method with torch's own errors; the contract tests of optimizers ask for it"
-_RULES = ("Ballistic", "BallisticMatrix", "Belief", "Navigator", "Uncertain")
+_RULES = [name for name in optim.__all__ if hasattr(getattr(optim, name), "load_state_dict")]
 EXEMPT = {
     **{f"optim.{name}.{method}": TORCH for name in _RULES
        for method in ("add_param_group", "load_state_dict", "step")},

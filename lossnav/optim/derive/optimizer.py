@@ -70,7 +70,8 @@ class Derived(Generated):
 
     def __setstate__(self, state: State) -> None:
         """Restore, making the functions of the text anew."""
-        self._written = state.get("_written", vars(self).get("_written"))
+        if "_written" in state:  # else it has one: torch restores groups and states by this, too
+            self._written = state["_written"]
         super().__setstate__(state)
 
     def regime(self) -> Regime:

@@ -47,6 +47,24 @@ class Program:
         self.lines.append(Operation(name, target, parts, words))
         return target
 
+    def reused(self) -> list[Operation]:
+        """Return the operations in which a new list takes the place of one that is read for the last time there."""
+        last: dict[str, int] = {}
+        for i, line in enumerate(self.lines):
+            last |= dict.fromkeys((part for part in line.parts if isinstance(part, str)), i)
+        home: dict[str, str] = {}  # where the list of a name lives
+        made: list[Operation] = []
+        for i, line in enumerate(self.lines):
+            first = line.parts[0]
+            parts = tuple(home.get(part, part) if isinstance(part, str) else part for part in line.parts)
+            fresh = line.target in self.offsets and line.target not in home
+            if fresh and first in self.offsets and last[first] == i and line.parts.count(first) == 1:
+                home[line.target] = home[first]
+            elif fresh:
+                home[line.target] = line.target
+            made.append(line._replace(target=home.get(line.target, line.target), parts=parts))
+        return made
+
     def new(self) -> str:
         """Return the name of a list that does not exist yet."""
         name = f"x{len(self.offsets)}"

@@ -167,7 +167,7 @@ class LearningRule:
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
         case = self._case(self._believed(curvature), self._measured(metric))
-        averages = [self.belief, self.curvature, self.metric]
+        averages: list[Any] = [self.belief, self.curvature, self.metric]
         weights = [one.beta for one in averages if hasattr(one, "beta")]
         return compared(self.objective, case, math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt)
 

@@ -122,8 +122,9 @@ def write(what: Statement) -> Written:
         f"    {name} = {number.written(PYTHON)}  # what an average from zero has seen"
         for name, number in view.known.items()
     ]
-    lines += [_torch(line, memory) for line in program.lines]
-    return Written(memory, "\n".join(lines) + "\n", _c(program.lines, view.known, memory, what.names, told), told)
+    done = program.reused()
+    lines += [_torch(line, memory) for line in done]
+    return Written(memory, "\n".join(lines) + "\n", _c(done, view.known, memory, what.names, told), told)
 
 
 def _check_names(memory: tuple[str, ...], names: tuple[str, ...]) -> None:
