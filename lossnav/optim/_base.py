@@ -29,6 +29,9 @@ _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that 
 class Rule(torch.optim.Optimizer, abc.ABC):
     """A learning rule as a torch optimizer.
 
+    ``torch.compile(optimizer.step)`` works, and its first call takes as long as that of torch's own optimizers: some
+    twenty seconds of a processor for a dozen tensors, where a kernel (``fused``) is built in a quarter of one.
+
     A subclass says which options it has (``defaults``), what they may be (``_check``), what it remembers about a
     parameter (``_start``), how it moves (``_update``) and, if there is a kernel that does the same in one pass over
     the memory, how to call it (``_call``). This class sees to the rest:
