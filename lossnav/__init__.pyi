@@ -14,13 +14,13 @@ from lossnav.analysis import noether as noether
 from lossnav.analysis import sgd as sgd
 from lossnav.euler_lagrange import CallableModule
 from lossnav.euler_lagrange import EulerLagrange as EulerLagrange
-from lossnav.lab import continual as continual
 from lossnav.lab import data as data
 from lossnav.lab import ensemble as ensemble
 from lossnav.lab import experiment as experiment
 from lossnav.lab import models as models
 from lossnav.lab import moving as moving
 from lossnav.lab import records as records
+from lossnav.lab import streams
 from lossnav.lab import sweep as sweep
 from lossnav.lab import training as training
 from lossnav.optim.watch import watch as watch
@@ -51,3 +51,4 @@ euler_lagrange: CallableModule
 
 belief = beliefs
 uncertainty = weights
+continual = streams

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from lossnav import records
-from lossnav.lab.continual.contenders import CONTENDERS, Contender, last_tenth
 from lossnav.lab.experiment import STREAMS, Experiment
+from lossnav.lab.streams.contenders import CONTENDERS, Contender, last_tenth
 from lossnav.lab.study import Study, main
 from lossnav.lab.sweep import Comparison, Tuned
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from lossnav import records
-from lossnav.lab.continual.contenders import CONTENDERS
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.streams.contenders import CONTENDERS
 from lossnav.lab.study import Study, main
 
 SEEDS, HIDDEN, BATCH, BLOCK = (0, 1, 2), (32, 32, 32), 16, 5

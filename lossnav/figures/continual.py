@@ -17,9 +17,9 @@ from lossnav import _checks
 from lossnav.figures import _takes as of
 from lossnav.figures.style import COLOURS, letter, readable
 from lossnav.figures.style import line as style
-from lossnav.lab.continual.contenders import first_tenth, interval, last_tenth
 from lossnav.lab.records import Record
 from lossnav.lab.registry import RULES
+from lossnav.lab.streams.contenders import first_tenth, interval, last_tenth
 
 _CONTENDER = of.one_of(*RULES)
 

@@ -95,7 +95,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "#882255",
             "--",
             "P",
-            "lossnav.lab.continual.undecayed:Undecayed",
+            "lossnav.lab.streams.undecayed:Undecayed",
             (1e-4, 1e-2),
             like="uncertain",
             mixes=True,
@@ -109,14 +109,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
         "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
         "shrink and perturb": Rule(
-            "shrink and perturb", "#999933", ":", "H", "lossnav.lab.continual:ShrinkAndPerturb", _DESCENT, mixes=True
+            "shrink and perturb", "#999933", ":", "H", "lossnav.lab.streams:ShrinkAndPerturb", _DESCENT, mixes=True
         ),
         "utility perturbed": Rule(
             "noise on useless weights",
             "#999933",
             "--",
             "h",
-            "lossnav.lab.continual:UtilityPerturbed",
+            "lossnav.lab.streams:UtilityPerturbed",
             like="shrink and perturb",
             mixes=True,
         ),
@@ -125,7 +125,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "#117733",
             (0, (5.0, 1.2, 1.2, 1.2, 1.2, 1.2)),
             "8",
-            "lossnav.lab.continual.replacement:continual_backprop",
+            "lossnav.lab.streams.replacement:continual_backprop",
             _DESCENT,
             mixes=True,
         ),

@@ -12,7 +12,7 @@ from scipy.stats import ttest_rel
 
 from lossnav import records
 from lossnav.figures import continual as pictures
-from lossnav.lab.continual.contenders import CONTENDERS
+from lossnav.lab.streams.contenders import CONTENDERS
 
 
 def record(lower_is_better=False, rules=tuple(CONTENDERS)):

@@ -31,7 +31,7 @@ from walk import Recipe
 
 import lossnav as ln
 from lossnav import continual, curvature, data, ensemble, models, moving, optim, training
-from lossnav.lab.continual import contenders, networks
+from lossnav.lab.streams import contenders, networks
 
 PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
 LABELS = torch.tensor([0, 1, 0, 1, 0, 1])

@@ -23,8 +23,8 @@ from resources import RESULTS
 from lossnav import data, ensemble, experiment, models, records, sweep, training
 from lossnav.cli import analyse
 from lossnav.lab import archive
-from lossnav.lab.continual import Permuted, online
 from lossnav.lab.data import mnist
+from lossnav.lab.streams import Permuted, online
 from lossnav.lab.sweep import drive
 from lossnav.lab.training import checkpoint
 

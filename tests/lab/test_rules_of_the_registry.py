@@ -5,7 +5,7 @@ import torch
 
 from lossnav import experiment, figures, optim
 from lossnav.lab import registry
-from lossnav.lab.continual.contenders import CONTENDERS
+from lossnav.lab.streams.contenders import CONTENDERS
 
 
 @pytest.mark.parametrize("name", registry.OPTIMIZERS)

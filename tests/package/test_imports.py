@@ -16,7 +16,7 @@ ROOMS = (  # in this order in one process: what each may load first
     ("rules rules.derive trajectory trajectory.beliefs trajectory.weights", {"scipy"}),
     ("analysis.acceleration analysis.helmholtz analysis.noether analysis.sgd", set()),
     ("optim optim.derive lab.training lab.models lab.data lab.ensemble", {"torch"}),
-    ("lab.continual lab.moving analysis.curvature figures", set()),
+    ("lab.streams lab.moving analysis.curvature figures", set()),
     ("figures.style", {"matplotlib"}),
 )  # fmt: skip
 CODE = """

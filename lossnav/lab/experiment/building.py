@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from lossnav.lab.continual import Stream
-    from lossnav.lab.continual.online import Stepper
     from lossnav.lab.data import Dataset
     from lossnav.lab.ensemble import Ensemble
+    from lossnav.lab.streams import Stream
+    from lossnav.lab.streams.online import Stepper
 
 
 def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
@@ -32,10 +32,10 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
     from lossnav.lab import data, models
 
     instance("experiment", experiment, Experiment, "an Experiment")
-    if experiment.data != "bits" or dataset is not None:
-        instance("dataset", dataset, data.Dataset, "a data.Dataset")
     if own.is_own(experiment.model):
         return own.model(experiment.model, experiment.model_options, experiment.seeds[0])
+    if experiment.data != "bits" or dataset is not None:
+        instance("dataset", dataset, data.Dataset, "a data.Dataset")
     maker: Any = getattr(models, experiment.model)
     options = dict(experiment.model_options)
     facts, square = _facts(experiment, dataset)
@@ -75,17 +75,17 @@ def make_stream(experiment: Experiment, dataset: Dataset | None) -> Stream:
     Raises:
         ValueError: the experiment has no tasks, or the stream does not take an option; names it.
     """
-    from lossnav.lab import continual
+    from lossnav.lab import streams
 
     instance("experiment", experiment, Experiment, "an Experiment")
     if experiment.stream == IID:
         raise ValueError("experiment.stream = 'iid', but it must be a stream of tasks")
     options = dict(experiment.stream_options)
     if experiment.stream == "bits":
-        _check_names("stream_options", options, continual.BitFlipping, {"seeds"})
-        return continual.BitFlipping(experiment.seeds, **options)
-    _check_names("stream_options", options, continual.Permuted, {"dataset", "seeds", "batch_size"})
-    return continual.Permuted(dataset, experiment.seeds, batch_size=experiment.batch_size, **options)  # type: ignore[arg-type]
+        _check_names("stream_options", options, streams.BitFlipping, {"seeds"})
+        return streams.BitFlipping(experiment.seeds, **options)
+    _check_names("stream_options", options, streams.Permuted, {"dataset", "seeds", "batch_size"})
+    return streams.Permuted(dataset, experiment.seeds, batch_size=experiment.batch_size, **options)  # type: ignore[arg-type]
 
 
 def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -> torch.optim.Optimizer:

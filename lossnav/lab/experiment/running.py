@@ -99,8 +99,8 @@ def _online(
     """Learn a stream of tasks with all seeds of an experiment together, and return one record."""
     from torch.nn.functional import cross_entropy, mse_loss
 
-    from lossnav.lab.continual import online
     from lossnav.lab.ensemble import Ensemble
+    from lossnav.lab.streams import online
     from lossnav.lab.training.checkpoint import check_resume
 
     start = time.perf_counter()

@@ -18,7 +18,7 @@ from lossnav.lab.training.identity import differences
 
 _FORMAT = 2
 _MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
-_PARTS = {
+_PARTS: dict[str, Any] = {
     "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
     "global_generator": Tensor, "data": dict, "loss": (dict, str),
 }  # fmt: skip

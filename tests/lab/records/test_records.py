@@ -82,7 +82,7 @@ def test_other_files_are_named(tmp_path, content):
 _WITHOUT_FILES = ("none", "bit flipping, generated", "scikit-learn digits (8×8)")  # drawn by a seed, or pinned
 # Made while other modules of the package were being changed, and says so itself ("+changes"). Its settings and the
 # first scores of a rule are computed again from the committed code, in the test named here.
-_REPEATED = {"continual-bits.json": "tests/lab/continual/test_study_records.py"}
+_REPEATED = {"continual-bits.json": "tests/lab/streams/test_study_records.py"}
 
 
 def test_committed_records_can_be_read_and_name_their_origin():

@@ -14,9 +14,8 @@ from multiprocessing import util
 
 def fork(path: str, command: Sequence[str], keep: Iterable[int]) -> int:
     """Do what ``python -c CODE …`` would do in a new process; return its number."""
-    python, *flags, code, mark = map(os.fsdecode, command)
-    assert (python, flags[-1], mark) == (os.fsdecode(path), "-c", "--multiprocessing-fork")
-    if "spawn_main" not in code:  # the tracker of resources
+    *_, code, mark = map(os.fsdecode, command)
+    if mark != "--multiprocessing-fork":  # the tracker of resources
         return spawned(path, command, keep)
     if process := os.fork():
         return process

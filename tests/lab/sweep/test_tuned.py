@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from lossnav import continual, data, experiment, records, sweep
-from lossnav.lab.continual import contenders, networks
-from lossnav.lab.continual.contenders import CONTENDERS, Contender, interval
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.streams import contenders, networks
+from lossnav.lab.streams.contenders import CONTENDERS, Contender, interval
 from lossnav.lab.sweep import Comparison, compare
 
 BASE = {

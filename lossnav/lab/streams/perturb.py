@@ -10,7 +10,7 @@ import torch
 from lossnav._checks import finite
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import parameters as check_parameters
-from lossnav.lab.continual.noise import Shaking
+from lossnav.lab.streams.noise import Shaking
 
 
 class ShrinkAndPerturb(Shaking, torch.optim.SGD):

@@ -11,9 +11,9 @@ from resources import RESULTS, recorded
 
 from lossnav import experiment, records
 from lossnav.lab import study
-from lossnav.lab.continual import contenders
-from lossnav.lab.continual.undecayed import Undecayed
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.streams import contenders
+from lossnav.lab.streams.undecayed import Undecayed
 
 STUDIES = ("digits", "parts", "mnist", "bits")
 

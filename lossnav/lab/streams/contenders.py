@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lossnav._checks import Array, array, counts, finite, instance, one_of, shown, whole
-from lossnav.lab.continual.online import Stepper
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.registry import OPTIMIZERS, RULES
+from lossnav.lab.streams.online import Stepper
 
 Setting = Mapping[str, float]
 

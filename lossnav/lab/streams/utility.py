@@ -10,8 +10,8 @@ from torch import Tensor
 
 from lossnav._checks import finite, flag, instance
 from lossnav._checks import seed as check_seed
-from lossnav.lab.continual.noise import Shaking
 from lossnav.lab.ensemble import Ensemble
+from lossnav.lab.streams.noise import Shaking
 
 _TINY = 1e-30  # where no weight is of use, none is spared
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lossnav import models
-from lossnav.lab.continual.utility import UtilityPerturbed
 from lossnav.lab.ensemble import Ensemble
+from lossnav.lab.streams.utility import UtilityPerturbed
 
 
 def several(size):

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lossnav import data
-from lossnav.lab.continual import BitFlipping, Permuted
 from lossnav.lab.data.dataset import Provenance, from_pixels
+from lossnav.lab.streams import BitFlipping, Permuted
 
 
 @pytest.fixture(scope="module")

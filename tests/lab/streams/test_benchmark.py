@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lossnav import continual, data, training
-from lossnav.lab.continual import contenders, networks
+from lossnav.lab.streams import contenders, networks
 
 SEEDS = tuple(range(8))
 SETTINGS = {

@@ -10,8 +10,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lossnav import models
-from lossnav.lab.continual import ContinualBackprop, ShrinkAndPerturb, networks
 from lossnav.lab.ensemble import Ensemble
+from lossnav.lab.streams import ContinualBackprop, ShrinkAndPerturb, networks
 
 
 def batches(size, count, inputs=12, seed=0):

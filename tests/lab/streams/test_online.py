@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy, mse_loss
 
 from lossnav import data, optim
-from lossnav.lab.continual import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
+from lossnav.lab.streams import BitFlipping, ContinualBackprop, Permuted, ShrinkAndPerturb, networks, online, run
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ CHANGES = {
     "stream._x = 'float32 (1797, 64) ": {"pixels": 3},
     "loss = 'torch.nn.functional.cross_entropy' there, {'class'": {"options": {"loss": Tempered(2.0)}},
     "loss = 'torch.nn.functional.cross_entropy' there, {'function'": {"options": {"loss": closing_over(2.0)}},
-    "score = 'lossnav.lab.continual.online.accuracy' there, {'function'": {"options": {"score": shifted}},
+    "score = 'lossnav.lab.streams.online.accuracy' there, {'function'": {"options": {"score": shifted}},
     "clip = None there, 1.0": {"options": {"clip": 1.0}},
 }
 
