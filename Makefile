@@ -47,7 +47,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip notebooks check quick lint test release committed browser shots clean
+.PHONY: help install book pdf zip site notebooks check quick lint test release committed browser shots clean
 
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
@@ -87,6 +87,10 @@ $(BUILT): $(BOOK_READY) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
 pdf: $(TEST_READY)
 pdf zip: $(BUILT)
 	@$(PY) book/_tools/paper.py $@
+
+# What is published: the pages, and beside them the book as one file, to which the first page leads.
+site: pdf
+	@cp _build/lossnav.pdf _build/html/
 
 notebooks: $(BOOK_READY)
 	@$(PY) book/_tools/notebooks.py write --stale

@@ -46,7 +46,7 @@ function buildBoard(root, state) {
   scaffold(root, {
     label: "assumptions, and the optimizer that follows from them",
     title: SHARED.title,
-    hint: "Change an answer and see what it bends; or let a name take you to its answers.",
+    hint: "Change an answer, or let a name take you to its answers.",
     areas: { control: [switches.node, known.node], stage: [stage, dials.dt.node, dials.noise.node, dots.node], words: [readout, formulas.node], rows: [code.node] },
   });
   const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });

@@ -84,7 +84,7 @@ function buildRace(root, state) {
       stage: [stage],
       control: [dials.gamma.node, dials.tilt.node, lands.node, row.node],
       words: [table.node],
-      rows: [below, make("details", {}, make("summary", {}, "Details"), law.node, readout, make("p", { class: "ln-note" }, NOTE))],
+      rows: [below, make("details", {}, make("summary", {}, `${SHARED.title}: details`), law.node, readout, make("p", { class: "ln-note" }, NOTE))],
     },
   });
   // The title is the verdict.
