@@ -1,34 +1,16 @@
-"""Figures of the limiting dynamics of SGD: phase planes, currents, landscapes that are not the loss, diffusion."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+"""Figures of the chapter on the limit of SGD."""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from lossnav._checks import Array
-from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, LANDSCAPE, halo, label, letter, readable
+from lossnav.figures import COLOURS, LANDSCAPE, halo, label, letter, readable
 
 _SEEN, _SAID = "sgd", "ink"  # what was measured, and what was predicted
 _PLANE = {"xlabel": r"position $\langle\theta-\mu,q\rangle$", "ylabel": r"velocity $\langle v,q\rangle$"}
 
 
-@of.takes(paths=of.mapping(of.TEXT, of.reals(None, 2)), n=of.positives("K"), far=of.mapping(of.TEXT, of.positives("K")))
-def walks(paths: Mapping[str, Array], n: Array, far: Mapping[str, Array]) -> Figure:
-    """Draw kinds of walks in a plane, and how far they get.
-
-    Args:
-        paths: name → places, (T, 2).
-        n: numbers of steps, (K,).
-        far: the same names → mean squared distances after n steps, (K,).
-
-    Returns:
-        The figure: two panels.
-    """
+def walks(*, paths, n, far):
+    """Draw kinds of walks in a plane, and how far they get."""
     figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.0))
     hues = ("potential", _SEEN, "optimal") * len(paths)
     for (name, path), hue in zip(paths.items(), hues, strict=False):
@@ -44,18 +26,11 @@ def walks(paths: Mapping[str, Array], n: Array, far: Mapping[str, Array]) -> Fig
     return figure
 
 
-@of.takes(curves=of.mapping(of.TEXT, of.row(of.reals(2, None), of.reals(2, None))))
-def regimes(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
-    """Draw one mode without noise in the phase plane, one panel a regime of damping.
-
-    Args:
-        curves: title → ((2, T) position and velocity of the oscillator, (2, K) those of the recursion).
-
-    Returns:
-        The figure.
-    """
+def regimes(*, curves):
+    """Draw one mode without noise in the phase plane, one panel a regime of damping."""
     figure, axes = plt.subplots(1, len(curves), figsize=(5.8, 2.7), sharey=True, squeeze=False)
-    for ax, (smooth, steps) in zip(axes[0], curves.values(), strict=True):
+    for ax, curve in zip(axes[0], curves.values(), strict=True):
+        smooth, steps = curve["smooth"], curve["steps"]
         ax.axhline(0, color=COLOURS["grid"], lw=1)
         ax.axvline(0, color=COLOURS["grid"], lw=1)
         ax.plot(*smooth, color=COLOURS[_SAID], lw=1.6)
@@ -67,17 +42,8 @@ def regimes(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
     return figure
 
 
-@of.takes(times=of.reals("T"), curves=of.mapping(of.TEXT, of.reals("T")))
-def correlations(times: Array, curves: Mapping[str, Array]) -> Figure:
-    """Draw how a velocity is remembered, one line a regime of damping.
-
-    Args:
-        times: t in units of 1/γ, shape (T,).
-        curves: label → C(t), shape (T,).
-
-    Returns:
-        The figure.
-    """
+def correlations(*, times, curves):
+    """Draw how a velocity is remembered, one line a regime of damping."""
     figure, ax = plt.subplots(figsize=(5.8, 2.9))
     ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
     styles = [("kinetic", "-"), ("ink", "--"), ("potential", "-.")]
@@ -90,27 +56,15 @@ def correlations(times: Array, curves: Mapping[str, Array]) -> Figure:
     return figure
 
 
-@of.takes(
-    runs=of.mapping(
-        of.TEXT, of.apart(of.row(of.reals("T"), of.reals("T"), of.reals("T"), of.reals("T"), of.nonnegatives("T")))
-    )
-)
-def spirals(runs: Mapping[str, tuple[Array, Array, Array, Array, Array]]) -> Figure:
-    """Draw runs of SGD along one eigenvector: in the phase plane, and over steps with the band of the prediction.
-
-    Args:
-        runs: title → (position, velocity, predicted mean of both, predicted standard deviation of the position), each
-            of one entry a step.
-
-    Returns:
-        The figure: a row of two panels for each run.
-    """
+def spirals(*, runs):
+    """Draw runs of SGD along one eigenvector: in the phase plane, and over steps with the band of the prediction."""
     figure, axes = plt.subplots(
         len(runs), 2, figsize=(5.8, 2.6 * len(runs)), squeeze=False, gridspec_kw={"width_ratios": [1, 1.5]}
     )
-    for (plane, course), (theta, v, mean, speed, spread) in zip(axes, runs.values(), strict=True):
-        plane.plot(theta, v, color=COLOURS[_SEEN], lw=0.8, alpha=0.8)
-        plane.plot(mean, speed, color=COLOURS[_SAID], lw=1.5)
+    for (plane, course), run in zip(axes, runs.values(), strict=True):
+        theta, mean, spread = run["theta"], run["mean"], run["spread"]
+        plane.plot(theta, run["v"], color=COLOURS[_SEEN], lw=0.8, alpha=0.8)
+        plane.plot(mean, run["speed"], color=COLOURS[_SAID], lw=1.5)
         steps = np.arange(len(theta))
         course.fill_between(steps, mean - 2 * spread, mean + 2 * spread, color=COLOURS["quiet"], alpha=0.35, lw=0)
         course.plot(steps, theta, color=COLOURS[_SEEN], lw=1.1)
@@ -122,23 +76,15 @@ def spirals(runs: Mapping[str, tuple[Array, Array, Array, Array, Array]]) -> Fig
     return figure
 
 
-@of.takes(planes=of.mapping(of.TEXT, of.row(of.reals(None, 2), of.reals(2, 2), of.reals(2, 2))))
-def clouds(planes: Mapping[str, tuple[Array, Array, Array]]) -> Figure:
-    """Draw where SGD is in phase space once it has arrived, the predicted ellipses, and which way it goes round.
-
-    Args:
-        planes: title → (positions and velocities, shape (P, 2); predicted covariance, shape (2, 2); the current's
-            matrix, (θ, v) → its velocity, shape (2, 2)).
-
-    Returns:
-        The figure: one panel a plane.
-    """
+def clouds(*, planes):
+    """Draw where SGD is in phase space once it has arrived, the predicted ellipses, and which way it goes round."""
     figure, axes = plt.subplots(1, len(planes), figsize=(5.8, 3.1), squeeze=False)
-    for ax, (points, covariance, flow) in zip(axes[0], planes.values(), strict=True):
-        ax.plot(*points.T, ".", color=COLOURS[_SEEN], ms=2.2, alpha=0.35, mew=0, rasterized=True)
+    for ax, plane in zip(axes[0], planes.values(), strict=True):
+        covariance = plane["covariance"]
+        ax.plot(*plane["points"].T, ".", color=COLOURS[_SEEN], ms=2.2, alpha=0.35, mew=0, rasterized=True)
         for size in (1, 2):
             ax.plot(*(size * _ellipse(covariance)), color=COLOURS[_SAID], lw=1.4)
-        _arrows(ax, 2 * _ellipse(covariance, 9)[:, :-1], flow, np.sqrt(np.diag(covariance)))
+        _arrows(ax, 2 * _ellipse(covariance, 9)[:, :-1], plane["flow"], np.sqrt(np.diag(covariance)))
         reach = 3.6 * np.sqrt(np.diag(covariance))
         ax.set(xlim=(-reach[0], reach[0]), ylim=(-reach[1], reach[1]), xlabel=_PLANE["xlabel"])
         ax.ticklabel_format(scilimits=(-2, 3))
@@ -147,22 +93,8 @@ def clouds(planes: Mapping[str, tuple[Array, Array, Array]]) -> Figure:
     return figure
 
 
-@of.takes(
-    path=of.reals(None, 2), potential=of.reals(2, 2), modified=of.reals(2, 2), flow=of.reals(2, 2), centre=of.reals(2)
-)
-def current(path: Array, potential: Array, modified: Array, flow: Array, centre: Array) -> Figure:
-    """Draw a process with anisotropic noise in the potential that drives it and in the one that its density shows.
-
-    Args:
-        path: shape (T, 2).
-        potential: Hessian of Φ, shape (2, 2).
-        modified: Hessian of Ψ, shape (2, 2).
-        flow: matrix of the current's velocity, shape (2, 2).
-        centre: minimum of both, shape (2,).
-
-    Returns:
-        The figure: level sets of Φ on the left, of Ψ with the current on the right, and the same path in both.
-    """
+def current(*, path, potential, modified, flow, centre):
+    """Draw a process with anisotropic noise in the potential that drives it and in the one that its density shows."""
     figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.2), sharex=True, sharey=True)
     spread = np.linalg.inv(modified)
     scale = float(np.sqrt(np.mean(np.sum((path[len(path) // 5 :] - centre) ** 2, axis=1)) / np.trace(spread)))
@@ -182,19 +114,8 @@ def current(path: Array, potential: Array, modified: Array, flow: Array, centre:
     return figure
 
 
-@of.takes(x=of.reals("X"), y=of.reals("Y"), slices=of.mapping(of.TEXT, of.reals("Y", "X")), cloud=of.reals(None, 2))
-def slices(x: Array, y: Array, slices: Mapping[str, Array], cloud: Array) -> Figure:
-    """Draw landscapes over the plane of two eigenvectors, and where SGD is in it.
-
-    Args:
-        x: coordinate along the first, in standard deviations, shape (X,).
-        y: coordinate along the second, shape (Y,).
-        slices: title → values, shape (Y, X).
-        cloud: places of SGD, shape (P, 2).
-
-    Returns:
-        The figure: one panel a landscape.
-    """
+def slices(*, x, y, slices, cloud):
+    """Draw landscapes over the plane of two eigenvectors, and where SGD is in it."""
     figure, axes = plt.subplots(1, len(slices), figsize=(5.8, 2.6), sharex=True, sharey=True, squeeze=False)
     for ax, values in zip(axes[0], slices.values(), strict=True):
         ax.contourf(x, y, values, levels=14, cmap=LANDSCAPE)
@@ -208,29 +129,11 @@ def slices(x: Array, y: Array, slices: Mapping[str, Array], cloud: Array) -> Fig
     return figure
 
 
-@of.takes(
-    curvature=of.positives("L"),
-    position=of.positives("L"),
-    velocity=of.positives("L"),
-    said=of.row(of.positives("L"), of.positives("L")),
-    gibbs=of.positives("L"),
-)
-def variances(curvature: Array, position: Array, velocity: Array, said: tuple[Array, Array], gibbs: Array) -> Figure:
-    """Draw variances of position and velocity along eigenvectors against their curvature.
-
-    Args:
-        curvature: eigenvalues, shape (L,).
-        position: measured variance of the position, shape (L,).
-        velocity: measured variance of the velocity, shape (L,).
-        said: predictions of both, each (L,).
-        gibbs: what a Gibbs law of the loss would say of positions, shape (L,).
-
-    Returns:
-        The figure: two panels.
-    """
+def variances(*, curvature, position, velocity, said_position, said_velocity, gibbs):
+    """Draw variances of position and velocity along eigenvectors against their curvature."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.0))
     order = np.argsort(curvature)
-    for ax, seen, told in ((left, position, said[0]), (right, velocity, said[1])):
+    for ax, seen, told in ((left, position, said_position), (right, velocity, said_velocity)):
         ax.plot(curvature[order], told[order], color=COLOURS[_SAID], lw=1.5)
         ax.plot(curvature, seen, "o", color=COLOURS[_SEEN], ms=5, mec="white", mew=0.6)
         ax.set(xscale="log", yscale="log", xlabel=r"eigenvalue $\rho$")
@@ -243,18 +146,8 @@ def variances(curvature: Array, position: Array, velocity: Array, said: tuple[Ar
     return figure
 
 
-@of.takes(said=of.positives("M"), seen=of.positives("M"), names=of.many(of.TEXT, "M"))
-def speeds(said: Array, seen: Array, names: Sequence[str]) -> Figure:
-    """Draw measured mean squared steps over predicted ones, one row a setting.
-
-    Args:
-        said: predictions, shape (M,).
-        seen: measurements, shape (M,).
-        names: of the settings, M of them.
-
-    Returns:
-        The figure.
-    """
+def speeds(*, said, seen, names):
+    """Draw measured mean squared steps over predicted ones, one row a setting."""
     figure, ax = plt.subplots(figsize=(5.8, 0.36 * len(names) + 1.1))
     places = np.arange(len(names))[::-1]
     ax.axvspan(0.95, 1.05, color=COLOURS["grid"], lw=0)
@@ -266,22 +159,8 @@ def speeds(said: Array, seen: Array, names: Sequence[str]) -> Figure:
     return figure
 
 
-@of.takes(
-    n=of.positives("N"),
-    curves=of.mapping(of.TEXT, of.positives("N")),
-    seen=of.optional(of.row(of.positives("K"), of.positives("K"))),
-)
-def displacement(n: Array, curves: Mapping[str, Array], seen: tuple[Array, Array] | None = None) -> Figure:
-    """Draw mean squared displacements against the number of steps, both on logarithmic axes.
-
-    Args:
-        n: numbers of steps, shape (N,).
-        curves: label → predicted displacement, shape (N,); the first is drawn bold.
-        seen: steps and measured displacements, each (K,).
-
-    Returns:
-        The figure.
-    """
+def displacement(*, n, curves, seen=None):
+    """Draw mean squared displacements against the number of steps, both on logarithmic axes."""
     figure, ax = plt.subplots(figsize=(5.8, 3.4))
     styles = [("kinetic", "-", 3.4), ("ink", "--", 1.5), ("potential", "-.", 1.5), ("loss", ":", 1.8)]
     for (text, values), (colour, dash, width) in zip(curves.items(), styles * len(curves), strict=False):
@@ -300,14 +179,14 @@ def displacement(n: Array, curves: Mapping[str, Array], seen: tuple[Array, Array
     return figure
 
 
-def _ellipse(covariance: Array, count: int = 181) -> Array:
+def _ellipse(covariance, count=181):
     """Return the ellipse of one standard deviation, shape (2, count)."""
     values, vectors = np.linalg.eigh(covariance)
     angle = np.linspace(0, 2 * np.pi, count)
     return vectors * np.sqrt(np.maximum(values, 0)) @ np.stack([np.cos(angle), np.sin(angle)])
 
 
-def _arrows(ax: Axes, places: Array, flow: Array, size: Array, away: Array | None = None) -> None:
+def _arrows(ax, places, flow, size, away=None):
     """Draw the current at places, shape (2, M), as arrows of one length in the units ``size`` of both axes."""
     speed = flow @ (places if away is None else away)
     speed = speed / np.linalg.norm(speed / size[:, None], axis=0)

@@ -1,167 +1,29 @@
-"""Figures of the phase plane: where extremals come to rest, and when it is optimal to stay or to cross."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+"""Figures of the chapter on staying."""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
-from numpy.typing import ArrayLike
 
-from lossnav._checks import Array
-from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, label, letter, line, mark
-from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective
-
-Span = tuple[float, float]
-
-_POINTS = of.mapping(of.TEXT, of.NUMBER)
-_BRANCH = of.having("an optimal speed in feedback form", reach=of.gapped(2), speed=of.FUNCTION)
+from lossnav.figures import COLOURS, label, letter, line, mark
 
 
-class Branch(Protocol):
-    """An optimal speed in feedback form, as ``lossnav.trajectory.phase_plane.feedback`` returns it."""
-
-    reach: Any
-
-    def speed(self, theta: ArrayLike) -> Any:
-        """Return θ̇ at θ on this branch."""
-
-
-@of.takes(
-    objective=of.OBJECTIVE,
-    loss=of.loss(1),
-    span=of.SPAN,
-    speeds=of.SPAN,
-    chosen=of.mapping(of.TEXT, of.reals(2, None)),
-    points=_POINTS,
-)
-def energy_portrait(
-    objective: Objective, loss: Loss, span: Span, speeds: Span, chosen: Mapping[str, Array], points: Mapping[str, float]
-) -> Figure:
-    """Draw the phase plane without discounting: curves of constant energy, and those that come to rest.
-
-    Args:
-        objective: supplies η and k (γ = 0).
-        loss: landscape with D = 1 and minimum value 0.
-        span: range of θ.
-        speeds: range of θ̇.
-        chosen: name → (2, M) array of θ and θ̇ on a branch with energy zero.
-        points: label → θ of resting points.
-
-    Returns:
-        The figure.
-    """
-    fig, ax = plt.subplots(figsize=(5.8, 3.2))
-    theta, speed = np.meshgrid(np.linspace(*span, 300), np.linspace(*speeds, 300))
-    energy = speed**2 / (2 * objective.eta) - objective.k * loss.value(theta[..., None])
-    ax.contour(
-        theta,
-        speed,
-        energy,
-        levels=[-1.35, -1.1, -0.7, -0.35, -0.12, 0.2, 0.6, 1.2],
-        linewidths=0.9,
-        colors="#B9C1C9",
-        linestyles="-",
-    )
-    ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
-    for text, (place, values) in chosen.items():
-        ax.plot(place, values, **line("optimal", lw=3, zorder=4))
-        middle = len(place) // 2
-        right = values[middle] > 0  # a label goes outside the curve
-        label(
-            ax,
-            place[middle] + (0.07 if right else -0.07),
-            values[middle] + (0.09 if right else -0.05),
-            text,
-            "optimal",
-            weight="bold",
-            ha="left" if right else "right",
-            va="bottom" if right else "top",
-        )
-    _rest(ax, points)
-    ax.set(xlabel=r"$\theta$", ylabel=r"speed $\dot\theta$", xlim=span, ylim=speeds)
-    return fig
-
-
-@of.takes(
-    objectives=of.many(of.OBJECTIVE, "P"),
-    loss=of.loss(1),
-    branches=of.many(of.mapping(of.TEXT, of.row(_BRANCH, of.gapped(2))), "P"),
-    points=_POINTS,
-    span=of.SPAN,
-    speeds=of.SPAN,
-)
-def portraits(
-    objectives: Sequence[Objective],
-    loss: Loss,
-    branches: Sequence[Mapping[str, tuple[Branch, Span]]],
-    points: Mapping[str, float],
-    span: Span = (-1.45, 1.3),
-    speeds: Span = (-0.9, 1.75),
-) -> Figure:
-    """Draw one phase portrait per discount rate: the flow, all branches that come to rest, the optimal ones bold.
-
-    Args:
-        objectives: one per panel.
-        loss: landscape with D = 1.
-        branches: per panel, name → (feedback branch, interval of θ where it is the optimal one); an interval whose
-            right end is not right of its left end marks a branch that never wins.
-        points: label → θ of the resting points.
-        span: range of θ.
-        speeds: range of θ̇.
-
-    Returns:
-        The figure.
-    """
+def portraits(*, objectives, loss, branches, points, span=(-1.45, 1.3), speeds=(-0.9, 1.75)):
+    """Draw one phase portrait per discount rate: the flow, all branches that come to rest, the optimal ones bold."""
     fig, axes = plt.subplots(len(objectives), 1, figsize=(5.8, 2.1 * len(objectives) + 0.3), sharex=True, sharey=True)
-    axes = np.atleast_1d(axes)
     for ax, objective, panel in zip(axes, objectives, branches, strict=True):
         _flow(ax, objective, loss, span, speeds)
         ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
-        for text, (branch, wins) in panel.items():
-            _branch(ax, branch, wins, text, span)
+        for text, branch in panel.items():
+            _branch(ax, branch["law"], branch["wins"], text, span)
         _rest(ax, points)
         ax.set(xlim=span, ylim=speeds, ylabel=r"$\dot\theta_1$")
     axes[-1].set_xlabel(r"$\theta_1$")
-    letter(list(axes), [rf"$\gamma={objective.gamma:.3g}$" for objective in objectives])
+    letter(axes, [rf"$\gamma={objective.gamma:.3g}$" for objective in objectives])
     return fig
 
 
-@of.takes(
-    discounts=of.positives("M"),
-    indifference=of.reals("M"),
-    threshold=of.POSITIVE,
-    points=_POINTS,
-    checks=of.many(of.row(of.POSITIVE, of.NUMBER, of.FLAG), least=0),
-    span=of.SPAN,
-)
-def stay_or_cross(
-    discounts: Array,
-    indifference: Array,
-    threshold: float,
-    points: Mapping[str, float],
-    checks: Sequence[tuple[float, float, bool]] = (),
-    span: Span = (-1.25, 0.25),
-) -> Figure:
-    """Draw where it is optimal to stay in the local minimum and where to cross, by discount rate and start.
-
-    Args:
-        discounts: γ ≥ threshold, ascending, shape (M,).
-        indifference: θ_s(γ), the start at which both are equally good, shape (M,).
-        threshold: γ_het, below which crossing is optimal from everywhere.
-        points: label → θ of resting points to mark on the left.
-        checks: (γ, θ, crossed) of independent solutions.
-        span: range of the start.
-
-    Returns:
-        The figure.
-    """
+def stay_or_cross(*, discounts, indifference, threshold, points, checks=(), span=(-1.25, 0.25)):
+    """Draw where it is optimal to stay in the local minimum and where to cross, by discount rate and start."""
     fig, ax = plt.subplots(figsize=(5.8, 3.8))
     low, high = 0.08, float(discounts[-1])
     edge_x = np.concatenate([[threshold], discounts])
@@ -176,9 +38,13 @@ def stay_or_cross(
             continue
         ax.axhline(point, color=COLOURS["ink"], lw=0.7, ls=(0, (1, 2)))
         label(ax, low * 1.06, point + 0.015, text, va="bottom")
-    for gamma, start, crossed in checks:
-        style = mark("optimal", ms=6) if crossed else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
-        ax.plot(gamma, start, **{"linestyle": "none", **style})
+    for check in checks:
+        style = (
+            mark("optimal", ms=6)
+            if check["crosses"]
+            else {"marker": "o", "color": COLOURS["loss"], "mec": "white", "ms": 6}
+        )
+        ax.plot(check["gamma"], check["start"], **{"linestyle": "none", **style})
     label(ax, 0.2, (span[0] + span[1]) / 2 + 0.06, "cross", "optimal", fontsize=13, weight="bold", ha="center")
     label(ax, 1.7, span[0] + 0.36, "stay", "loss", fontsize=13, weight="bold", ha="center")
     label(ax, threshold * 0.94, span[0] + 0.03, rf"$\gamma_\mathrm{{het}}={threshold:.4f}$", ha="right", va="bottom")
@@ -189,16 +55,8 @@ def stay_or_cross(
     return fig
 
 
-@of.takes(deadlines=of.positives("M"), staying=of.gapped("M"), crossing=of.gapped("M"), threshold=of.POSITIVE)
-def horizons(deadlines: Array, staying: Array, crossing: Array, threshold: float) -> Figure:
-    """Draw the cost of the best staying and the best crossing plan against the deadline.
-
-    Args:
-        deadlines: T, shape (M,).
-        staying: J of the staying plan, shape (M,), NaN where there is none.
-        crossing: J of the crossing plan, shape (M,), NaN where there is none.
-        threshold: the deadline at which both cost the same.
-    """
+def horizons(*, deadlines, staying, crossing, threshold):
+    """Draw the cost of the best staying and the best crossing plan against the deadline."""
     fig, ax = plt.subplots(figsize=(5.8, 2.9))
     ax.plot(deadlines, crossing, **line("optimal", lw=2.4))
     ax.plot(deadlines, staying, color=COLOURS["loss"], ls="--", lw=2.4)
@@ -214,32 +72,8 @@ def horizons(deadlines: Array, staying: Array, crossing: Array, threshold: float
     return fig
 
 
-@of.takes(
-    place=of.reals("X"),
-    snapshots=of.mapping(of.NUMBER, of.reals("X")),
-    path=of.row(of.reals("T"), of.reals("T")),
-    profile=of.row(of.reals("M"), of.reals("M")),
-    points=_POINTS,
-)
-def travelling_front(
-    place: Array,
-    snapshots: Mapping[float, Array],
-    path: tuple[Array, Array],
-    profile: tuple[Array, Array],
-    points: Mapping[str, float],
-) -> Figure:
-    """Draw a front on its way, and its profile read backwards on the optimal path.
-
-    Args:
-        place: x, shape (X,).
-        snapshots: time → u(x), shape (X,), ascending.
-        path: t and θ of an optimal path, each (T,).
-        profile: −(x − st) and u of the front at some time, each (M,).
-        points: label → resting value to mark.
-
-    Returns:
-        The figure.
-    """
+def travelling_front(*, place, snapshots, path, profile, points):
+    """Draw a front on its way, and its profile read backwards on the optimal path."""
     fig, (above, below) = plt.subplots(2, 1, figsize=(5.8, 4.9))
     for i, (time, values) in enumerate(snapshots.items()):
         shade = 0.35 + 0.65 * (i + 1) / len(snapshots)
@@ -269,35 +103,8 @@ def travelling_front(
     return fig
 
 
-@of.takes(
-    tilts=of.reals("M"),
-    leaving=of.reals("M"),
-    dividing=of.reals("M"),
-    pulled=of.reals("M"),
-    onset=of.NUMBER,
-    computed=of.many(of.row(of.NUMBER, of.NUMBER, of.NUMBER), least=0),
-)
-def thresholds(
-    tilts: Array,
-    leaving: Array,
-    dividing: Array,
-    pulled: Array,
-    onset: float,
-    computed: Sequence[tuple[float, float, float]],
-) -> Figure:
-    """Draw both thresholds of the tilted double well against its tilt.
-
-    Args:
-        tilts: −d, ascending, shape (M,).
-        leaving: γ_het, shape (M,).
-        dividing: γ_bar, shape (M,).
-        pulled: 2√(κ|h_b|), shape (M,).
-        onset: the tilt from which γ_bar exceeds ``pulled``.
-        computed: (−d, γ_het, γ_bar) from phase planes.
-
-    Returns:
-        The figure.
-    """
+def thresholds(*, tilts, leaving, dividing, pulled, onset, computed):
+    """Draw both thresholds of the tilted double well against its tilt."""
     fig, ax = plt.subplots(figsize=(5.8, 3.8))
     last = float(tilts[-1])
     ax.fill_between(tilts, 0, leaving, color=COLOURS["optimal"], alpha=0.16, lw=0)
@@ -308,12 +115,19 @@ def thresholds(
     ax.plot(tilts[pushed], dividing[pushed], color=COLOURS["ballistic"], lw=3)
     ax.plot(tilts, leaving, **line("optimal", lw=2.4))
     ax.plot([onset, onset], [0, np.interp(onset, tilts, dividing)], color=COLOURS["ink"], lw=0.8, ls=(0, (1, 2)))
-    for tilt, low, high in computed:
+    for one in computed:
         ax.plot(
-            [tilt, tilt], [low, high], linestyle="none", marker="o", ms=5.5, mfc="white", mec=COLOURS["ink"], zorder=5
+            [one["tilt"]] * 2,
+            [one["leaving"], one["dividing"]],
+            linestyle="none",
+            marker="o",
+            ms=5.5,
+            mfc="white",
+            mec=COLOURS["ink"],
+            zorder=5,
         )
 
-    def height(values: Array, part: float) -> float:
+    def height(values, part):
         return float(np.interp(part * last, tilts, values))
 
     label(ax, 0.06 * last, height(dividing, 0.06) - 0.1, r"$\gamma_\mathrm{bar}$, pulled", va="top")
@@ -331,7 +145,7 @@ def thresholds(
     return fig
 
 
-def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None:
+def _branch(ax, branch, wins, text, span):
     low, high = np.clip(branch.reach, *span)
     theta = np.linspace(low, high, 600)
     ax.plot(theta, np.ravel(branch.speed(theta)), color=COLOURS["ink"], lw=1.1, ls=(0, (3, 2)), zorder=3)
@@ -351,13 +165,13 @@ def _branch(ax: Axes, branch: Branch, wins: Span, text: str, span: Span) -> None
     label(ax, shown, height + 0.1, text, rule, ha="center", va="bottom", weight=weight)
 
 
-def _rest(ax: Axes, points: Mapping[str, float]) -> None:
+def _rest(ax, points):
     for text, point in points.items():
         ax.plot(point, 0, "o", color="white", mec=COLOURS["ink"], mew=1.2, ms=5.5, zorder=5)
         label(ax, point, 0.14, text, ha="center", va="bottom")
 
 
-def _flow(ax: Axes, objective: Objective, loss: Loss, span: Span, speeds: Span) -> None:
+def _flow(ax, objective, loss, span, speeds):
     theta, speed = np.meshgrid(np.linspace(*span, 60), np.linspace(*speeds, 40))
     force = objective.gamma * speed + objective.eta * objective.k * loss.gradient(theta[..., None])[..., 0]
     ax.streamplot(

@@ -1,52 +1,21 @@
-"""Figures of training runs: what the diagonal loses, the first steps, curves with their spread, rates.
-
-Every function takes paths, histories or a record and returns a figure; nothing is trained here.
-"""
-
-from __future__ import annotations
+"""Figures of the chapter on the ballistic rule and MNIST."""
 
 import math
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike
 
-from lossnav import _checks
-from lossnav.figures import _takes as of
-from lossnav.figures._runs import histories_by, title
-from lossnav.figures.style import COLOURS, LANDSCAPE, LINES, halo, label, letter
-from lossnav.figures.style import line as style
+from lossnav.figures import COLOURS, LANDSCAPE, LINES, halo, label, letter, title
+from lossnav.figures import line as style
 from lossnav.lab import registry
-from lossnav.lab.records import Record
-from lossnav.lab.training import History
 
 _VARIANTS = {"ballistic, corrected": "ballistic, bias-corrected"}
 
 
-def _beta(name: str, value: Any, _: of.Lengths) -> float:
-    """Check the factor of a running average."""
-    if (beta := _checks.finite(name, value, low=0.0, high=1.0)) == 1.0:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a number in [0, 1)")
-    return beta
-
-
-@of.takes(sizes=of.positives("N"), inside=of.positives("N"), outside=of.positives("N"))
-def epsilon(sizes: ArrayLike, inside: ArrayLike, outside: ArrayLike) -> Figure:
-    """Draw the length of a step of a rule that divides by a root, with ε inside of it and outside.
-
-    Args:
-        sizes: |g| of steady gradients, increasing, shape (N,).
-        inside, outside: length of a step in units of the rate, shape (N,).
-
-    Returns:
-        The figure.
-    """
+def epsilon(*, sizes, inside, outside):
+    """Draw the length of a step of a rule that divides by a root, with ε inside of it and outside."""
     figure, ax = plt.subplots(figsize=(5.8, 2.7))
     x = np.asarray(sizes, dtype=np.float64)
     for rule, values, text in (("ballistic", inside, "ε inside the root"), ("rmsprop", outside, "ε outside")):
@@ -58,54 +27,31 @@ def epsilon(sizes: ArrayLike, inside: ArrayLike, outside: ArrayLike) -> Figure:
     return figure
 
 
-@of.takes(
-    panels=of.many(
-        of.row(of.NUMBER, of.by(_checks.symmetric, dim=2, definite=True), of.mapping(of.variant, of.reals(None, 2)))
-    )
-)
-def diagonal(panels: Sequence[tuple[float, ArrayLike, Mapping[str, ArrayLike]]]) -> Figure:
-    """Draw paths on one quadratic valley turned by several angles, side by side.
-
-    Args:
-        panels: one (angle in degrees, Hessian of shape (2, 2), rule → path of shape (T, 2)) a panel; the minimum is
-            the origin.
-
-    Returns:
-        The figure; its rules share a legend below.
-    """
+def diagonal(*, panels):
+    """Draw paths on one quadratic valley turned by several angles, side by side."""
     figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 2.6), sharey=True)
-    axes = np.atleast_1d(axes)
-    points = np.concatenate([np.asarray(path) for _, _, paths in panels for path in paths.values()])
+    points = np.concatenate([np.asarray(path) for panel in panels.values() for path in panel["paths"].values()])
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     half = 0.62 * float(np.max(np.ptp(points, axis=0)))
     x, y = np.meshgrid(*(np.linspace(c - half, c + half, 121) for c in centre))
-    for ax, (_, hessian, paths) in zip(axes, panels, strict=True):
-        h = np.asarray(hessian, dtype=np.float64)
+    for ax, panel in zip(axes, panels.values(), strict=True):
+        h, paths = panel["hessian"], panel["paths"]
         height = 0.5 * (h[0, 0] * x**2 + 2 * h[0, 1] * x * y + h[1, 1] * y**2)
         ax.contourf(x, y, np.sqrt(height), levels=14, cmap=LANDSCAPE, zorder=0)
-        for width, (rule, path) in zip((4.2, 2.6, 1.8), paths.items(), strict=False):  # where two agree, both are seen
+        for width, (rule, path) in zip((4.2, 2.6, 1.8), paths.items(), strict=True):  # where two agree, both are seen
             ax.plot(*np.asarray(path).T, **_line(rule, width), path_effects=halo(width + 1.2), label=_name(rule))
-        start = np.asarray(next(iter(paths.values())), dtype=np.float64)[0]
+        start = next(iter(paths.values()))[0]
         ax.plot(*start, "o", color=COLOURS["ink"], ms=5, zorder=5)
         ax.plot(0.0, 0.0, "*", color=COLOURS["ink"], ms=11, mec="white", zorder=5)
         ax.set(aspect="equal", xticks=[], yticks=[])
-    letter(list(axes), [f"turned by {angle:g}°" for angle, _, _ in panels])
+    letter(axes, [f"turned by {angle:g}°" for angle in panels])
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names), columnspacing=1.2)
     return figure
 
 
-@of.takes(runs=histories_by(of.variant, train_loss=of.gapped("E"), test_accuracy=of.reals("E")), data=of.TEXT)
-def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
-    """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best seed.
-
-    Args:
-        runs: rule → one history a seed.
-        data: what the runs were trained on, for the title.
-
-    Returns:
-        The figure: two panels.
-    """
+def curves(*, runs, data):
+    """Draw training loss and test accuracy by epoch: the mean over seeds, and a band from the worst to the best."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.5))
     for rule, histories in runs.items():
         _band(left, rule, np.array([h.train_loss for h in histories]))
@@ -126,20 +72,8 @@ def curves(runs: Mapping[str, Sequence[History]], data: str) -> Figure:
     return figure
 
 
-@of.takes(beta=_beta, runs=histories_by(of.variant, step_loss=of.gapped("S")), steps=of.COUNT)
-def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) -> Figure:
-    """Draw how long the first steps are under a constant gradient, and the training loss of these steps.
-
-    The first ten losses are drawn one by one, later ones averaged over windows that grow with the step.
-
-    Args:
-        beta: β of the running average.
-        runs: "ballistic" and "ballistic, corrected" → one history a seed.
-        steps: how many steps to draw.
-
-    Returns:
-        The figure: two panels over the same steps, logarithmic.
-    """
+def first_steps(*, beta, runs, steps):
+    """Draw how long the first steps are under a constant gradient, and the training loss of these steps."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
     n = np.arange(1, steps + 1)
     left.plot(n, 1 / np.sqrt(1 - beta**n), **_line("ballistic", 2.2))
@@ -164,31 +98,8 @@ def first_steps(beta: float, runs: Mapping[str, Sequence[History]], steps: int) 
     return figure
 
 
-@of.takes(
-    record=of.record(
-        config=of.table(rates=of.mapping(of.variant, of.POSITIVE), epochs=of.COUNT),
-        data=of.LABEL,
-        seeds=of.SEEDS,
-        results=of.many(
-            of.table(
-                rule=of.TEXT,
-                factor=of.NUMBER,
-                seed=of.SEED,
-                test_accuracy=of.optional(of.reals(None)),
-                train_loss=of.optional(of.reals(None)),
-            )
-        ),
-    )
-)
-def sensitivity(record: Record) -> Figure:
-    """Draw test accuracy and training loss after the last epoch against the rate, each rule's in units of its own.
-
-    Args:
-        record: of ``studies/learning_rates.py``.
-
-    Returns:
-        The figure: two panels over a common axis, lr / the paper's lr.
-    """
+def sensitivity(*, record):
+    """Draw test accuracy and training loss after the last epoch against the rate, each rule's in units of its own."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.4), sharex=True)
     for rule in record.config["rates"]:
         runs = [run for run in record.results if run["rule"] == rule]
@@ -209,7 +120,7 @@ def sensitivity(record: Record) -> Figure:
     return figure
 
 
-def _windows(steps: int) -> tuple[np.ndarray, list[slice]]:
+def _windows(steps):
     """Return middles and slices of windows over 1 … steps: single steps up to ten, then a tenth of a decade wide."""
     edges = [*range(min(10, steps))]
     while edges[-1] < steps:
@@ -218,7 +129,7 @@ def _windows(steps: int) -> tuple[np.ndarray, list[slice]]:
     return np.array([(w.start + w.stop + 1) / 2 for w in windows]), windows
 
 
-def _by_factor(runs: Sequence[Mapping[str, Any]], factors: Sequence[float], key: str, missing: float) -> np.ndarray:
+def _by_factor(runs, factors, key, missing):
     """Return the last value of ``key`` by seed (rows) and rate (columns)."""
     seeds = sorted({run["seed"] for run in runs})
     table = np.full((len(seeds), len(factors)), missing)
@@ -228,7 +139,7 @@ def _by_factor(runs: Sequence[Mapping[str, Any]], factors: Sequence[float], key:
     return table
 
 
-def _band(ax: Axes, rule: str, values: np.ndarray, x: ArrayLike | None = None, marker: bool = True) -> None:
+def _band(ax, rule, values, x=None, marker=True):
     """Draw the mean over rows and shade from the lowest to the highest row."""
     where = np.arange(1, values.shape[1] + 1) if x is None else np.asarray(x)
     options = _line(rule, 2.0)
@@ -238,7 +149,7 @@ def _band(ax: Axes, rule: str, values: np.ndarray, x: ArrayLike | None = None, m
     ax.fill_between(where, values.min(axis=0), values.max(axis=0), color=options["color"], alpha=0.18, lw=0)
 
 
-def _line(rule: str, width: float) -> dict[str, Any]:
+def _line(rule, width):
     options = style(_base(rule), lw=width)
     if rule == "ballistic, corrected":
         options |= {"color": "#7F2F00", "linestyle": (0, (1.2, 1.0))}  # a darker ballistic: the same rule, mended
@@ -247,9 +158,9 @@ def _line(rule: str, width: float) -> dict[str, Any]:
     return options
 
 
-def _base(rule: str) -> str:
+def _base(rule):
     return rule.split(",")[0]
 
 
-def _name(rule: str) -> str:
+def _name(rule):
     return _VARIANTS.get(rule) or registry.label(rule)

@@ -1,54 +1,25 @@
-"""Figures of the chapter on beliefs: noise against curvature, memories, plans, the root of the variance, gains.
-
-Every function takes what it draws (arrays) and returns a figure; nothing is solved here.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
+"""Figures of the chapter on beliefs."""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from numpy.typing import ArrayLike
 
-from lossnav._checks import Array
-from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, LINES, label, letter, line, readable
+from lossnav.figures import COLOURS, LINES, label, letter, line, readable
+from lossnav.lab import registry
 
-SHADES: tuple[str, ...] = ("gradient descent", "newton", "ballistic", "kinetic")
+SHADES = ("gradient descent", "newton", "ballistic", "kinetic")
 
 
-@of.takes(
-    curvature=of.positives("N"),
-    windows=of.many(of.row(of.TEXT, of.positives("N"), of.positives("M"))),
-    smooth=of.positives("M"),
-    flat=of.TEXT,
-)
-def noise(
-    curvature: ArrayLike, windows: Sequence[tuple[str, ArrayLike, ArrayLike]], smooth: ArrayLike, flat: str
-) -> Figure:
-    """Draw the variance of an observed gradient against curvature, for several lengths of averaging.
-
-    Args:
-        curvature: eigenvalues of the Hessian that were simulated, shape (N,).
-        windows: (label, simulated variance of shape (N,), formula at ``smooth``), shortest window first.
-        smooth: curvatures of the lines, shape (M,).
-        flat: words for the longest window.
-
-    Returns:
-        The figure.
-    """
+def noise(*, curvature, windows, smooth, flat):
+    """Draw the variance of an observed gradient against curvature, for several lengths of averaging."""
     h, x = np.asarray(curvature, dtype=np.float64), np.asarray(smooth, dtype=np.float64)
     figure, ax = plt.subplots(figsize=(5.8, 3.9))
-    for (text, found, formula), rule in zip(windows, SHADES, strict=False):
-        y = np.asarray(formula, dtype=np.float64)
+    for (text, window), rule in zip(windows.items(), SHADES, strict=False):
+        y = window["formula"]
         ax.plot(x, y, **line(rule))
         ax.plot(
             h,
-            np.asarray(found),
+            window["found"],
             marker=LINES[rule][1],
             color=COLOURS[rule],
             ls="none",
@@ -58,7 +29,7 @@ def noise(
             zorder=5,
         )
         label(ax, x[-1] * 1.3, y[-1], text, rule, va="center", clip_on=False)
-    first, last = np.asarray(windows[0][2]), np.asarray(windows[-1][2])
+    first, *_, last = (window["formula"] for window in windows.values())
     at = int(0.3 * len(x))
     label(ax, x[at], first[at] * 1.7, "∝ curvature", SHADES[0], ha="right", va="bottom")
     label(
@@ -83,39 +54,14 @@ def noise(
     return figure
 
 
-@of.takes(
-    lags=of.reals("T"),
-    kernels=of.many(of.row(of.TEXT, of.reals("T"))),
-    average=of.reals("T"),
-    shares=of.row(of.reals("M"), of.reals("M")),
-    marks=of.many(of.row(of.NUMBER, of.NUMBER)),
-)
-def smoother(
-    lags: ArrayLike,
-    kernels: Sequence[tuple[str, ArrayLike]],
-    average: ArrayLike,
-    shares: tuple[ArrayLike, ArrayLike],
-    marks: Sequence[tuple[float, float]],
-) -> Figure:
-    """Draw the two-sided weights of a belief beside those of a moving average, and the share that lies on the past.
-
-    Args:
-        lags: time since a datum was seen, > 0 for the past, shape (T,), in units of the memory.
-        kernels: (label, weights of shape (T,)), in the order of rising γ.
-        average: weights of the leaky average, shape (T,).
-        shares: γ over the rate, from 0, and the share of the weight on the past, shape (M,) each.
-        marks: the same for each kernel.
-
-    Returns:
-        The figure: two panels, one above the other.
-    """
+def smoother(*, lags, kernels, average, shares, marks):
+    """Draw the two-sided weights of a belief beside those of a moving average, and the share that lies on the past."""
     t = -np.asarray(lags, dtype=np.float64)
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.4), height_ratios=(1.25, 1.0))
     above.axvspan(0.0, float(np.max(t)), color=COLOURS["grid"], alpha=0.55, lw=0)
     held = np.where(t > 0, np.nan, np.asarray(average, dtype=np.float64))
     above.plot(t, held, color=COLOURS["belief"], ls="--", lw=2.4, zorder=4)
-    for (text, weights), rule, height in zip(kernels, SHADES, (0.62, 0.66, 0.8, 0.9), strict=False):
-        w = np.asarray(weights, dtype=np.float64)
+    for (text, w), rule, height in zip(kernels.items(), SHADES, (0.62, 0.66, 0.8, 0.9), strict=False):
         above.plot(t, w, color=COLOURS[rule], ls=LINES[rule][0], lw=2.0)
         later = t > 0
         at = int(np.argmax(np.where(later, w, -1.0)))
@@ -150,24 +96,11 @@ def smoother(
     return figure
 
 
-@of.takes(
-    times=of.positives("T"),
-    panels=of.many(of.row(of.TEXT, of.table(weight=of.reals("T"), aim=of.reals("T"), rule=of.reals("T")))),
-)
-def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]]) -> Figure:
-    """Draw a weight and the minimum that it believes in, over time, in plans of slow and of hasty beliefs.
-
-    Args:
-        times: shape (T,), > 0, in units of the weight's own time 1/√(ηkcV).
-        panels: (title, {"weight": δ, "aim": −m/(cV), "rule": the same with the beliefs held}) each of shape (T,).
-
-    Returns:
-        The figure: one panel above the other, over one logarithmic axis.
-    """
+def following(*, times, panels):
+    """Draw a weight and the minimum that it believes in, over time, in plans of slow and of hasty beliefs."""
     t = np.asarray(times, dtype=np.float64)
     figure, axes = plt.subplots(len(panels), 1, figsize=(5.8, 2.55 * len(panels)), sharex=True, sharey=True)
-    axes = np.atleast_1d(axes)
-    for at, (ax, (_, lines)) in enumerate(zip(axes, panels, strict=True)):
+    for at, (ax, lines) in enumerate(zip(axes, panels.values(), strict=True)):
         ax.plot(t, lines["aim"], color=COLOURS["belief"], ls="--", lw=2.0)
         ax.plot(t, lines["rule"], color=COLOURS["ballistic"], ls=":", lw=2.0)
         ax.plot(t, lines["weight"], **line("optimal", lw=2.4))
@@ -180,35 +113,19 @@ def following(times: ArrayLike, panels: Sequence[tuple[str, Mapping[str, Array]]
             label(ax, t[half] * 0.72, lines["weight"][half], "weight $\\delta$", "optimal", ha="right", va="center")
         ax.set_ylabel(r"$\delta$")
     axes[-1].set(xscale="log", xlim=(t[0], t[-1]), xlabel=r"time, in units of $1/\sqrt{\eta kcV}$")
-    letter(axes, [title for title, _ in panels])
+    letter(axes, list(panels))
     return figure
 
 
-@of.takes(
-    variance=of.positives("M"),
-    rules=of.many(of.row(of.TEXT, of.RULE, of.positives("M")), "L"),
-    plans=of.row(of.positives("N"), of.many(of.positives("N"), "L")),
-)
-def root(
-    variance: ArrayLike, rules: Sequence[tuple[str, str, ArrayLike]], plans: tuple[ArrayLike, Sequence[ArrayLike]]
-) -> Figure:
-    """Draw how the speed of the weight falls with the believed variance, for several discount rates.
-
-    Args:
-        variance: V of the lines, shape (M,).
-        rules: (label, rule that gives the colour, speed by the discounted rule, shape (M,)).
-        plans: V of the markers, shape (N,), and for each line the speed at the start of whole plans, shape (N,).
-
-    Returns:
-        The figure.
-    """
+def root(*, variance, some, lines):
+    """Draw how the speed of the weight falls with the believed variance, for several discount rates."""
     x = np.asarray(variance, dtype=np.float64)
     figure, ax = plt.subplots(figsize=(5.8, 3.9))
-    for (text, rule, speed), found in zip(rules, plans[1], strict=True):
-        y = np.asarray(speed, dtype=np.float64)
+    for text, curve in lines.items():
+        rule, y = curve["rule"], curve["speed"]
         ax.plot(x, y, **line(rule))
-        style: dict[str, Any] = {"color": COLOURS[rule], "mfc": "white", "mew": 1.5, "ms": 6.5, "ls": "none"}
-        ax.plot(np.asarray(plans[0]), np.asarray(found), marker=LINES[rule][1], **style)
+        style = {"color": COLOURS[rule], "mfc": "white", "mew": 1.5, "ms": 6.5, "ls": "none"}
+        ax.plot(some, curve["planned"], marker=LINES[rule][1], **style)
         steep = y[0] > 1.5 * y[len(y) // 4]
         at = len(y) // 8 if steep else 1
         label(ax, x[at], y[at] * (1.25 if steep else 0.8), text, rule, va="bottom" if steep else "top")
@@ -225,31 +142,23 @@ def root(
     return figure
 
 
-@of.takes(count=of.positives("N"), curves=of.many(of.row(of.TEXT, of.positives("N"), of.positives("N"))))
-def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
-    """Draw the weight of the newest datum by the exact filter and by Adam's bias correction, and their ratio.
-
-    Args:
-        count: n, shape (N,).
-        curves: (label, exact gain of shape (N,), gain by bias correction of shape (N,)).
-
-    Returns:
-        The figure: two panels over one logarithmic axis.
-    """
+def gains(*, count, curves):
+    """Draw the weight of the newest datum by the exact filter and by Adam's bias correction, and their ratio."""
     n = np.asarray(count, dtype=np.float64)
     figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.0), sharex=True, height_ratios=(1.4, 1.0))
-    for (text, exact, adam), rule in zip(curves, SHADES, strict=False):
-        one, two = np.asarray(exact, dtype=np.float64), np.asarray(adam, dtype=np.float64)
+    first = next(iter(curves.values()))
+    for (text, curve), rule in zip(curves.items(), SHADES, strict=False):
+        one, two = curve["exact"], curve["adam"]
         above.plot(n, one, color=COLOURS[rule], lw=2.0)
         above.plot(n, two, color=COLOURS["adam"], ls=LINES["adam"][0], lw=1.8)
         label(above, n[-1] * 1.12, one[-1], text, rule, va="center", clip_on=False)
         below.plot(n, two / one, color=COLOURS[rule], ls=LINES[rule][0])
     at = int(np.searchsorted(n, 2))
-    label(above, n[at] * 1.35, np.asarray(curves[0][1])[at] * 1.25, "solid: exact filter", "ink", va="bottom")
+    label(above, n[at] * 1.35, first["exact"][at] * 1.25, "solid: exact filter", "ink", va="bottom")
     late = int(np.searchsorted(n, 12))
     above.text(
         n[late] * 1.3,
-        np.asarray(curves[0][2])[late] * 1.5,
+        first["adam"][late] * 1.5,
         "dashed: Adam's correction",
         color=readable(COLOURS["adam"]),
         fontsize=10,
@@ -262,21 +171,11 @@ def gains(count: ArrayLike, curves: Sequence[tuple[str, ArrayLike, ArrayLike]]) 
     return figure
 
 
-@of.takes(stages=of.many(of.apart(of.row(of.TEXT, of.positives("W"), of.positives("W")))))
-def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
-    """Draw the curvature of each weight of a network against the variance of its gradient, at stages of training.
-
-    Args:
-        stages: (title, variances of shape (W,), curvatures of shape (W,)), all > 0; a line marks h = cV with c the
-            median of h/V.
-
-    Returns:
-        The figure: one panel a stage, over common axes.
-    """
+def curvature(*, stages):
+    """Draw the curvature of each weight of a network against the variance of its gradient, at stages of training."""
     figure, axes = plt.subplots(1, len(stages), figsize=(5.8, 2.9), sharex=True, sharey=True)
-    axes = np.atleast_1d(axes)
-    for ax, (_, variance, found), rule in zip(axes, stages, SHADES, strict=False):
-        v, h = np.asarray(variance, dtype=np.float64), np.asarray(found, dtype=np.float64)
+    for ax, stage, rule in zip(axes, stages.values(), SHADES, strict=False):
+        v, h = stage["variance"], stage["curvature"]
         ax.plot(v, h, ".", ms=2.2, alpha=0.35, color=COLOURS[rule], mec="none", rasterized=True)
         ends, c = np.array([np.min(v), np.max(v)]), float(np.median(h / v))
         ax.plot(ends, c * ends, color=COLOURS["ink"], lw=1.2)
@@ -284,5 +183,87 @@ def curvature(stages: Sequence[tuple[str, ArrayLike, ArrayLike]]) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel="variance $V$")
         ax.xaxis.set_minor_formatter(NullFormatter())
     axes[0].set_ylabel("curvature $h$")
-    letter(axes, [title for title, *_ in stages])
+    letter(axes, list(stages))
     return figure
+
+
+_VARIANCES = {  # rule that lends its look, line style
+    "uncentred": ("adam", "-"),
+    "centred": ("belief", "--"),
+    "innovation": ("navigator", ":"),
+}
+
+
+def discounts(*, record):
+    """Draw test error against the discount, and held-out loss against the rate for each discount."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.7), width_ratios=(1.05, 1.0))
+    epsilons = sorted({o["epsilon"] for o in record.config["rules"].values() if "epsilon" in o})
+    _errors(left, record, epsilons)
+    _sensitivity(right, record, epsilons)
+    letter((left, right), ("at tuned rates", "by rate"))
+    title = f"{record.data['label']}, {record.config['epochs']} epochs"
+    figure.suptitle(title, x=0.01, ha="left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2, columnspacing=1.0)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, columnspacing=1.0)
+    return figure
+
+
+def _errors(ax, record, epsilons):
+    for rule in ("sgd", "rmsprop"):
+        values = 100 * (1 - _last(record, rule, "test_accuracy"))
+        ax.axhline(values.mean(), **line(rule, lw=1.8), label=registry.label(rule), zorder=1)
+        ax.axhspan(values.min(), values.max(), color=COLOURS[rule], alpha=0.12, lw=0, zorder=0)
+    for shift, (variance, (look, dashes)) in zip((-0.16, 0.0, 0.16), _VARIANCES.items(), strict=True):
+        means = []
+        for place, epsilon in enumerate(epsilons):
+            values = 100 * (1 - _last(record, f"{variance}, ε = {epsilon:g}", "test_accuracy"))
+            ax.plot(np.full(len(values), place + shift), values, ".", color=COLOURS[look], ms=4, alpha=0.6)
+            means.append(values.mean())
+        ax.plot(
+            np.arange(len(epsilons)) + shift, means, color=COLOURS[look], linestyle=dashes, lw=1.2,
+            marker=LINES[look][1], ms=7, markeredgecolor="white", markeredgewidth=0.6, label=variance,
+        )  # fmt: skip
+    ax.set_xticks(range(len(epsilons)), [_named(epsilon) for epsilon in epsilons])
+    ax.set(xlabel=r"discount $\varepsilon=\gamma/(2\sqrt{\eta kc})$", ylabel="test error (%)")
+    ax.set_xlim(-0.5, len(epsilons) - 0.5)
+    ax.grid(axis="y", which="major")
+
+
+def _sensitivity(ax, record, epsilons):
+    ramp = plt.get_cmap("viridis")(np.linspace(0.0, 0.8, len(epsilons)))
+    shapes = ("o", "s", "^", "D")
+    for place, epsilon in enumerate(epsilons):
+        rates, losses = _tuning(record, f"uncentred, ε = {epsilon:g}")
+        ax.plot(
+            rates, losses, color=ramp[place], marker=shapes[place % 4], ms=4.5, lw=1.6, label=f"ε = {_named(epsilon)}"
+        )
+    for rule in ("sgd", "rmsprop"):
+        rates, losses = _tuning(record, rule)
+        ax.plot(rates, losses, **line(rule, marker=True, ms=4.5, lw=1.6), label=registry.label(rule))
+    ax.set(xscale="log", yscale="log", xlabel="rate / the rule's usual rate", ylabel="held-out loss")
+    low = min(y.min() for y in (np.asarray(drawn.get_ydata(), dtype=np.float64) for drawn in ax.lines))
+    ax.set_ylim(0.9 * low, 14 * low)
+    ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1.0) if 0.9 * low <= t <= 14 * low]
+    ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    ax.minorticks_off()
+    ax.grid(axis="y", which="major")
+
+
+def _last(record, rule, key):
+    """Return the final value of every fresh seed."""
+    return np.array([run[key][-1] for run in record.results["tested"] if run["rule"] == rule and key in run])
+
+
+def _tuning(record, rule):
+    """Return rates in units of the rule's usual one and mean held-out losses, where no run diverged."""
+    table = {}
+    for run in record.results["tuned"]:
+        if run["rule"] == rule:
+            table.setdefault(run["lr"], []).append(run.get("test_loss", [np.nan])[-1])
+    kept = sorted((lr, float(np.mean(losses))) for lr, losses in table.items() if not np.isnan(losses).any())
+    usual = record.config["rules"][rule]["usual"]
+    return np.array([lr / usual for lr, _ in kept]), np.array([loss for _, loss in kept])
+
+
+def _named(epsilon):
+    return "0" if epsilon == 0 else f"$10^{{{round(np.log10(epsilon))}}}$"

@@ -1,52 +1,21 @@
-"""Figures of the chapter on trained networks that keep moving: prediction beside measurement.
-
-Every function takes arrays that somebody else has measured or predicted and returns a figure; nothing is trained here.
-Measured is always a dot or a solid line, predicted without a constant a cross or a dashed line.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+"""Figures of the chapter on a trained network that keeps moving."""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
-from numpy.typing import ArrayLike
 
-from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, letter
+from lossnav.figures import COLOURS, letter
 
-_MEASURED: dict[str, Any] = {"color": COLOURS["sgd"]}
-_PREDICTED: dict[str, Any] = {"color": COLOURS["ink"], "ls": "--", "lw": 1.6}
-_CROSS: dict[str, Any] = {"color": COLOURS["ink"], "ls": "none", "marker": "x", "ms": 6, "mew": 1.4}
-_DOTS: dict[str, Any] = {"color": COLOURS["sgd"], "ls": "none", "marker": "o", "ms": 4, "alpha": 0.75}
-_FITTED: dict[str, Any] = {"color": COLOURS["momentum"], "ls": "-.", "lw": 1.6}
+_MEASURED = {"color": COLOURS["sgd"]}
+_PREDICTED = {"color": COLOURS["ink"], "ls": "--", "lw": 1.6}
+_CROSS = {"color": COLOURS["ink"], "ls": "none", "marker": "x", "ms": 6, "mew": 1.4}
+_DOTS = {"color": COLOURS["sgd"], "ls": "none", "marker": "o", "ms": 4, "alpha": 0.75}
+_FITTED = {"color": COLOURS["momentum"], "ls": "-.", "lw": 1.6}
 _NAMES = {"eta": r"learning rate $\eta$", "batch": "batch $S$", "beta": r"momentum $\beta$"}
 
 
-@of.takes(
-    loss=of.reals("K"), speed=of.positives("K"), expected_speed=of.POSITIVE, lags=of.positives("J"),
-    far=of.positives("J"), expected_far=of.positives("J"),
-)  # fmt: skip
-def motion(
-    loss: ArrayLike, speed: ArrayLike, expected_speed: float, lags: ArrayLike, far: ArrayLike, expected_far: ArrayLike
-) -> Figure:
-    """Draw that the loss stands still and the weights do not.
-
-    Args:
-        loss: of the batches, step by step.
-        speed: squared length of each step.
-        expected_speed: what was predicted for its mean.
-        lags: numbers of steps n.
-        far: mean squared distance after n steps.
-        expected_far: what was predicted for it.
-
-    Returns:
-        The figure: three panels.
-    """
+def motion(*, loss, speed, expected_speed, lags, far, expected_far):
+    """Draw that the loss stands still and the weights do not."""
     figure, axes = plt.subplots(1, 3, figsize=(5.8, 2.9))
     steps = np.arange(1, len(np.asarray(loss)) + 1)
     _smooth(axes[0], steps, np.asarray(loss))
@@ -64,20 +33,8 @@ def motion(
     return figure
 
 
-@of.takes(nodes=of.reals("Q"), weights=of.nonnegatives("Q"), decay=of.POSITIVE, eta=of.POSITIVE, beta=of.NONNEGATIVE)
-def spectrum(nodes: ArrayLike, weights: ArrayLike, decay: float, eta: float, beta: float) -> Figure:
-    """Draw how the noise of a batch is spread over the curvatures of the loss.
-
-    Args:
-        nodes: curvatures ρ of a quadrature.
-        weights: what of tr Σ is there.
-        decay: λ, added to each curvature.
-        eta: η.
-        beta: β; with η it gives the number of steps (1−β)/(ηh) in which a mode of curvature h forgets.
-
-    Returns:
-        The figure: the share of tr Σ for each octave of h = ρ + λ; above, what the steps are.
-    """
+def spectrum(*, nodes, weights, decay, eta, beta):
+    """Draw how the noise of a batch is spread over the curvatures of the loss."""
     bent, share = np.asarray(nodes) + decay, np.asarray(weights) / np.sum(np.asarray(weights))
     edges = 2.0 ** np.arange(np.floor(np.log2(decay)) - 1, np.ceil(np.log2(max(bent.max(), 2 * decay))) + 1)
     held = np.clip(bent, edges[0] * 1.001, edges[-1] * 0.999)
@@ -93,25 +50,11 @@ def spectrum(nodes: ArrayLike, weights: ArrayLike, decay: float, eta: float, bet
     return figure
 
 
-@of.takes(
-    lags=of.positives("J"), measured=of.positives(None, "J"), predicted=of.positives(None, "J"),
-    shuffled=of.positives(None, "J"),
-)  # fmt: skip
-def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffled: ArrayLike) -> Figure:
-    """Draw mean squared distances against the number of steps, and the exponent of each decade.
-
-    Args:
-        lags: n.
-        measured: a row for each seed, batches drawn independently.
-        predicted: the same, from curvature and noise.
-        shuffled: a row for each seed, batches from shuffled epochs.
-
-    Returns:
-        The figure: on the left distances, on the right their slopes in logarithms.
-    """
+def diffusion(*, lags, measured, predicted, shuffled):
+    """Draw mean squared distances against the number of steps, and the exponent of each decade."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.3))
     n = np.asarray(lags, dtype=np.float64)
-    looks: tuple[tuple[str, ArrayLike, dict[str, Any]], ...] = (
+    looks = (
         ("measured", measured, {**_MEASURED, "lw": 1.8}), ("predicted", predicted, _PREDICTED),
         ("shuffled epochs", shuffled, {"color": COLOURS["adam"], "lw": 1.4, "ls": "-."}),
     )  # fmt: skip
@@ -134,30 +77,8 @@ def diffusion(lags: ArrayLike, measured: ArrayLike, predicted: ArrayLike, shuffl
     return figure
 
 
-_SWEEP = of.apart(
-    of.table(
-        values=of.positives("V"),
-        speed=of.positives("R", "V"),
-        absolute=of.positives("R", "V"),
-        calibrated=of.positives("R", "V"),
-        exponent=of.reals("R", "V"),
-        expected=of.reals("R", "V"),
-    )
-)
-
-
-@of.takes(sweeps=of.mapping(of.one_of(*_NAMES), _SWEEP))
-def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
-    """Draw speed and exponent against learning rate, batch and momentum, with two predictions of the speed.
-
-    Args:
-        sweeps: "eta", "batch", "beta" → table of ``values`` (V,), and of rows for each seed: ``speed``, measured;
-            ``absolute``, from the noise measured there; ``calibrated``, from one constant at the base; ``exponent``,
-            measured; ``expected``, predicted.
-
-    Returns:
-        The figure: two rows of panels.
-    """
+def sweeps(*, sweeps):
+    """Draw speed and exponent against learning rate, batch and momentum, with two predictions of the speed."""
     figure, axes = plt.subplots(2, len(sweeps), figsize=(5.8, 4.9), sharex="col", squeeze=False)
     for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
         x = np.asarray(table["values"], dtype=np.float64)
@@ -181,29 +102,8 @@ def sweeps(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     return figure
 
 
-_DEEPER = of.apart(
-    of.table(
-        values=of.nonnegatives("V"),
-        speed=of.positives("R", "V"),
-        still=of.reals("R", "V"),
-        angle=of.positives("R", "V"),
-        expected=of.positives("R", "V"),
-    )
-)
-
-
-@of.takes(sweeps=of.mapping(of.one_of(*_NAMES), _DEEPER))
-def deeper(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
-    """Draw speed and angle of a residual network over what was predicted, against learning rate, batch and momentum.
-
-    Args:
-        sweeps: "eta", "batch", "beta" → table of ``values`` (V,), and of rows for each seed: ``speed``, measured over
-            predicted; ``still``, whether the loss stood still (1) or fell (0); ``angle``, of the layers' angles per
-            step over their limit the median; ``expected``, what was predicted for it on the way to the limit.
-
-    Returns:
-        The figure: two rows of panels.
-    """
+def deeper(*, sweeps):
+    """Draw speed and angle of a residual network over what was predicted, against learning rate, batch and momentum."""
     figure, axes = plt.subplots(2, len(sweeps), figsize=(5.8, 4.4), sharex="col", sharey="row", squeeze=False)
     for column, (name, table) in zip(axes.T, sweeps.items(), strict=True):
         x = np.asarray(table["values"], dtype=np.float64)
@@ -229,25 +129,8 @@ def deeper(sweeps: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     return figure
 
 
-@of.takes(
-    temperature=of.positives("N"), absolute=of.positives("N"), calibrated=of.positives("N"), noise=of.positives("N"),
-    threshold=of.POSITIVE,
-)  # fmt: skip
-def temperature(
-    temperature: ArrayLike, absolute: ArrayLike, calibrated: ArrayLike, noise: ArrayLike, threshold: float
-) -> Figure:
-    """Draw where the theory holds: measured over predicted speed against the temperature, and what the noise does.
-
-    Args:
-        temperature: T = η/(S(1−β)) of each run.
-        absolute: speed over the prediction from the noise where the run was.
-        calibrated: speed over the prediction from one constant at the base.
-        noise: tr Σ where the run was, over that at the base.
-        threshold: temperature that is marked.
-
-    Returns:
-        The figure: two panels.
-    """
+def temperature(*, temperature, absolute, calibrated, noise, threshold):
+    """Draw where the theory holds: measured over predicted speed against the temperature, and what the noise does."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.8, 3.7), sharex=True)
     fitted = {**_DOTS, "marker": "D", "color": COLOURS["momentum"]}
     left.plot(temperature, calibrated, **fitted, label="over one constant from the base")
@@ -268,24 +151,11 @@ def temperature(
     return figure
 
 
-@of.takes(
-    curvatures=of.positives("N"), positions=of.positives("N"), velocities=of.positives("N"),
-    expected_positions=of.positives("N"), expected_velocities=of.positives("N"),
-)  # fmt: skip
 def modes(
-    curvatures: ArrayLike, positions: ArrayLike, velocities: ArrayLike, expected_positions: ArrayLike,
-    expected_velocities: ArrayLike,
-) -> Figure:  # fmt: skip
-    """Draw how wide and how fast each mode moves, against its curvature.
-
-    Args:
-        curvatures: ρ_l of all modes and seeds.
-        positions, velocities: their variances.
-        expected_positions, expected_velocities: the same, predicted.
-
-    Returns:
-        The figure: two panels; a grey line has the slope of a law that does not hold (−1, Gibbs) or that does (1).
-    """
+    *, curvatures, positions, velocities, expected_positions,
+    expected_velocities,
+):  # fmt: skip
+    """Draw how wide and how fast each mode moves, against its curvature."""
     figure, axes = plt.subplots(1, 2, figsize=(5.8, 3.3))
     rho = np.asarray(curvatures, dtype=np.float64)
     ends = np.array([rho.min(), rho.max()])
@@ -315,31 +185,16 @@ def modes(
     return figure
 
 
-@of.takes(
-    planes=of.mapping(of.TEXT, of.apart(of.row(of.reals("P"), of.reals("P"))), "M"), lags=of.nonnegatives("J"),
-    memory=of.reals("M", None, "J"), expected=of.reals("M", "J"),
-)  # fmt: skip
-def rotation(
-    planes: Mapping[str, Sequence[ArrayLike]], lags: ArrayLike, memory: ArrayLike, expected: ArrayLike
-) -> Figure:
-    """Draw pieces of phase planes, and below each the memory of the velocity.
-
-    Args:
-        planes: title → (positions, velocities) of one mode, step by step.
-        lags: numbers of steps.
-        memory: for each mode a row for each seed, correlation of velocities so many steps apart.
-        expected: for each mode the same, predicted.
-
-    Returns:
-        The figure: a column for each mode.
-    """
+def rotation(*, planes, lags, memory, expected):
+    """Draw pieces of phase planes, and below each the memory of the velocity."""
     figure, axes = plt.subplots(2, len(planes), figsize=(5.8, 4.6), squeeze=False)
     found, theory = np.asarray(memory), np.asarray(expected)
-    for index, (title, (theta, v)) in enumerate(planes.items()):
+    for index, (title, plane) in enumerate(planes.items()):
         above, below = axes[:, index]
-        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(np.asarray(theta)) - 1))
+        theta, v = np.array(plane["position"]), np.array(plane["velocity"])
+        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(theta) - 1))
         for k, colour in enumerate(colours):
-            above.plot(np.asarray(theta)[k : k + 2], np.asarray(v)[k : k + 2], color=colour, lw=0.9)
+            above.plot(theta[k : k + 2], v[k : k + 2], color=colour, lw=0.9)
         above.set(xlabel=r"$q_l\cdot\theta$")
         above.set_title(f"{chr(ord('a') + index)}   {title}", loc="left")
         above.locator_params(nbins=3)
@@ -354,16 +209,16 @@ def rotation(
     return figure
 
 
-def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
+def _legend(figure, panels):
     """Name below the figure what its panels show, each name once."""
-    kept: dict[str, Any] = {}
+    kept = {}
     for ax in panels:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
             kept.setdefault(name, handle)
     figure.legend(list(kept.values()), list(kept), loc="outside lower center", ncols=2)
 
 
-def _smooth(ax: Axes, steps: np.ndarray, values: np.ndarray) -> None:
+def _smooth(ax, steps, values):
     """Draw means over fifty pieces, and faintly what varies about them."""
     length = max(1, len(values) // 50)
     count = len(values) // length
@@ -373,7 +228,7 @@ def _smooth(ax: Axes, steps: np.ndarray, values: np.ndarray) -> None:
     ax.plot(at, pieces.mean(axis=1), **_MEASURED, lw=1.6)
 
 
-def _slopes(n: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _slopes(n, values):
     """Return slopes in logarithms over windows of half a decade to each side, and where they are."""
     x, y, at, found = np.log10(n), np.log10(values), [], []
     for middle in x:
@@ -384,11 +239,11 @@ def _slopes(n: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(at), np.array(found)
 
 
-def _inverse(x: ArrayLike, eta: float, beta: float) -> np.ndarray:
+def _inverse(x, eta, beta):
     """Return (1−β)/(ηx); its own inverse."""
     return np.asarray((1 - beta) / (eta * np.maximum(x, 1e-12)))
 
 
-def _middle(rows: ArrayLike) -> np.ndarray:
+def _middle(rows):
     """Return geometric means over seeds."""
     return np.asarray(np.exp(np.log(np.asarray(rows, dtype=np.float64)).mean(axis=0)))

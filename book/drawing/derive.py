@@ -1,17 +1,9 @@
-"""Figures of rules that divide by V^p: what each exponent costs, with every seed that was reported."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
+"""Figures of the chapter on derivation."""
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
 
-from lossnav.figures import _takes as of
-from lossnav.figures.style import COLOURS, letter
+from lossnav.figures import COLOURS, letter
 
 _LOOKS = (("C1", "-", "o"), ("C2", "--", "s"), ("C3", ":", "^"))  # colour, line and mark of a panel's lines in turn
 _ASIDE = 0.03  # by which seeds stand beside their mean
@@ -20,41 +12,21 @@ _ROOM = 0.105  # of a panel's height, for each line of its legend above all that
 _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
 
 
-@of.takes(
-    exponents=of.reals("N"),
-    panels=of.mapping(of.TEXT, of.row(of.TEXT, of.mapping(of.TEXT, of.positives("N", None)))),
-)
-def compared(exponents: ArrayLike, panels: Mapping[str, tuple[str, Mapping[str, ArrayLike]]]) -> Figure:
-    """Draw what each exponent cost: a line through the means over seeds, and a stroke beside them for each seed.
-
-    Args:
-        exponents: p, shape (N,); a bar stands at p = ½.
-        panels: title → (name of the cost, label → costs > 0, shape (N, seeds)), up to three lines in each.
-
-    Returns:
-        The figure.
-
-    Raises:
-        ValueError: a panel has more than three lines.
-    """
+def compared(*, exponents, panels):
+    """Draw what each exponent cost: a line through the means over seeds, and a stroke beside them for each seed."""
     places = np.asarray(exponents, dtype=np.float64)
     rows, columns = -(-len(panels) // 2), min(len(panels), 2)
     figure, axes = plt.subplots(rows, columns, figsize=(5.8, 0.4 + 2.6 * rows), squeeze=False)
-    for ax, (title, (name, lines)) in zip(axes.flat, panels.items(), strict=False):
-        if len(lines) > len(_LOOKS):
-            raise ValueError(f"panels[{title!r}] has {len(lines)} lines, but a panel has room for {len(_LOOKS)}")
-        _panel(ax, places, {label: np.asarray(costs, dtype=np.float64) for label, costs in lines.items()})
-        ax.set(xlabel="exponent p", ylabel=name)
+    for ax, panel in zip(axes.flat, panels.values(), strict=False):
+        _panel(ax, places, panel["lines"])
+        ax.set(xlabel="exponent p", ylabel=panel["ylabel"])
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
-    if len(panels) > 1:
-        letter(list(axes.flat[: len(panels)]), list(panels))
-    else:
-        axes[0, 0].set_title(next(iter(panels)), loc="left")
+    letter(axes.flat[: len(panels)], list(panels))
     return figure
 
 
-def _panel(ax: Axes, places: NDArray[np.float64], lines: Mapping[str, NDArray[np.float64]]) -> None:
+def _panel(ax, places, lines):
     """Draw the lines of a panel, their seeds a little apart, and scale its axes."""
     ax.axvline(0.5, color=COLOURS["grid"], lw=5, zorder=0)
     for (label, costs), (colour, style, mark) in zip(lines.items(), _LOOKS, strict=False):
