@@ -39,6 +39,8 @@ SAID = (  # to those who listen
     (re.compile(r'(<span class="sig-paren">\(</span>\s*<dl)>'), r'\1 role="presentation">'),
     # a button that unfolds pages in the sidebar
     (re.compile(r'<summary(?=><span class="toctree-toggle")'), '<summary aria-label="Its pages"'),
+    # a switch says from the beginning whether it is on
+    (re.compile(r'(<button onclick="[^"]*ln-all-code[^"]*")'), r'\1 aria-pressed="false"'),
     # everything on a page belongs to a landmark
     (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
 )

@@ -166,6 +166,22 @@ def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browse
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_one_switch_shows_the_code_that_is_furniture(browser: Browser, base: str) -> None:
+    shown = "[...document.querySelectorAll('.ln-furniture')].filter((part) => part.offsetHeight > 0).length"
+    switch = "document.querySelector('.btn-all-code')"
+    with browser.page(PHONE) as page:
+        page.open(f"{base}/book/momentum.html")
+        assert page.evaluate("document.querySelectorAll('details.hide').length") == 0
+        assert page.evaluate(shown) == 0 and page.evaluate(f"{switch}.ariaPressed") == "false"
+        assert page.evaluate("document.querySelectorAll('.cell_input pre').length") > page.evaluate(
+            "document.querySelectorAll('.ln-furniture pre').length"
+        )  # the derivation stays
+        page.evaluate(f"{switch}.click()")
+        assert page.evaluate(shown) > 10 and page.evaluate(f"{switch}.ariaPressed") == "true"
+        assert page.evaluate("innerWidth") == PHONE[0]  # the header has room for it
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
 def test_root_leads_to_the_landing_page(browser: Browser, base: str) -> None:
     with browser.page() as page:
         page.open(f"{base}/index.html")
