@@ -9,7 +9,7 @@
 
 import { calm, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, handle, linearDial, logDial } from "../controls.js";
-import { clamp, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readoutNode, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
+import { clamp, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { planePoint } from "../point.js";
 import { inked } from "../tables.js";
@@ -41,7 +41,7 @@ function buildRace(root, state) {
     gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: [least, 0, most], text: (v) => fixed(v, 3) }),
     tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: traits.tilt.range, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
   };
-  const [stage, readout, law, table] = [figure(), readoutNode(), lawNode(), raceTable()];
+  const [stage, below, says, law, table] = [figure(), figure(), readout(), lawNode(), raceTable()];
   const time = player(root, state, {
     advance(seconds) {
       state.show("now", Math.min(UNTIL, state.get("now") + seconds));
@@ -73,17 +73,19 @@ function buildRace(root, state) {
     label: "four learners on one landscape",
     title: SHARED.title,
     hint: "Drag the start, press Play. Then raise γ past γₕₑₜ: the pink paths that crossed fall back, one by one.",
-    areas: {
-      control: [row.node, lands.node, dials.gamma.node, dials.tilt.node],
-      stage: [stage],
-      words: [make("div", {}, table.node, law.node), readout, make("p", { class: "ln-note" }, NOTE)],
-    },
+    stage: [stage],
+    legend: [table.legend],
+    control: [row.node, dials.gamma.node],
+    says,
+    more: [lands.node, dials.tilt.node],
+    rows: [below],
+    numbers: [table.node, law.node, make("p", { class: "ln-note" }, NOTE)],
   });
-  const [still, ground] = [layer(stage), layer(stage)];
+  const [still, ground, under] = [layer(stage), layer(stage), layer(below)];
   const spade = digger(stage, state);
-  const [fan, whole, moving] = [stage, stage, stage].map(layer);
+  const [fan, whole, moving, curves, over] = [stage, stage, stage, below, below].map(layer);
   const point = planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.starts.x, tall: SHARED.starts.y });
-  const cursor = handle(stage, {
+  const cursor = handle(below, {
     label: "time of the race",
     color: ink("neutral"),
     onDrag: (px) => goTo(((px - frame.left) / (frame.right - frame.left)) * UNTIL),
@@ -107,11 +109,12 @@ function buildRace(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = raceFrame(stage, root, width);
+      frame = raceFrame(stage, below, root, width);
       still.replaceChildren();
+      under.replaceChildren();
       landFrame(still, frame, frame.profile);
-      drawPanel(still, frame.losses, "loss of each, against time");
-      t = timeAxis(still, { ...frame, w: 0, rows: {}, bottom: frame.losses.bottom }, 0, UNTIL, 1, "time t");
+      drawPanel(under, frame.losses, "loss of each, against time");
+      t = timeAxis(under, { ...frame, w: 0, rows: {}, bottom: frame.losses.bottom }, 0, UNTIL, 1, "time t");
       drawn = { edge: null, land: null };
       if (race) race.drawn = false;
     },
@@ -134,18 +137,20 @@ function buildRace(root, state) {
       drawn = { edge, land };
       if (!race.drawn) {
         whole.replaceChildren();
+        curves.replaceChildren();
         raceTracks(whole, frame, race.tracks);
-        loss = raceLosses(whole, frame, t, race.losses);
+        loss = raceLosses(curves, frame, t, race.losses);
         race.drawn = true;
       }
       moving.replaceChildren();
+      over.replaceChildren();
       const at = mapped(race.tracks, (track) => trackAt(track, now));
-      raceNow(moving, frame, { t, y: loss }, planner, race.tracks, at, now);
+      raceNow(moving, over, frame, { t, y: loss }, planner, race.tracks, at, now);
       point.show(frame);
       cursor.place(t(now), frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
       table.show(mapped(at, (place) => raceLoss(planner.well, place)), race.costs, edge);
       law.show(planner, race.plan);
-      readout.replaceChildren(...raceWords(edge, race.plan, start, now));
+      says.say(...raceWords(edge, race.plan, start, now));
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
@@ -195,21 +200,21 @@ function trackAt(track, now) {
 
 /**
  * Sizes and scales of the section, the plane and the losses for one width.
- * @type {(stage: Figure, root: HTMLElement, width: number) => RaceFrame}
+ * @type {(stage: Figure, below: Figure, root: HTMLElement, width: number) => RaceFrame}
  */
-function raceFrame(stage, root, width) {
-  const w = stageWidth(root, width, 24, 760);
+function raceFrame(stage, below, root, width) {
+  const w = stageWidth(root, width, 270);
   const { x, y, floor } = SHARED.window;
   const [left, right, above] = [34, w - 8, 22];
-  const below = above + (isWide(root) ? 112 : 96);
-  const top = below + 26;
+  const floorAt = above + (isWide(root) ? 90 : 60);
+  const top = floorAt + 26;
   const bottom = top + ((right - left) * (y[1] - y[0])) / (x[1] - x[0]);
-  const low = bottom + 58;
-  const end = low + (isWide(root) ? 96 : 84);
-  resize(stage, w, end + 38);
+  const losses = { left, right, top: above, bottom: above + 84, title: "loss" };
+  resize(stage, w, bottom + 36);
+  resize(below, w, losses.bottom + 38);
   const across = scale(x, [left, right]);
-  const profile = { left, right, top: above, bottom: below, x: across, y: scale(floor, [below, above]) };
-  return { left, right, top, bottom, x: across, y: scale(y, [bottom, top]), profile, losses: { left, right, top: low, bottom: end, title: "loss" } };
+  const profile = { left, right, top: above, bottom: floorAt, x: across, y: scale(floor, [floorAt, above]) };
+  return { left, right, top, bottom, x: across, y: scale(y, [bottom, top]), profile, losses };
 }
 
 /**
@@ -242,10 +247,10 @@ function raceLosses(at, f, t, losses) {
 
 /**
  * What has been run, thick, and where each is, in both panels.
- * @type {(at: Element, f: RaceFrame, axes: { t: Scale, y: Scale }, planner: Planner, tracks: Tracks, places: Record<RunnerName, number[]>, now: number) => void}
+ * @type {(at: Element, below: Element, f: RaceFrame, axes: { t: Scale, y: Scale }, planner: Planner, tracks: Tracks, places: Record<RunnerName, number[]>, now: number) => void}
  */
-function raceNow(at, f, { t, y }, { well }, tracks, places, now) {
-  const [inner, under] = [panelWindow(at, f), panelWindow(at, f.losses)];
+function raceNow(at, below, f, { t, y }, { well }, tracks, places, now) {
+  const [inner, under] = [panelWindow(at, f), panelWindow(below, f.losses)];
   const done = Math.floor(now / SHARED.race.step) + 1;
   for (const [name, track] of entries(tracks)) {
     drawLine(inner, [...track.slice(0, done), places[name]].map(pixels(f)), { ...LINES[name], "stroke-width": 3.2, "stroke-dasharray": "none" });
