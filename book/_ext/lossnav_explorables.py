@@ -109,11 +109,11 @@ def picture_first(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _is_furniture(node: nodes.Node) -> bool:
-    """A box of the margin, or a folded cell of code without output."""
+    """A box of the margin, or a cell of code without output."""
     if isinstance(node, nodes.sidebar):
         return True
     parts = [part for child in node.children if isinstance(child, nodes.Element) for part in child["classes"]]
-    return isinstance(node, nodes.container) and "tag_hide-input" in node["classes"] and "cell_output" not in parts
+    return isinstance(node, nodes.container) and "cell" in node["classes"] and "cell_output" not in parts
 
 
 def load_host(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:

@@ -292,12 +292,12 @@ export function scaffold(root, { label, title, hint, stage, legend = [], control
   root.setAttribute("aria-label", `Explorable: ${label}`);
   const area = (/** @type {string} */ name, /** @type {Node[]} */ ...nodes) => make("div", { class: `ln-${name}` }, ...nodes);
   const side = area("side", ...legend, area("control", ...control), says.verdict);
-  const folded = area("folded", area("more", ...more), area("rows", ...rows));
+  const folded = area("folded", area("more", ...more), area("rows", ...rows), ...numbers, says.details);
   root.append(
     make("p", { class: "ln-title" }, title),
     make("p", { class: "ln-hint" }, hint),
     area("body", area("stage", ...stage), side),
-    area("foot", make("details", { class: "ln-details" }, make("summary", {}, "Details"), folded, ...numbers, says.details)),
+    area("foot", make("details", { class: "ln-details" }, make("summary", {}, "Details"), folded)),
   );
 }
 
@@ -311,7 +311,7 @@ function unfold(root) {
   if (isWide(root)) {
     verdict.before(more);
     body.append(rows);
-  } else folded.append(more, rows);
+  } else folded.prepend(more, rows);
 }
 
 export const WIDE = 660; // pixels: from here on plot and words stand side by side
