@@ -26,20 +26,18 @@ MACHINERY = ("layout", "tabbable", "tooltip")
 
 
 def with_bundles(page: str) -> str:
-    """Return the page with the scripts and values of its explorables beside them; widgets that are not ours stay."""
+    """Return the page with the scripts and values of its explorables beside them; of other widgets a picture stays."""
     ours: dict[str, tuple[str, dict[str, Any]]] = {}  # folder and values, by model
 
-    def others(found: re.Match[str]) -> str:
-        held = json.loads(found["states"])
-        for key, model in list(held["state"].items()):
+    def taken(found: re.Match[str]) -> str:
+        for key, model in json.loads(found["states"])["state"].items():
             state = model["state"]
             if home := HOME.fullmatch(str(state.get("_anywidget_id"))):
                 values = {name: v for name, v in state.items() if name[0] != "_" and name not in MACHINERY}
                 ours[key] = home["folder"], values
-                del held["state"][key]
-        return f'<script type="{STATE}">{_inside(held)}</script>' if held["state"] else ""
+        return ""
 
-    page = HELD.sub(others, page)
+    page = HELD.sub(taken, page)
     defined: list[str] = []
 
     def mounted(found: re.Match[str]) -> str:

@@ -1,5 +1,4 @@
 // What every drawing needs: elements, numbers in words, scales and paths, panels with axes, and the layout.
-// Python joins this file with the others of an explorable into one module, so top-level names are unique across files.
 
 /** @typedef {[number, number]} Point */
 /** @typedef {Record<string, string | number | undefined>} Attributes */
