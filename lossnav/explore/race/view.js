@@ -9,7 +9,7 @@
 
 import { calm, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, handle, linearDial, traitDial } from "../controls.js";
-import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readoutNode, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
+import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { planePoint } from "../point.js";
 import { inked } from "../tables.js";
@@ -48,7 +48,7 @@ function buildRace(root, state) {
     ),
     tilt: linearDial(state, "tilt", { symbol: "Tilt", name: "which well is deeper", marks: traits.tilt.range, text: tiltWords, label: (v) => TILTS[v] ?? "" }, 240),
   };
-  const [stage, below, readout, law, table] = [figure(), figure(), readoutNode(), lawNode(), raceTable()];
+  const [stage, below, says, law, table] = [figure(), figure(), readout(), lawNode(), raceTable()];
   const time = player(root, state, {
     advance(seconds) {
       state.show("now", Math.min(UNTIL, state.get("now") + seconds));
@@ -80,12 +80,13 @@ function buildRace(root, state) {
     label: "four learners on one landscape",
     title: SHARED.title,
     hint: "Drag the start, or let the planner look less far: the pink paths that crossed fall back, one by one.",
-    areas: {
-      stage: [stage],
-      control: [dials.gamma.node, dials.tilt.node, lands.node, row.node],
-      words: [table.node],
-      rows: [below, make("details", {}, make("summary", {}, `${SHARED.title}: details`), law.node, readout, make("p", { class: "ln-note" }, NOTE))],
-    },
+    stage: [stage],
+    legend: [table.legend],
+    control: [dials.gamma.node, dials.tilt.node],
+    says,
+    more: [lands.node, row.node],
+    rows: [below],
+    numbers: [table.node, law.node, make("p", { class: "ln-note" }, NOTE)],
   });
   // The title is the verdict.
   const headline = /** @type {HTMLElement} */ (root.querySelector(".ln-title"));
@@ -160,7 +161,7 @@ function buildRace(root, state) {
       table.show(mapped(at, (place) => raceLoss(planner.well, place)), race.costs, edge);
       law.show(planner, race.plan);
       headline.textContent = raceHeadline(edge);
-      readout.replaceChildren(...raceWords(edge, race.plan, start, now));
+      says.say(...raceWords(edge, race.plan, start, now));
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
@@ -216,7 +217,7 @@ function trackAt(track, now) {
  * @type {(stage: Figure, below: Figure, root: HTMLElement, width: number) => RaceFrame}
  */
 function raceFrame(stage, below, root, width) {
-  const w = stageWidth(root, width, 24, 760);
+  const w = stageWidth(root, width, 270);
   const { x, y, floor } = SHARED.window;
   const bottom = (w * (y[1] - y[0])) / (x[1] - x[0]);
   resize(stage, w, bottom);

@@ -4,14 +4,14 @@
 /** @import { Plan, Planner, RunnerName } from "./model.js" */
 
 import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
-import { entries, fixed, make, mapped, verdictLines } from "../kit.js";
+import { entries, fixed, make, mapped } from "../kit.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { nearRest } from "./model.js";
 
 /** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
 export function raceTable() {
-  const { node, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
+  const { node, legend, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
   const show = (losses, costs, { deep, planner, count }) => {
     for (const [name, { cells }] of entries(rows)) {
@@ -20,7 +20,7 @@ export function raceTable() {
       cells[2].textContent = planner.even ? "–" : `${deep[name]} of ${count}`;
     }
   };
-  return { node, show };
+  return { node, legend, show };
 }
 
 /** @typedef {keyof typeof LAWS} LawName */
@@ -71,7 +71,7 @@ export function raceHeadline({ planner, deep, count }) {
 
 /**
  * What the planner does from the start that is held, in words and numbers.
- * @type {(edge: Edge, plan: Plan, start: number[], now: number) => (Node | string)[]}
+ * @type {(edge: Edge, plan: Plan, start: number[], now: number) => [string, string[]]}
  */
 export function raceWords({ planner, gamma, land }, { deep: isDeep, to }, [x, y], now) {
   const { even, threshold, basins, deepest } = planner;
@@ -80,9 +80,9 @@ export function raceWords({ planner, gamma, land }, { deep: isDeep, to }, [x, y]
   const [tilt, dug] = [`d = ${fixed(land.tilt, 2)}`, land.dug[1] ? `, ${land.dug[1] > 0 ? "a well" : "a hill"} of ${fixed(Math.abs(land.dug[1]), 2)} at ${fixed(land.dug[0], 2)}` : ""];
   const wells = basins.length === 1 ? "one well" : `${basins.length} wells, the deepest at θ₁ = ${fixed(deepest.minimum, 2)}`;
   const end = to ? `at θ₁ = ${fixed(to.minimum, 2)}` : "where it is";
-  return verdictLines(verdict, [
+  return [verdict, [
     `γ = ${fixed(gamma, 3)}${threshold ? `; for this tilt γₕₑₜ = ${fixed(threshold, 3)}` : ""}.`,
     `The landscape, ${tilt}${dug}, has ${wells}.`,
     `Time ${fixed(now, 2)}. From (${fixed(x, 2)}, ${fixed(y, 2)}) the planner ends ${end}.`,
-  ]);
+  ]];
 }
