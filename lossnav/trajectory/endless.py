@@ -16,11 +16,12 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import approach, newton
-from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory import deadline, newton
+from lossnav.trajectory.refinement import Settings, refine, settle
 from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
+from lossnav.trajectory.transcription import Transcription
 
 _LONGER = 1.5  # a second deadline, in units of the first
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
@@ -45,10 +46,12 @@ def path(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings
         held = objective.k * float(loss.value(one.position(one.times[-1:])[0])) / objective.gamma
         costs.append(one.action + math.exp(-objective.gamma * one.times[-1]) * held)
     change = abs(costs[1] - costs[0])
-    if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) * 0.5:
+    # What is summed may cancel: the loss at the start, held for ever, is a scale, too.
+    size = abs(costs[1]) + objective.k * abs(float(loss.value(theta0))) / objective.gamma
+    if not change <= size:
         raise NoMinimiser(UNBOUNDED)
     error = change + late.error
-    accurate = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
+    accurate = error <= 10 * settings.rtol * size
     return _standing(late, costs[1], error, accurate, _end(loss, rests, late.asymptote))
 
 
@@ -76,16 +79,14 @@ def _dated(
     objective: Objective, loss: Loss, theta0: Array, span: float, places: Array, settings: Settings, level: float = 0.0
 ) -> Trajectory:
     """Return the best path of a deadline, from standing still and by way of stationary points."""
-    problem = approach.first(objective, loss, span, level=level)
-    u = (problem.times / span)[:, None]
-    starts = [theta0 + np.minimum(4 * u, 1.0) * (place - theta0) for place in (theta0, *places)]
+    problem = Transcription(objective, loss, np.array([0.0, span]), level=level)
     with np.errstate(all="ignore"):
-        found = newton.minimise_all(problem, np.array(starts))
-        found = [one for one in found if one.converged and math.isfinite(one.action)]
-        if not found:
+        problem, found = deadline.ways(problem, theta0, places)
+        # Newton's method may be stopped by a kink, or by a path that falls for ever: the latter has no least J.
+        best = min(found, key=lambda one: (not one.converged, one.action))
+        if not (best.converged or np.max(np.abs(best.path)) < newton.far(theta0)):
             raise NoMinimiser(UNBOUNDED)
-        best = min(found, key=lambda one: one.action)
-        path = refine(*approach.settle(problem, best), replace(settings, steps=None))
+        path = refine(*settle(problem, best), replace(settings, steps=None))
     if level:
         path = replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
     return path
