@@ -49,7 +49,8 @@ class Action:
             if not isinstance(objective.drift, Linear | None):
                 return "needs an affine drift"
         if case.rests and objective.drift is not None and (objective.curved or self.name == "curved"):
-            return "needs drift = None where a path comes to rest, or a finite objective.horizon, or an endpoint"
+            what = "drift = None" if self.name == "curved" else "a constant metric"
+            return f"needs {what} where a path comes to rest, or a finite objective.horizon, or an endpoint"
         return ""
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:

@@ -52,7 +52,7 @@ def path(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings
         raise NoMinimiser(UNBOUNDED)
     error = change + late.error
     accurate = error <= 10 * settings.rtol * size
-    return _standing(late, costs[1], error, accurate, _end(loss, rests, late.asymptote))
+    return _standing(late, costs[1], error, accurate, _end(objective, loss, rests, late.asymptote))
 
 
 def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings) -> Trajectory:
@@ -72,7 +72,9 @@ def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests,
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
     action = excess + resting_action(objective.k * low, 0.0, scale)
     accurate = left <= max(10 * settings.rtol, 1e-12) * found.action
-    return replace(_standing(found, action, error, accurate, _end(loss, rests, found.asymptote)), excess=excess)
+    return replace(
+        _standing(found, action, error, accurate, _end(objective, loss, rests, found.asymptote)), excess=excess
+    )
 
 
 def _dated(
@@ -100,10 +102,10 @@ def _length(objective: Objective, loss: Loss, start: Array, goal: Array, low: fl
     return math.sqrt(2 * objective.k / objective.eta) * way * float(np.trapezoid(np.sqrt(excess), u))
 
 
-def _end(loss: Loss, rests: Rests, place: Array) -> Array:
-    """Return the stationary point to which it is only downhill from a place, NaN if there is none."""
+def _end(objective: Objective, loss: Loss, rests: Rests, place: Array) -> Array:
+    """Return the stationary point to which it is only downhill from a place, NaN if there is none, or a drift."""
     line = np.linspace(0.0, 1.0, 65)[:, None]
-    for point in rests.points:
+    for point in rests.points if objective.drift is None else ():
         heights = np.asarray(loss.value(place + line * (point - place)))
         if np.all(np.diff(heights) <= 0) and np.max(np.abs(point - place)) < 1:
             return point
