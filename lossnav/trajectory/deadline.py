@@ -34,7 +34,7 @@ def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> It
 
 
 def ways(
-    problem: Transcription, theta0: Array, via: Sequence[Array], steps: int | None = None
+    problem: Transcription, theta0: Array, via: Array | Sequence[Array], steps: int | None = None
 ) -> tuple[Transcription, list[newton.Minimum]]:
     """Return J on a first mesh up to the problem's horizon, and its minima by way of some places, side by side.
 

@@ -144,7 +144,10 @@ def _after(case: Case, solver: Callable[[Case], Trajectory], settings: Settings)
     path = solver(case)
     if not path.converged:
         return path
-    best = checked(Case(case.objective, case.loss.final, path(case.loss.settled)), solver, settings)
+    begin = path(case.loss.settled)
+    if not np.all(np.isfinite(begin)):
+        raise OverflowError("the path leaves the range of floating-point numbers")
+    best = checked(Case(case.objective, case.loss.final, begin), solver, settings)
     if best.converged and best.at_infinity == "rests":
         return path
     return refused(path, f"from the last switch of the loss on it has J = {best.action:.6g}")
