@@ -14,7 +14,7 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [entry["file"].split("/")[-1] for part in TOC["parts"] if part.get("numbered") for entry in part["chapters"]]
 BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<body>.*?)\n```\n", re.DOTALL)
 FOLDS = {"hide-input", "hide-cell", "hide-output"}
-ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$[^$]*\$", r"\]\([^)]*\)"
+ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
 # Numbers that are names, and the minutes, which a test below holds.
 NAMES = r"Figures? \d\w?|Eq\. \d+|CIFAR-10|\*\d+ minutes\.\*"
 
