@@ -298,7 +298,8 @@ def test_a_failing_torch_compile_is_a_reason_not_an_error(fresh, monkeypatch):
 def test_the_source_travels_with_the_package():
     from importlib import resources
 
-    shared, rules = ((resources.files("lossnav.optim") / name).read_bytes() for name in ("kernels.h", "kernels.c"))
-    assert b"#define EXPORT" in shared and b"EXPORT(ballistic)" in rules
+    names = ("kernels.h", "kernels.c", "uncertain.c")
+    shared, rules, own = ((resources.files("lossnav.optim") / name).read_bytes() for name in names)
+    assert b"#define EXPORT" in shared and b"EXPORT(ballistic)" in rules and b"EXPORT(uncertain)" in own
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    assert "optim/kernels.*" in text
+    assert "optim/*.[ch]" in text
