@@ -110,7 +110,7 @@ class BallisticMatrix(Rule):
 
     Example:
         >>> import torch
-        >>> w = torch.nn.Parameter(torch.eye(2))
+        >>> w = torch.nn.Parameter(torch.eye(2, dtype=torch.float64))
         >>> optimizer = BallisticMatrix([w], lr=0.01, curvature="polar")
         >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
         >>> [round(x, 4) for x in w.flatten().tolist()]

@@ -301,7 +301,7 @@ def test_a_failing_torch_compile_is_a_reason_not_an_error(fresh, monkeypatch):
 def test_the_source_travels_with_the_package():
     from importlib import resources
 
-    shared = (resources.files("lossnav.optim") / "kernels.h").read_bytes()
-    assert b"void step(" in shared and b"static void move(" in shared
+    shared, own = ((resources.files("lossnav.optim") / name).read_bytes() for name in ("kernels.h", "uncertain.c"))
+    assert b"void step(" in shared and b"static void move(" in shared and b"static void move(" in own
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     assert "optim/*.[ch]" in text
