@@ -20,10 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Kernels whose outputs are compared paint small pictures, once each.
+    """Kernels whose outputs are compared paint small pictures, once each: they are not compared, only painted.
 
-    Pictures are not compared, only painted. ``notebooks.py write`` and ``make book`` paint what is seen, twice, to cut
-    the margins: a fifth of the notebooks' time. Kernels inherit the folder, from workers, too.
+    ``notebooks.py write`` and ``make book`` paint what is seen, twice, to cut the margins: a fifth of the notebooks'
+    time. Kernels inherit the folder, from workers, too.
     """
     if config.getoption("nbval", default=False) and "IPYTHONDIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="lossnav-kernels-")
