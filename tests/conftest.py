@@ -21,19 +21,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Kernels whose outputs are compared refuse figures that cannot be read, and paint small pictures, once each.
+    """Kernels whose outputs are compared paint small pictures, once each: they are not compared, only painted.
 
-    Pictures are not compared, only painted. ``notebooks.py write`` and ``make book`` paint what is seen, twice, to cut
-    the margins: a fifth of the notebooks' time. Kernels inherit the folder, from workers, too.
+    ``notebooks.py write`` and ``make book`` paint what is seen, twice, to cut the margins: a fifth of the notebooks'
+    time. Kernels inherit the folder, from workers, too.
     """
     if config.getoption("nbval", default=False) and "IPYTHONDIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="lossnav-kernels-")
         profile = Path(folder.name) / "profile_default"
         profile.mkdir()
         small = {"bbox_inches": None, "dpi": 40}
-        look = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import readable; readable.watch()"
-        settings = f"{look}; sys.path.pop()\nc.InlineBackend.print_figure_kwargs = {small}\n"
-        (profile / "ipython_kernel_config.py").write_text(settings)
+        (profile / "ipython_kernel_config.py").write_text(f"c.InlineBackend.print_figure_kwargs = {small}\n")
         os.environ["IPYTHONDIR"] = folder.name
         config.add_cleanup(folder.cleanup)
 

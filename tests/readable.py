@@ -1,7 +1,4 @@
-"""Whether a figure can be read: asked of every figure of the book, where nbval executes the notebooks that draw them.
-
-Its kernels call ``watch`` (see ``conftest.py``): a figure that cannot be read is an error in the place of a picture.
-"""
+"""Whether a figure can be read: what the figures of the tests are asked for."""
 
 from __future__ import annotations
 
@@ -10,24 +7,11 @@ from itertools import combinations
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import BboxBase
 
 WIDTH, POINTS = 5.8, 10.0  # inches at most and points at least: 9.3 px on a phone, where a picture is 390 px wide
-
-
-def watch() -> None:
-    """From now on, refuse to print a figure that cannot be read."""
-    print_figure = FigureCanvasBase.print_figure
-
-    def looked_at(canvas: FigureCanvasBase, *args: Any, **kwargs: Any) -> Any:
-        if found := list(problems(canvas.figure)):
-            raise ValueError("this figure cannot be read: " + "; ".join(found))
-        return print_figure(canvas, *args, **kwargs)
-
-    FigureCanvasBase.print_figure = looked_at  # type: ignore[assignment, method-assign]
 
 
 def problems(figure: Figure) -> Iterator[str]:

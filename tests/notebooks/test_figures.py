@@ -1,4 +1,4 @@
-"""The figures of the book, asked once for all: those that are committed, and the look of nbval's kernels at each.
+"""The figures of the book, asked once for all: those that are committed, and the look that finds what cannot be read.
 
 What each one shows is its chapter's matter: the pictures are looked at when they are written.
 """
@@ -9,14 +9,12 @@ import base64
 import io
 from collections.abc import Iterator
 
-import conftest
 import lossnav_dark
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pytest
 import readable
-from nbclient import NotebookClient
 from notebooks import chapters, notebook_path
 from PIL import Image
 
@@ -83,35 +81,3 @@ def test_the_look_sees_what_cannot_be_read(spoil) -> None:
         spoil(ax)
         assert len(list(readable.problems(figure))) >= 1
         plt.close(figure)
-
-
-class Config:
-    """As much of pytest's as ``pytest_configure`` asks."""
-
-    def __init__(self) -> None:
-        self.last = []
-
-    def getoption(self, name: str, default: bool = False) -> bool:
-        return name == "nbval"
-
-    def add_cleanup(self, call) -> None:
-        self.last.append(call)
-
-
-@pytest.mark.slow
-def test_a_kernel_of_nbval_refuses_a_figure_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IPYTHONDIR", "")  # what it sets is taken back
-    monkeypatch.delenv("IPYTHONDIR")
-    config = Config()
-    conftest.pytest_configure(config)
-    try:
-        drawn = "import matplotlib.pyplot as plt\n_ = plt.figure(figsize=({}, 2))\nplt.show()"
-        cells = [nbformat.v4.new_code_cell(drawn.format(width)) for width in (5, 9)]
-        notebook = nbformat.v4.new_notebook(cells=cells)
-        NotebookClient(notebook, timeout=300, startup_timeout=300, kernel_name="python3", allow_errors=True).execute()
-        good, bad = ([output.output_type for output in cell.outputs] for cell in notebook.cells)
-        assert good == ["display_data"] and "error" in bad
-    finally:
-        for call in config.last:
-            call()
-        monkeypatch.undo()
