@@ -178,6 +178,7 @@ def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _model(parsed: argparse.Namespace, dataset: Any) -> Any:
+    own.check("model", parsed.model, MODELS)
     if not own.is_own(parsed.model) and dataset is None:
         raise ValueError(f"model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
     named = Experiment(data=parsed.data, model=parsed.model, model_options=dict(parsed.model_options))

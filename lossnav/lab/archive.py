@@ -15,8 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-import torch
-
 from lossnav._writing import replacing
 
 _WORDS = b"lossnav sha256 "
@@ -35,6 +33,8 @@ def save(path: Path, content: dict[str, Any], *, keep: bool = False) -> None:
         OSError: it cannot be written; the old file stays.
         pickle.UnpicklingError: at the first time, when nothing is overwritten: it could not be read back.
     """
+    import torch
+
     with replacing(path) as stream:
         try:
             torch.save(content, stream)
@@ -57,6 +57,8 @@ def load(path: Path) -> Any:
         Damaged: the file is not as it was written, or is no such file.
         OSError: it cannot be read.
     """
+    import torch
+
     with path.open("rb") as stream:
         _verify(stream)
         try:
