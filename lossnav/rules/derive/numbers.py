@@ -149,6 +149,8 @@ def _power(node: Node, power: float, language: int, alone: bool) -> str:
         text = f"({text})"
     if power == 1:
         return text
+    if power == 2:  # a product of large numbers is inf, where Python's power is an error
+        return f"({text} * {text})"
     if power == 0.5:
         return ("math.sqrt({})", "sqrt({})")[language].format(text)
     return ("{} ** {!r}", "pow({}, {!r})")[language].format(text, power)
