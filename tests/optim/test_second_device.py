@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import second_device as second
 import torch
-from lossnav.lab.continual import Permuted, networks
-from lossnav.lab.continual import run as run_stream
 from optim_problem import advance, batch, network, vector
 from optim_table import ROWS
 from torch.nn.functional import mse_loss
 
 import lossnav as ln
 from lossnav import data, ensemble, models, moving, optim, training
+from lossnav.lab.streams import Permuted, networks
+from lossnav.lab.streams import run as run_stream
 from lossnav.lab.training import loop
 
 CPU = torch.device("cpu")
