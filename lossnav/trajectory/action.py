@@ -1,22 +1,20 @@
-"""Optimal trajectories by direct minimisation of the discretised J, for any loss, drift and metric.
+"""Optimal trajectories by direct minimisation of the discretised J, for any loss, drift and constant metric.
 
-Newton's method on a mesh that follows the path, refined by halving with Richardson extrapolation; one start for each
-place where a path can come to rest and for each way round to it, the lowest J wins. Linear cost in the number of nodes.
+Newton's method on a grid, refined by doubling with Richardson extrapolation; one start for each place where a path
+can come to rest, the lowest J wins. Linear cost in the number of time points.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
-from lossnav.problem.task import Task
 from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
 from lossnav.trajectory.candidates import standstill
-from lossnav.trajectory.case import TIMED, Case, plain
+from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stationary import MOST_UNSEEN
@@ -24,44 +22,26 @@ from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 
-@dataclass(frozen=True)
 class Action:
-    """Newton's method on the discretised J, refined until it is accurate, and checked against paths that never rest.
+    """Newton's method on the discretised J, refined until it is accurate.
 
-    It has a name for each kind of problem: "action", "curved" for a metric that may depend on θ, whose paths are the
-    Euler–Lagrange equations with their connection terms (Eq. 90), and "timed" for a loss that depends on time.
+    Without a deadline it only looks for paths that come to rest; so these are checked against paths that never do.
     """
 
     name: Method = "action"
 
     def accepts(self, case: Case) -> str:
-        """Return why not: see ``plain`` for "action"."""
-        objective, loss = case.objective, case.loss
-        if self.name == "action":
-            return plain(case)
-        if self.name == "curved" and loss.timed:
-            return TIMED
-        if self.name == "timed":
-            if not isinstance(loss, Task):
-                return "needs a loss that depends on time, a lossnav.problem.task.Task"
-            if case.rests and loss.final is None:
-                return "needs a loss that settles, or a finite objective.horizon, or an endpoint"
-            if not isinstance(objective.drift, Linear | None):
-                return "needs an affine drift"
-        if case.rests and objective.drift is not None and (objective.curved or self.name == "curved"):
-            what = "drift = None" if self.name == "curved" else "a constant metric"
-            return f"needs {what} where a path comes to rest, or a finite objective.horizon, or an endpoint"
-        return ""
+        """Return why not: a metric that depends on θ, a loss that depends on time."""
+        return plain(case)
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
-        """Return the best extremal.
+        """Return the best extremal."""
+        return wandering.checked(case, lambda: solve(case, settings))
 
-        Raises:
-            ValueError: if ``case.span`` cuts an infinite time before a loss has settled.
-            NoMinimiser: if there is none.
-        """
-        path = wandering.checked(case, lambda one: solve(one, settings), settings)
-        return replace(path, method=self.name, others=tuple(replace(one, method=self.name) for one in path.others))
+
+def named(name: Method, path: Trajectory) -> Trajectory:
+    """Return a path and its candidates with the name of a method."""
+    return replace(path, method=name, others=tuple(replace(other, method=name) for other in path.others))
 
 
 def solve(case: Case, settings: Settings) -> Trajectory:
@@ -72,7 +52,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     if case.rests:
         attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
     else:
-        problem = Transcription(case.objective, case.loss, np.array([0.0, case.deadline]), endpoint=case.endpoint)
+        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
     found: list[Trajectory] = []
     try:
@@ -84,7 +64,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
         pass
     runaway = [traj for traj in found if traj.status is Status.RUNS_AWAY]
     found = [traj for traj in found if traj.status is not Status.RUNS_AWAY]
-    best = _best(found or [standstill(case, "action")])
+    best = _best(found or [standstill(case, Action.name)])
     for away in runaway:
         if best.converged and away.action < best.action - 1e-3 * abs(best.action):
             best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
@@ -116,9 +96,8 @@ def _inside(path: Trajectory) -> Trajectory:
 
 
 def _best(found: list[Trajectory]) -> Trajectory:
-    def rank(traj: Trajectory) -> tuple[bool, bool, float, float]:
-        solved = traj.converged and traj.is_minimum is not False
-        return (not solved, traj.status is Status.NO_EXTREMAL, traj.action, traj.excess)
+    def rank(traj: Trajectory) -> tuple[bool, float, float]:
+        return (not (traj.converged and traj.is_minimum is not False), traj.action, traj.excess)
 
     ordered = _distinct(sorted(found, key=rank))  # sorted first: of two equal paths the one that arrived stays
     return replace(ordered[0], others=tuple(ordered))

@@ -13,11 +13,11 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import endless, escaping, mesh, newton, stationary, valley
+from lossnav.trajectory import approach, endless, escaping, newton, relaxing, stationary, valley
 from lossnav.trajectory.deadline import unlike
-from lossnav.trajectory.mesh import double, halved
+from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
-from lossnav.trajectory.refinement import Settings, refine, settle
+from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
@@ -42,14 +42,13 @@ def to_rests(
     if cut is not None and cut <= settled:
         raise ValueError(f"horizon = {cut:g}, but the loss settles at {settled:g} only: it must be later")
     rests = stationary.search(objective, still, theta0)
-    plain = not (objective.curved or loss.timed)
-    if rests.bottomless is not None and objective.drift is None and plain:
+    if rests.bottomless is not None and objective.drift is None and not approach.graded(objective, loss):
         place = np.array2string(rests.bottomless, precision=3)
         raise NoMinimiser(
             f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
         )
     rests, floor = valley.split(objective, still, rests)
-    may_wander = cut is None and objective.drift is None and plain
+    may_wander = cut is None and objective.drift is None and not approach.graded(objective, loss)
     if len(floor):
         budget.stage("paths to a valley")
         yield from valley.paths(objective, loss, theta0, floor, settings)
@@ -66,7 +65,9 @@ def to_rests(
     ends = _cheapest(objective, still, theta0, _below(objective, loss, theta0, ends))
     probes: list[_Probe] = []
     missed = not len(floor)
-    for probe in _all(objective, loss, theta0, cut, ends, _passes(objective, still, theta0, rests, len(ends))):
+    alone = len(rests.points) == 1 and cut is None and settings.steps is None
+    alone = alone and not approach.graded(objective, loss)
+    for probe in _all(objective, loss, theta0, cut, ends, alone, _passes(objective, still, theta0, rests, len(ends))):
         missed = missed and probe.status is Status.NO_EXTREMAL
         if probe.status is not Status.CONVERGED or budget.spent():
             yield probe.trajectory()
@@ -88,7 +89,7 @@ def to_rests(
             yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
         if not held and may_wander:
             yield endless.path(objective, loss, theta0, rests, settings)
-    if len(rests.lost) and cut is None and plain:
+    if len(rests.lost) and cut is None and not approach.graded(objective, loss):
         budget.stage("a path that runs away")
         away = escaping.downhill(
             objective, loss, theta0, rests.lost, min(float(loss.value(end.centre)) for end in ends)
@@ -145,6 +146,15 @@ def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
     return arrived, max(math.log(max(distance / arrived, 1.0)) + 6.0, 6.0) / -end.growth
 
 
+def _relaxing(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> _Probe | None:
+    """Look for the extremal to the only rest on a graded grid; None where that is not safe."""
+    if end.growth >= 0:
+        return None
+    arrived, span = _arrival(theta0, end)
+    found = relaxing.probe(objective, loss, theta0, end, span, 0.5 * arrived)
+    return None if found is None else _Probe(*found)
+
+
 def _below(objective: Objective, loss: Loss, theta0: Array, ends: list[LocalValue]) -> list[LocalValue]:
     """Return the rests that an extremal can reach: without a drift |θ̇|²_G/2 − ηkL only grows along one, so that none
     comes to rest above its start. Of none below, all stay: that there is no path is then found out.
@@ -180,6 +190,7 @@ def _all(
     theta0: Array,
     cut: float | None,
     ends: list[LocalValue],
+    alone: bool,
     passes: Callable[[LocalValue], list[Array]],
 ) -> Iterator[_Probe]:
     """Yield the extremal to each rest that the law of the rest leads to, and then those by way of its passes.
@@ -190,7 +201,8 @@ def _all(
     for number, end in enumerate(ends, 1):
         budget.stage(f"path to rest {number} of {len(ends)}")
         others = [other for other in ends if other is not end]
-        direct.append((_towards(objective, loss, theta0, end, cut, others), end))
+        probe = _relaxing(objective, loss, theta0, end) if alone else None
+        direct.append((probe or _towards(objective, loss, theta0, end, cut, others), end))
         yield direct[-1][0]
     direct.sort(key=lambda pair: (pair[0].status is not Status.CONVERGED, pair[0].action))
     if "one by one" in getattr(loss, "batches", {}).values():
@@ -198,7 +210,7 @@ def _all(
     best = direct[0][0].action
     for number, (known, end) in enumerate(direct, 1):
         places = passes(end)
-        if places and known.status is not Status.OVERDAMPED and not budget.spent():
+        if places and not budget.spent():
             budget.stage(f"other ways to rest {number} of {len(ends)}")
             others = [other for other in ends if other is not end]
             for probe in _other_ways(loss, end, cut, others, places, known, best):
@@ -249,7 +261,7 @@ def _towards(
 ) -> _Probe:
     """Look for the extremal that comes to rest at ``end``, from the law of the end."""
     coarse = _begun(objective, loss, theta0, end, cut)
-    if not coarse.resolved:
+    if _too_coarse(coarse, cut):
         return _unresolved(coarse, theta0)
     settled = loss.settled if isinstance(loss, Task) else 0.0
     probe = newton.minimise(coarse, end.follow(theta0, np.maximum(coarse.times - settled, 0.0)))
@@ -272,17 +284,19 @@ def _other_ways(
     """
     objective, theta0 = known.problem.objective, known.found.path[0]
     coarse = _begun(objective, loss, theta0, end, cut)
-    few = replace(coarse, times=mesh.even(loss, coarse.horizon, _FEW))
+    if _too_coarse(coarse, cut):
+        return
+    few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(loss, coarse.horizon, _FEW))
     settled = loss.settled if isinstance(loss, Task) else 0.0
     times = np.minimum(few.times, known.problem.horizon)
     starts = [_by_way_of(theta0, by, end, few.times, settled) for by in places]
-    starts = [mesh.on(known.problem.times, known.found.path, times), *starts]
+    starts = [approach.on(known.problem.times, known.found.path, times), *starts]
     same, *rough = newton.minimise_all(few, np.array(starts), limit=_ITERATIONS)
     off = abs(_Probe(few, same).action - known.action)
     promising = [one for one in unlike(rough) if one is not same and _Probe(few, one).action <= best + off]
     if not promising or budget.spent():
         return
-    paths = np.array([mesh.on(few.times, one.path, coarse.times) for one in promising])
+    paths = np.array([approach.on(few.times, one.path, coarse.times) for one in promising])
     for found in unlike(newton.minimise_all(coarse, paths)):
         if found.converged and _Probe(coarse, found).action < best - _SAME * abs(best):
             probe = _arriving(coarse, found, end, cut, others)
@@ -295,6 +309,12 @@ def _begun(objective: Objective, loss: Loss, theta0: Array, end: LocalValue, cut
     span = _arrival(theta0, end)[1] if end.growth < 0 else 10 / max(objective.gamma, 2 * end.growth)
     settled = loss.settled if isinstance(loss, Task) else 0.0
     return _coarse(objective, loss, cut if cut is not None else settled + span, end)
+
+
+def _too_coarse(coarse: Transcription, cut: float | None) -> bool:
+    """Return whether the largest mesh of a rule that asks for γΔt ≪ 1 says nothing."""
+    wide = coarse.rule != "exact" and coarse.objective.gamma * coarse.horizon > coarse.steps
+    return wide and cut is None and coarse.terminal is not None and coarse.terminal.growth < 0
 
 
 def _by_way_of(theta0: Array, by: Array, end: LocalValue, times: Array, begin: float) -> Array:
@@ -314,7 +334,8 @@ def _arriving(
     objective, loss, lengthened = coarse.objective, coarse.loss, False
     place, arrived = end.fixed, _arrival(probe.path[0], end)[0] if end.growth < 0 else math.nan
     while True:
-        coarse, probe = settle(coarse, probe)
+        if approach.graded(objective, loss):
+            coarse, probe = approach.settle(coarse, probe)
         if budget.spent() or cut is not None or end.growth >= 0:
             return _Probe(coarse, probe)
         span = coarse.horizon
@@ -329,6 +350,8 @@ def _arriving(
             return _Probe(coarse, probe, *_none_at(place))
         waits = probe.converged and near > 500 * arrived
         coarse, old = _coarse(objective, loss, 2 * span, end), coarse
+        if _too_coarse(coarse, cut):
+            return _unresolved(coarse, probe.path[0])
         law = end.follow(probe.path[0], coarse.times)
         probe = newton.minimise(coarse, _waiting(old, probe, span)(coarse.times) if waits else law)
         lengthened = True
@@ -336,14 +359,17 @@ def _arriving(
 
 def _coarse(objective: Objective, loss: Loss, span: float, end: LocalValue) -> Transcription:
     """Return J on the mesh of a first solution, which resolves the law of the end."""
+    rates = np.linalg.eigvals(end.closed)
     level = float(loss.at(math.inf).value(end.fixed if end.growth < 0 else end.centre))
-    times = mesh.first(objective, loss, span, end)
-    return Transcription(objective, loss, times, terminal=end, level=level)
+    if approach.graded(objective, loss):
+        return approach.first(objective, loss, span, terminal=end, level=level)
+    steps = first_steps(objective, loss.dim, span, float(np.max(np.abs(rates))))
+    return Transcription(objective, loss, span, steps, terminal=end, level=level)
 
 
 def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:
     """Return whether finer grids get as near to the place as is asked."""
-    finer = replace(problem, times=halved(problem.times))
+    finer = replace(problem, steps=2 * problem.steps)
     fine = newton.minimise(finer, double(probe.path), double(probe.curvature))
     limit = fine.path[-1] + (fine.path[-1] - probe.path[-1]) / 3
     return bool(np.max(np.abs(limit - place)) <= arrived)
@@ -388,9 +414,14 @@ def _onto_saddle(
 
 def _unresolved(problem: Transcription, theta0: Array) -> _Probe:
     """Return no path, and why: the largest grid does not resolve the discount, so it would say nothing."""
+    step = problem.objective.gamma * problem.horizon / problem.steps
     detail = (
-        f"{problem.steps} steps up to t = {problem.horizon:.3g} are too few for gamma = {problem.objective.gamma:.3g}; "
+        f"{problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, which must be < 1; "
         "give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
     )
-    small = replace(problem, times=problem.times[[0, -1]])
-    return _Probe(small, newton.minimise(small, np.array([theta0, theta0]), limit=0), Status.OVERDAMPED, detail)
+    small = replace(problem, steps=2)
+    still = np.repeat(theta0[None], 3, axis=0)
+    slope, bend = problem.loss.gradient(still), problem.loss.hessian(still)
+    action = small.action(still)
+    nothing = newton.Minimum(still, action, math.nan, math.nan, False, False, 0, slope, bend)
+    return _Probe(small, nothing, Status.OVERDAMPED, detail)

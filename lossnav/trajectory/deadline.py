@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +15,9 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import mesh, newton, stationary
-from lossnav.trajectory.refinement import Settings, refine, settle
+from lossnav.trajectory import approach, newton, stationary
+from lossnav.trajectory.mesh import first_steps
+from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
@@ -26,28 +27,23 @@ _NEAREST = 8  # stationary points by way of which paths are tried, where a mesh 
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
-def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
-    """Solve from one start for each stationary point that the path may pass or end at."""
-    problem, found = ways(problem, theta0, _places(problem.objective, problem.loss, theta0), settings.steps)
-    for one in found:
-        yield refine(*(settle(problem, one) if settings.steps is None else (problem, one)), settings)
+def from_starts(
+    problem: Transcription, theta0: Array, settings: Settings, places: Array | None = None
+) -> Iterator[Trajectory]:
+    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
 
-
-def ways(
-    problem: Transcription, theta0: Array, via: Array | Sequence[Array], steps: int | None = None
-) -> tuple[Transcription, list[newton.Minimum]]:
-    """Return J on a first mesh up to the problem's horizon, and its minima by way of some places, side by side.
-
-    ``steps`` is the size of the mesh that will be asked for, if one is.
+    ``places``, shape (M, D), are these; None: the stationary points.
     """
-    loss, drift = problem.loss, problem.objective.drift
-    fastest = 0.0 if drift is None else float(np.max(np.abs(drift.jacobian(np.array([theta0, *via])))))
-    times = mesh.first(problem.objective, loss, problem.horizon, fastest=fastest)
-    if steps is not None and steps < len(times):
-        times = mesh.even(loss, problem.horizon, steps)
-    problem = replace(problem, times=times)
+    objective, loss = problem.objective, problem.loss
+    graded = approach.graded(objective, loss)
+    if graded:
+        problem = approach.first(objective, loss, problem.horizon, endpoint=problem.endpoint)
+    else:
+        first = first_steps(objective, len(theta0), problem.horizon)
+        problem = replace(problem, steps=min(settings.steps or first, first))
+    via = _places(objective, loss, theta0) if places is None else list(places)
     budget.stage(f"paths from {1 + len(via)} starts")
-    u = (times / problem.horizon)[:, None]
+    u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:
         starts: list[Array] = [theta0 + u * (problem.endpoint - theta0)]
         starts += [_through(theta0, point, problem.endpoint, u) for point in via]
@@ -55,7 +51,13 @@ def ways(
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += _carried(problem, theta0)
-    return problem, unlike(newton.minimise_all(problem, np.array(starts)))
+    ends = unlike(newton.minimise_all(problem, np.array(starts)))
+    if not graded:
+        for found in ends:
+            yield refine(problem, found, settings)
+        return
+    for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, found), settings)
 
 
 def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
@@ -69,7 +71,7 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     found = stationary.points(free, still, theta0)
     found = found[np.argsort(np.linalg.norm(found - theta0, axis=1))]
     inside = [point for point in found if all(point[i] > 0 for i in loss.positive)]
-    return inside
+    return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
 def _carried(problem: Transcription, theta0: Array) -> list[Array]:

@@ -16,12 +16,11 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import deadline, newton
-from lossnav.trajectory.refinement import Settings, refine, settle
+from lossnav.trajectory import approach, newton
+from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
 
 _LONGER = 1.5  # a second deadline, in units of the first
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
@@ -46,13 +45,11 @@ def path(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings
         held = objective.k * float(loss.value(one.position(one.times[-1:])[0])) / objective.gamma
         costs.append(one.action + math.exp(-objective.gamma * one.times[-1]) * held)
     change = abs(costs[1] - costs[0])
-    # What is summed may cancel: the loss at the start, held for ever, is a scale, too.
-    size = abs(costs[1]) + objective.k * abs(float(loss.value(theta0))) / objective.gamma
-    if not change <= size:
+    if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) * 0.5:
         raise NoMinimiser(UNBOUNDED)
     error = change + late.error
-    accurate = error <= 10 * settings.rtol * size
-    return _standing(late, costs[1], error, accurate, _end(objective, loss, rests, late.asymptote))
+    accurate = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
+    return _standing(late, costs[1], error, accurate, _end(loss, rests, late.asymptote))
 
 
 def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings) -> Trajectory:
@@ -72,23 +69,23 @@ def _undiscounted(objective: Objective, loss: Loss, theta0: Array, rests: Rests,
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
     action = excess + resting_action(objective.k * low, 0.0, scale)
     accurate = left <= max(10 * settings.rtol, 1e-12) * found.action
-    return replace(
-        _standing(found, action, error, accurate, _end(objective, loss, rests, found.asymptote)), excess=excess
-    )
+    return replace(_standing(found, action, error, accurate, _end(loss, rests, found.asymptote)), excess=excess)
 
 
 def _dated(
     objective: Objective, loss: Loss, theta0: Array, span: float, places: Array, settings: Settings, level: float = 0.0
 ) -> Trajectory:
     """Return the best path of a deadline, from standing still and by way of stationary points."""
-    problem = Transcription(objective, loss, np.array([0.0, span]), level=level)
+    problem = approach.first(objective, loss, span, level=level)
+    u = (problem.times / span)[:, None]
+    starts = [theta0 + np.minimum(4 * u, 1.0) * (place - theta0) for place in (theta0, *places)]
     with np.errstate(all="ignore"):
-        problem, found = deadline.ways(problem, theta0, places)
-        # Newton's method may be stopped by a kink, or by a path that falls for ever: the latter has no least J.
-        best = min(found, key=lambda one: (not one.converged, one.action))
-        if not (best.converged or np.max(np.abs(best.path)) < newton.far(theta0)):
+        found = newton.minimise_all(problem, np.array(starts))
+        found = [one for one in found if one.converged and math.isfinite(one.action)]
+        if not found:
             raise NoMinimiser(UNBOUNDED)
-        path = refine(*settle(problem, best), replace(settings, steps=None))
+        best = min(found, key=lambda one: one.action)
+        path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     if level:
         path = replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
     return path
@@ -102,10 +99,10 @@ def _length(objective: Objective, loss: Loss, start: Array, goal: Array, low: fl
     return math.sqrt(2 * objective.k / objective.eta) * way * float(np.trapezoid(np.sqrt(excess), u))
 
 
-def _end(objective: Objective, loss: Loss, rests: Rests, place: Array) -> Array:
-    """Return the stationary point to which it is only downhill from a place, NaN if there is none, or a drift."""
+def _end(loss: Loss, rests: Rests, place: Array) -> Array:
+    """Return the stationary point to which it is only downhill from a place, NaN if there is none."""
     line = np.linspace(0.0, 1.0, 65)[:, None]
-    for point in rests.points if objective.drift is None else ():
+    for point in rests.points:
         heights = np.asarray(loss.value(place + line * (point - place)))
         if np.all(np.diff(heights) <= 0) and np.max(np.abs(point - place)) < 1:
             return point

@@ -43,9 +43,7 @@ def downhill(objective: Objective, loss: Loss, theta0: Array, lost: Array, lowes
     pace = np.sqrt(2 * objective.eta * objective.k * np.maximum(excess, 1e-6 * float(np.max(excess)))) / price
     arrival = np.concatenate([[0.0], np.cumsum(1 / pace[:-1] / 400)])
     horizon = 12 / objective.gamma if objective.gamma > 0 else float(arrival[-1])
-    problem = Transcription(
-        objective, loss, np.linspace(0.0, horizon, 1025), level=lowest if objective.gamma == 0 else 0.0
-    )
+    problem = Transcription(objective, loss, horizon, 1024, level=lowest if objective.gamma == 0 else 0.0)
     guess = np.stack([np.interp(problem.times, arrival, column) for column in line.T], axis=1)
     with np.errstate(all="ignore"):
         found = newton.minimise(problem, guess, limit=40)

@@ -1,87 +1,110 @@
-"""Nonuniform meshes: where a path has its nodes, and how many.
+r"""Nonuniform meshes: times at which a path has its nodes, of which twice as many halve every interval.
 
-A first mesh follows the law of the end, or time. Once there is a path, half of the nodes lie evenly over the way that
-it goes, in the units of the metric: however short a stage is, the interval that holds it gets its share of the nodes,
-and each round resolves scales some thirty times finer (``refinement.settle``). Then every interval is halved: the error
-of a scheme that is symmetric in an interval's ends is a series in (1/N)². Where the loss jumps there is a node.
+A scheme that is symmetric in an interval's ends keeps an error series in (Δs)² where time is a fixed smooth function of
+s, and the nodes are at equal steps of s; where the path has a kink, as at a switch of the loss, there must be a node.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
-if TYPE_CHECKING:
-    from lossnav.trajectory.riccati import LocalValue
-
-MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
 _MOST_STEPS = 2**20
 _MOST_ENTRIES = 2**28  # of a Hessian: 2 GB
 _FIRST_STEPS = 64
-_LONGEST = 2.0  # the longest step of a first mesh, in units of the law's scale: beyond it a path cannot move
-_CALM = 4.0  # the longest step at the end, in units of its slowest time: little is left to move there
-_SAMPLES = 400  # intervals on which the law's density is summed, in each stretch
 
 
-def even(loss: Loss, horizon: float, steps: int) -> Array:
-    """Return equal steps, in each stretch between the switches of a loss, shape (N+1,)."""
-    return spread(np.array([0.0, horizon]), np.ones(1), loss, steps)
+class Mesh(Protocol):
+    """How the nodes of any number of steps lie."""
+
+    def times(self, horizon: float, steps: int) -> Array:
+        """Return the nodes of so many intervals on [0, horizon], shape (N+1,)."""
+        ...
 
 
-def first(
-    objective: Objective, loss: Loss, horizon: float, end: LocalValue | None = None, fastest: float = 0.0
-) -> Array:
-    """Return a coarse mesh, shape (N+1,): of equal steps, or as the law of the end asks for, which it resolves.
+@dataclass(frozen=True)
+class Even:
+    """Equal steps."""
 
-    ``fastest`` is a rate that equal steps are to resolve, too.
+    def times(self, horizon: float, steps: int) -> Array:
+        """Return equal steps, shape (N+1,)."""
+        return np.linspace(0.0, horizon, steps + 1)
+
+
+@dataclass(frozen=True)
+class Clock:
+    r"""Steps that grow in proportion to time, for paths that start fast and come to rest slowly.
+
+    .. math:: \frac{dt}{ds} = \Bigl(\frac1{t+c} + \frac1m\Bigr)^{-1},\qquad s(t) = \ln(1 + t/c) + t/m:
+
+    from c·Δs at the start to at most m·Δs. A mode that still moves at time t has a rate of about 1/t, so that each is
+    resolved equally well while it lasts.
+
+    Attributes:
+        start: c, the fastest time scale at the start.
+        longest: m, the time scale that is never exceeded; inf if there is none.
     """
-    times: Array = np.array([0.0, horizon])
-    weight: Array = np.ones(1)
-    wanted = max(float(_FIRST_STEPS), 4 * fastest * horizon, 2 * objective.gamma * horizon / MOST_TURN)
-    if end is not None and end.growth < 0:
-        times = _log_times(loss, horizon, end)
-        weight = lawful(objective, loss, times, end)
-        turning = float(np.max(np.abs(np.linalg.eigvals(end.closed).imag)))
-        wanted = max(wanted, 4 * turning * horizon, float(weight @ np.diff(times)) / _LONGEST)
-    return spread(times, weight, loss, min(2 ** math.ceil(math.log2(wanted)), most_steps(loss.dim) // 4))
+
+    start: float
+    longest: float = math.inf
+
+    def length(self, horizon: float) -> float:
+        """Return s at ``horizon``: how many steps of size one there are up to then."""
+        return math.log1p(horizon / self.start) + horizon / self.longest
+
+    def times(self, horizon: float, steps: int) -> Array:
+        """Return the nodes of equal steps in s up to ``horizon``, shape (N+1,)."""
+        s = np.linspace(0.0, self.length(horizon), steps + 1)
+        if math.isinf(self.longest):
+            times = self.start * np.expm1(s)
+        else:
+            # u = (t + c)/m solves u + ln u = s + c/m + ln(c/m): the Wright omega function
+            from scipy.special import wrightomega
+
+            ratio = self.start / self.longest
+            times = self.longest * np.real(wrightomega(s + (ratio + math.log(ratio)))) - self.start
+        times[0], times[-1] = 0.0, horizon
+        return times
 
 
-def lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue | None) -> Array:
-    """Return how many steps a unit of time needs on the way to a rest, in each interval, shape (N,); without one 1.
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The intervals of a mesh, each in as many equal parts: between its nodes time is linear in s, there it may kink.
 
-    What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt². At a time t after the start, or after a switch,
-    modes faster than 1/t have come to rest, and the slowest one goes on.
+    Attributes:
+        base: its nodes, shape (M+1,).
     """
-    if end is None or end.growth >= 0:
-        return np.ones(len(times) - 1)
-    middle = (times[1:] + times[:-1]) / 2
-    marks = np.array([0.0, *_joints(loss, times[-1])])
-    since = middle - marks[np.searchsorted(marks, middle, side="right") - 1]
-    rate = 1 / (since + 1 / np.max(np.abs(np.linalg.eigvals(end.closed)))) - end.growth / _CALM
-    return np.sqrt(rate * (rate + objective.gamma))
+
+    base: Array
+
+    def times(self, horizon: float, steps: int) -> Array:
+        """Return the nodes, shape (N+1,); N is a multiple of M, and ``horizon`` the last node of the base."""
+        parts = steps // (len(self.base) - 1)
+        inside = np.arange(parts) / parts
+        return np.append((self.base[:-1, None] + np.diff(self.base)[:, None] * inside).ravel(), horizon)
 
 
-def spread(times: Array, weight: Array, loss: Loss, steps: int) -> Array:
+def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> Array:
     """Return nodes of a mesh on which a piecewise constant density has equal shares between nodes, shape (N+1,).
 
-    de Boor's equidistribution, in each stretch between the switches of the loss by itself: these are nodes, too, and a
-    stretch has as many intervals as are its share, but no less than an eighth of an equal share.
+    de Boor's equidistribution, in each stretch between ``joints`` by itself: these are nodes, too, and a stretch has
+    as many intervals as are its share, but no less than an eighth of an equal share.
 
     Args:
         times: nodes at which the density is known, shape (M+1,).
         weight: the density between them, > 0, shape (M,).
-        loss: the landscape; it may depend on time.
+        joints: times inside that must be nodes.
         steps: N, at least the number of stretches.
     """
     total = np.concatenate([[0.0], np.cumsum(weight * np.diff(times))])
-    ends = np.array([times[0], *_joints(loss, times[-1]), times[-1]])
+    ends = np.array([times[0], *joints, times[-1]])
     marks = np.interp(ends, times, total)
     counts = np.maximum(np.diff(marks) / total[-1], 1 / (8 * (len(ends) - 1)))
     counts = np.maximum(np.floor(counts / counts.sum() * steps), 1).astype(int)
@@ -92,36 +115,20 @@ def spread(times: Array, weight: Array, loss: Loss, steps: int) -> Array:
     return found
 
 
-def _joints(loss: Loss, horizon: float) -> list[float]:
-    """Return the switches of a loss inside: there must be nodes."""
-    return [switch for switch in getattr(loss, "switches", ()) if switch < horizon]
+def first_steps(objective: Objective, dim: int, span: float, fastest: float = 0.0) -> int:
+    """Return a power of two that resolves discount and law, γΔt ≤ ¼: else the scheme is not in its asymptotic range."""
+    wanted = max(_FIRST_STEPS, 4 * objective.gamma * span, 4 * fastest * span)
+    return min(2 ** math.ceil(math.log2(wanted)), most_steps(dim) // 4)
 
 
-def _log_times(loss: Loss, horizon: float, end: LocalValue) -> Array:
-    """Return times from the law's fastest scale on, after the start and after each switch, shape (M+1,)."""
-    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-    parts = []
-    for low, high in itertools.pairwise([0.0, *_joints(loss, horizon), horizon]):
-        part = low + np.expm1(np.linspace(0.0, math.log1p(fastest * (high - low)), _SAMPLES + 1)) / fastest
-        parts.append(part[:-1])
-    return np.unique(np.append(np.concatenate(parts), horizon))
+def graded_steps(dim: int, length: float) -> int:
+    """Return a power of two of steps for a clock of this ``length``: each at most an eighth of the time scale."""
+    return min(2 ** math.ceil(math.log2(max(_FIRST_STEPS, 8 * length))), most_steps(dim) // 4)
 
 
 def most_steps(dim: int) -> int:
     """Return the largest grid, a power of two: its Hessian has 2D²N entries."""
     return min(_MOST_STEPS, 2 ** int(math.log2(_MOST_ENTRIES / (2 * dim * dim))))
-
-
-def on(times: Array, path: Array, other: Array) -> Array:
-    """Return a path at other times, shape (T, D), by straight lines between its nodes."""
-    return np.stack([np.interp(other, times, column) for column in path.T], axis=1)
-
-
-def halved(times: Array) -> Array:
-    """Return the mesh with every interval halved, shape (2N+1,)."""
-    fine = np.empty(2 * len(times) - 1)
-    fine[::2], fine[1::2] = times, (times[1:] + times[:-1]) / 2
-    return fine
 
 
 def double(path: Array) -> Array:

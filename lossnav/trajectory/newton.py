@@ -121,7 +121,7 @@ class _Walk:
         self.path: Array = np.array(paths, dtype=np.float64)
         # Under a metric that falls off far out J falls for a step that is too long, and the path gets lost there.
         self.leap = _LEAP if problem.objective.curved else math.inf
-        self.far = far(self.path)
+        self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
         self.slope = problem.landscape.gradient(self.path)
         self.kept = curvature is not None  # the curvature is another grid's
@@ -278,11 +278,6 @@ class _Walk:
         return Minimum(
             path, self.live[b].action, largest, residual, converged, definite, self.count, slope, self.curvature[b]
         )
-
-
-def far(path: Array) -> float:
-    """Return how far out a path is lost that begins as this one, of any shape: beyond it J is falling without bound."""
-    return 1e8 * (1 + float(np.max(np.abs(path))))
 
 
 def extent(path: Array) -> Array:

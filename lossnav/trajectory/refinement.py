@@ -1,4 +1,4 @@
-"""Finer meshes: they move to the path, and are halved with Romberg's extrapolation until the result stands still."""
+"""Finer grids: the one that is asked for, or doubling with Romberg's extrapolation until the result stands still."""
 
 from __future__ import annotations
 
@@ -10,45 +10,19 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
-from lossnav.trajectory import mesh, newton
-from lossnav.trajectory.mesh import double, halved, most_steps
+from lossnav.trajectory import newton
+from lossnav.trajectory.mesh import double, most_steps
 from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
-_MOST_WAY = 1 / 16  # the share of the whole way that one interval may hold
-_ROUNDS = 12  # each thirty times finer: beyond the digits of a float
-
 
 @dataclass(frozen=True)
 class Settings:
-    """Accuracy: ``steps`` equal ones, or the mesh is halved until J and path change by less than ``rtol``."""
+    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``."""
 
     steps: int | None = None
     rtol: float = 1e-8
-
-
-def settle(problem: Transcription, found: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
-    """Return the problem on a mesh that has moved to the path, where the first one misses it, and the path on it."""
-    for _ in range(_ROUNDS):
-        speed = _speed(problem, found.path)
-        length = float(speed @ problem.dt[:, 0])
-        if not np.max(speed * problem.dt[:, 0]) > _MOST_WAY * length or not math.isfinite(length):
-            break
-        calm = mesh.lawful(problem.objective, problem.loss, problem.times, problem.terminal)
-        weight = calm / float(calm @ problem.dt[:, 0]) + speed / length
-        moved = replace(problem, times=mesh.spread(problem.times, weight, problem.loss, problem.steps))
-        found = newton.minimise(moved, mesh.on(problem.times, found.path, moved.times))
-        problem = moved
-    return problem, found
-
-
-def _speed(problem: Transcription, path: Array) -> Array:
-    """Return the speed of a path in the units of the metric, in each interval, shape (N,)."""
-    velocity = np.diff(path, axis=0) / problem.dt
-    metric = problem.objective.metric_on(path.shape[1]).matrix((path[1:] + path[:-1]) / 2)
-    squares = (velocity * (metric @ velocity[..., None])[..., 0]).sum(axis=1)
-    return np.sqrt(np.maximum(squares, 0.0))
 
 
 def _every_second(nodes: Nodes) -> Nodes:
@@ -56,17 +30,17 @@ def _every_second(nodes: Nodes) -> Nodes:
 
 
 def refine(problem: Transcription, found: newton.Minimum, settings: Settings) -> Trajectory:
-    """Make a Trajectory of a coarse solution: on the steps that are asked for, or halved until it stands still."""
+    """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
     if settings.steps is None:
         return _romberg(problem, found, settings.rtol)
-    asked = replace(problem, times=mesh.even(problem.loss, problem.horizon, settings.steps))
-    if not np.array_equal(asked.times, problem.times) and not budget.spent():
-        found = newton.minimise(asked, *_resample(problem, found, asked))
-        problem = asked
+    while settings.steps != problem.steps and not budget.spent():
+        steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
+        finer = replace(problem, steps=steps)
+        problem, found = finer, newton.minimise(finer, *_resample(problem, found, finer))
     nodes = nodes_of(problem, found)
     if problem.steps % 2 or budget.spent():
         return trajectory_of(problem, found, nodes)
-    half = replace(problem, times=problem.times[::2])
+    half = replace(problem, steps=problem.steps // 2)
     coarse = newton.minimise(half, found.path[::2], found.curvature[::2] if found.converged else None)
     if not coarse.converged:
         return trajectory_of(problem, found, nodes)
@@ -75,10 +49,10 @@ def refine(problem: Transcription, found: newton.Minimum, settings: Settings) ->
 
 
 def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Trajectory:
-    """Halve the intervals until Romberg's extrapolation stands still.
+    """Double the grid until Romberg's extrapolation stands still.
 
-    The scheme's error is a series in Δt². Two meshes remove its first term; what a third then changes, divided by 15,
-    is the error that is left, if three in a row differ as Δt² says; else it counts whole. It is removed, too.
+    The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
+    the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
     """
     dim = found.path.shape[1]
     coarse = older = nodes_of(problem, found)
@@ -86,7 +60,7 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
     size = math.inf
     good, last = found.converged, math.inf
     while True:
-        finer = replace(problem, times=halved(problem.times))
+        finer = replace(problem, steps=2 * problem.steps)
         path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
         budget.stage(f"{finer.steps:,} steps")
         now = newton.minimise(finer, double(path), double(found.curvature) if found.converged else None)
@@ -100,7 +74,7 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
         else:
             jump = abs(limit.action - older.action)
             change = max(
-                jump / max(abs(limit.action), abs(problem.objective.k * problem.level), finer.size(now.path)),
+                jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
                 float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
             )
             series = 3.3 < size / max(shift, 1e-300) < 4.8
@@ -135,4 +109,5 @@ def _resample(problem: Transcription, found: newton.Minimum, other: Transcriptio
         smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))
         curvature = smooth(other.times)
         return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
-    return mesh.on(problem.times, found.path, other.times), None
+    old, new = np.linspace(0.0, 1.0, len(found.path)), np.linspace(0.0, 1.0, other.steps + 1)
+    return np.stack([np.interp(new, old, column) for column in found.path.T], axis=1), None

@@ -6,11 +6,11 @@ from lossnav.trajectory.action import Action
 from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
 from lossnav.trajectory.closed_form import ClosedForm
+from lossnav.trajectory.curved import Curved
 from lossnav.trajectory.riccati import Riccati
+from lossnav.trajectory.timed import Timed
 
-SOLVERS: tuple[Solver, ...] = (
-    ClosedForm(), Riccati(), Action(), Action("curved"), Collocation(), Action("timed")
-)  # fmt: skip
+SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation(), Timed())
 AUTO = "auto"
 METHODS = (AUTO, *(solver.name for solver in SOLVERS))
 

@@ -81,8 +81,8 @@ def solve(
     Raises:
         ValueError: naming the argument that does not fit.
         NoMinimiser: if J has no minimiser, with the reason.
-        NotConverged: with the residual and what to try; also if a budget is spent, and where at γ = 0 a drift that is
-            no gradient makes a path that never rests cheaper than any that does (``lossnav.trajectory.cycles``).
+        NotConverged: with the residual and what to try; also if a budget is spent, and where a drift that is no
+            gradient makes a path that never rests cheaper than the best that does (``lossnav.trajectory.cycles``).
 
     A search of more than two seconds shows on a terminal or in a notebook how far it is (TQDM_DISABLE=1 turns it off).
 

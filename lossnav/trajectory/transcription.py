@@ -10,20 +10,21 @@ Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of 
 
 The weights ω, α, β, a, b are those of a rule:
 
+- ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
 - ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
   costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
-  of a mode of rate r is of relative size γrΔt²/12. At γ = 0 it is the midpoint's and the trapezoid's rule;
+  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first;
 - ``"left"``: ω = w_nΔt = α, β = 0, the paper's Eq. 29, error O(Δt).
 
-The first has errors O(Δt²) in J and path and is symmetric in an interval's ends: as all intervals are halved the error
-is a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
+The first two have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the
+error is a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
 before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,15 +35,16 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.functions.roots import exp_mean
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory.mesh import MOST_TURN, most_steps
+from lossnav.trajectory.mesh import Even, Mesh
 from lossnav.trajectory.riccati import LocalValue
 
 _NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
+_MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
 
 
 @dataclass(frozen=True, eq=False)
 class Transcription:
-    """J on the intervals between ``times``, shape (N+1,), from 0 on.
+    """J on ``steps`` intervals up to ``horizon``.
 
     ``terminal`` adds the value function of a resting place at the end; ``endpoint`` fixes the end instead; with neither
     the end is free. ``level`` is subtracted from the loss before summing (its discounted integral is known exactly).
@@ -51,31 +53,23 @@ class Transcription:
 
     objective: Objective
     loss: Loss
-    times: Array
+    horizon: float
+    steps: int
     terminal: LocalValue | None = None
     endpoint: Array | None = None
     level: float = 0.0
-    rule: str = "exact"
+    rule: str = "trapezoid"
+    mesh: Mesh = field(default_factory=Even)
 
-    @property
-    def steps(self) -> int:
-        """How many intervals there are."""
-        return len(self.times) - 1
-
-    @property
-    def horizon(self) -> float:
-        """The last node."""
-        return float(self.times[-1])
+    @cached_property
+    def times(self) -> Array:
+        """Nodes, shape (N+1,)."""
+        return self.mesh.times(self.horizon, self.steps)
 
     @cached_property
     def dt(self) -> Array:
         """Lengths of the intervals, shape (N, 1), as of all that belongs to an interval."""
         return np.diff(self.times)[:, None]
-
-    @property
-    def resolved(self) -> bool:
-        """Whether the mesh, or the finest that halving makes of it, resolves the discount: γΔt ≤ 1."""
-        return bool(self.objective.gamma * np.max(self.dt) * self.steps <= most_steps(self.loss.dim))
 
     @property
     def fixed(self) -> bool:
@@ -94,26 +88,27 @@ class Transcription:
 
     @cached_property
     def _turn(self) -> Array:
-        return np.minimum(self.objective.gamma * self.dt, MOST_TURN)
+        return np.minimum(self.objective.gamma * self.dt, _MOST_TURN)
 
     @cached_property
     def kinetic_factors(self) -> tuple[Array, Array]:
         """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
-        if self.rule == "left":
-            return np.ones_like(self._turn), np.exp(self._turn)
-        return exp_mean(self._turn), exp_mean(-self._turn)
+        if self.rule == "exact":
+            return exp_mean(self._turn), exp_mean(-self._turn)
+        half = np.exp(self._turn / 2)
+        return (np.ones_like(half), half * half) if self.rule == "left" else (1 / half, half)
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
-        if self.rule == "left":
-            return self.dt, 0 * self.dt
-        return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
+        if self.rule == "exact":
+            return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
+        return (self.dt, 0 * self.dt) if self.rule == "left" else (self.dt / 2, self.dt / 2)
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
         """a and b, shape (N, 1) each."""
-        if self.rule == "left":
+        if self.rule != "exact":
             return np.full_like(self.dt, 0.5), np.full_like(self.dt, 0.5)
         left = self.halves[0] / (self.dt * self.kinetic_factors[0])
         return left, 1 - left
@@ -218,13 +213,6 @@ class Transcription:
             total += last * climb
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
-
-    def size(self, path: Array) -> float:
-        """Return the sum of the absolute values of what ``action`` sums: where they cancel, J is no scale of errors."""
-        slips = self.slips(path)
-        intervals, nodes, _ = self._weights
-        squares = np.einsum("ni,ni->n", self._lowered(path, slips), slips)
-        return float(np.abs(squares) @ intervals + np.abs(np.asarray(self.landscape.value(path)) - self.level) @ nodes)
 
     def gradient(self, path: Array, slope: Array | None = None) -> Array:
         """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""

@@ -203,8 +203,7 @@ def _under_constant(
         slope = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
         size = max(size, 2.0 ** (math.log2(slope) + stiffness + 2 * math.log2(time)) if slope > 0 else 0.0)
     if objective.drift is not None:
-        carried = time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0))
-        size = max(size or (0.0 if exact else 1.0), carried)
+        size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
     length = _power(size or 1.0)
     orders = [math.log2(x) for x in (time, mass, objective.eta, objective.k)]
     wide, near = (_WIDE, _NEAR) if exact else (_UNKNOWN, _UNKNOWN)

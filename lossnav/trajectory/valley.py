@@ -15,7 +15,7 @@ from lossnav._checks import Array
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import deadline, modes
-from lossnav.trajectory.refinement import Settings, refine, settle
+from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory, resting_action, standing
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.transcription import Transcription
@@ -50,8 +50,7 @@ def paths(objective: Objective, loss: Loss, theta0: Array, floor: Array, setting
     slowest = float(modes.slow_rate(np.min(walls), objective.eta * objective.k, objective.gamma))
     for doublings in range(_DOUBLINGS):
         span = 2**doublings * _LIFETIMES / slowest
-        problem, found = deadline.ways(Transcription(objective, loss, np.array([0.0, span])), theta0, floor)
-        down = [refine(*settle(problem, one), replace(settings, steps=None)) for one in found]
+        down = list(deadline.from_starts(Transcription(objective, loss, span, 2), theta0, settings, floor))
         if min(float(np.max(np.abs(loss.gradient(path.asymptote)))) for path in down) < _DOWN * np.max(walls):
             break
     for path in down:

@@ -1,9 +1,10 @@
-r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, beside the rests.
+r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, as upper bounds.
 
 Where f is a gradient, no closed orbit can pay: the drift has no circulation (it can carry a learner away for good:
-``escaping``). Where it is none, one can cost less than any place to rest (see ``cycles``). With a discount such a path
-is found by a late deadline (``endless``), and is the answer; without one J is infinite, and what is compared is the
-cost per unit of time of a loop, passed again and again, with that of resting.
+``escaping``). Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only
+looks for such places would return the second best without a word. What is computed here is an upper bound: the cost of
+a path that was found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of
+time of one of its loops, passed again and again.
 """
 
 from __future__ import annotations
@@ -13,44 +14,75 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.problem.task import Task
-from lossnav.trajectory import cycles, deadline, endless, escaping, stationary
+from lossnav.trajectory import cycles, escaping, newton, stationary
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.mesh import double
+from lossnav.trajectory.nodal import nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
-_TURNS = 6  # how long a path is that may close a loop, in turns of the drift
+_TURNS = 6  # how long the deadline is, in turns of the drift
+_MOST_STEPS = 1024
+_PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A path, of status ``NEVER_RESTS``, and the cost per unit of time of a loop of it; inf if it closes none."""
+    """The cost of an admissible path.
 
-    rate: float
+    Attributes:
+        cost: J of the path (γ > 0), or the cost per unit of time of a loop of it (γ = 0; inf if it closes none).
+        margin: what discretisation may change in ``cost``.
+        path: the path up to the deadline, of status ``NEVER_RESTS``.
+    """
+
+    cost: float
+    margin: float
     path: Trajectory
 
 
-def bound(objective: Objective, loss: Loss, theta0: Array, settings: Settings) -> Bound | None:
-    """Return the path of some turns of the drift whose loop costs least; None if none was found."""
-    problem = Transcription(objective, loss, np.array([0.0, _TURNS * 2 * math.pi / turning(objective, loss, theta0)]))
-    with np.errstate(all="ignore"):
-        problem, found = deadline.ways(problem, theta0, [])
-    found = [one for one in found if math.isfinite(one.action)]
+def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
+    """Return the cheapest path found from ``theta0``; None where rest is all there is, or nothing was found.
+
+    None without drift, with a drift whose Jacobian is symmetric (in the metric) at sampled places, with a deadline, and
+    for a quadratic loss with an affine drift, where the Riccati equation says all.
+    """
+    turn = _turning(objective, loss, theta0)
+    if turn == 0.0 or math.isfinite(objective.horizon):
+        return None
+    curvature = float(np.max(np.abs(loss.hessian(theta0 + _cloud(theta0)))))
+    fastest = max(turn, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
+    horizon = _TURNS * 2 * math.pi / turn
+    if objective.gamma > 0:
+        horizon = min(horizon, 40 / objective.gamma)
+    steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
+    problem = Transcription(objective, loss, horizon, steps)
+    found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
+    found = [best for best in found if math.isfinite(best.action)]
     if not found:
         return None
     best = min(found, key=lambda one: one.action)
+    finer = replace(problem, steps=2 * steps)
+    fine = newton.minimise(finer, double(best.path), limit=30)
+    once = (4 * fine.action - best.action) / 3
     path = replace(
-        refine(problem, best, replace(settings, steps=None)), asymptote=np.full(loss.dim, np.nan),
+        trajectory_of(finer, fine, nodes_of(finer, fine)), action=once, asymptote=np.full(loss.dim, np.nan),
         status=Status.NEVER_RESTS, is_minimum=None,
     )  # fmt: skip
-    return Bound(_loop_rate(objective, loss, path), path)
+    if objective.gamma == 0:
+        rate = _loop_rate(objective, loss, path)
+        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, path)
+    last = path(horizon)
+    held = float(objective.cost_rate(loss, last, np.zeros_like(last))) / objective.gamma
+    cost = once + math.exp(-objective.gamma * horizon) * held
+    return Bound(cost, abs(fine.action - best.action) / 3, replace(path, action=cost))
 
 
 def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
@@ -59,7 +91,7 @@ def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
     return float(np.min(objective.cost_rate(loss, places, np.zeros_like(places)), initial=math.inf))
 
 
-def turning(objective: Objective, loss: Loss, theta0: Array) -> float:
+def _turning(objective: Objective, loss: Loss, theta0: Array) -> float:
     """Return the largest turning rate of the drift near ``theta0``; 0 where a learner cannot profit from it."""
     drift = objective.drift
     if drift is None:
@@ -77,6 +109,36 @@ def turning(objective: Objective, loss: Loss, theta0: Array) -> float:
 def _cloud(theta0: Array) -> Array:
     size = max(1.0, float(np.max(np.abs(theta0))))
     return size * np.random.default_rng(0).uniform(-2, 2, size=(64, len(theta0)))
+
+
+def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
+    """Return paths that the drift carries, pulled down the loss more or less strongly."""
+    objective, loss = problem.objective, problem.loss
+    assert objective.drift is not None
+    drift, force = objective.drift, objective.eta * objective.k
+    usual = force / max(objective.gamma, math.sqrt(force * max(curvature, 1e-300)))
+    kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
+    far = 1e3 * max(1.0, float(np.max(np.abs(theta0))))
+    starts = []
+    for pull in _PULLS:
+
+        def flow(_: float, theta: Array, pull: float = pull) -> Array:
+            return drift(theta) - pull * usual * loss.gradient(theta)
+
+        with np.errstate(all="ignore"):
+            carried = scipy.integrate.solve_ivp(
+                flow, (0.0, problem.horizon), kicked, t_eval=problem.times, method="LSODA", rtol=1e-4, atol=1e-6
+            )
+        if carried.success and np.all(np.isfinite(carried.y)) and np.max(np.abs(carried.y)) < far:
+            starts.append(np.concatenate([theta0[None], carried.y.T[1:]]))
+    return starts
+
+
+def _descend(problem: Transcription, start: Array) -> newton.Minimum:
+    with np.errstate(all="ignore"):
+        found = newton.minimise(problem, start, limit=40)
+    bounded = np.max(np.abs(found.path)) < 1e6 * max(1.0, float(np.max(np.abs(start))))
+    return found if bounded else replace(found, action=math.nan)
 
 
 def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
@@ -104,69 +166,45 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
     return lowest
 
 
-def checked(case: Case, solver: Callable[[Case], Trajectory], settings: Settings) -> Trajectory:
-    """Return the best path that ``solver`` finds, which comes to rest, or one that never does, if that costs less."""
+def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
+    """Return what ``solver`` finds among paths that come to rest; ``converged`` False where another one costs less."""
     objective, loss, theta0 = case.objective, case.loss, case.theta0
-    if not case.rests or objective.drift is None:
-        return solver(case)
-    if isinstance(loss, Task):
-        return _after(case, solver, settings)
-    if turning(objective, loss, theta0) == 0:
-        return _held(case, solver(case))
+    other = bound(objective, loss, theta0) if case.rests else None
+    if other is None or not math.isfinite(other.cost):
+        return _held(case, solver())
     if objective.gamma == 0:
-        other = bound(objective, loss, theta0, settings)
         rest = lowest_rest(objective, loss, theta0)
-        if other is None or not other.rate < rest - 1e-6 * (abs(rest) + abs(other.rate)):
-            return solver(case)
-        rate = 0.0 if abs(other.rate) < 1e-12 * abs(rest) else other.rate  # print no rounding errors
-        return refused(other.path, f"resting costs {rest:.6g} per unit of time, going round {rate:.6g}")
-    rests = stationary.search(objective, loss, theta0)
-    never = endless.path(objective, loss, theta0, rests, settings)
+        if other.cost < rest - other.margin - 1e-7 * abs(rest):
+            round_ = 0.0 if abs(other.cost) < 1e-12 * abs(rest) else other.cost  # print no rounding errors
+            return _refused(other, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
+        return solver()
     try:
-        result = solver(case)
+        result = solver()
     except NoMinimiser:
-        return never
-    none = all(one.status is Status.NO_EXTREMAL for one in result.candidates)
-    if none or (result.converged and never.action < result.action - never.error - 1e-6 * abs(result.action)):
-        return replace(never, others=(never, *result.candidates))
+        return _refused(other, f"no place to rest was found, and there is a path with J <= {other.cost:.6g}")
+    if all(one.status is Status.NO_EXTREMAL for one in result.candidates):
+        return _refused(other, f"{result.reason}, and there is a path with J <= {other.cost:.6g}")
+    if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
+        return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
     return result
-
-
-def refused(path: Trajectory, why: str) -> Trajectory:
-    """Return a path as what the search has to say beside one that never rests."""
-    advice = "the optimum need not come to rest; give objective.horizon, or see lossnav.trajectory.cycles"
-    return replace(path, status=Status.NEVER_RESTS, detail=f"{why}: {advice}")
-
-
-def _after(case: Case, solver: Callable[[Case], Trajectory], settings: Settings) -> Trajectory:
-    """Return the path to a rest; not converged, if after the last switch of the loss one that never rests is better."""
-    assert isinstance(case.loss, Task) and case.loss.final is not None
-    path = solver(case)
-    if not path.converged:
-        return path
-    begin = path(case.loss.settled)
-    if not np.all(np.isfinite(begin)):
-        raise OverflowError("the path leaves the range of floating-point numbers")
-    best = checked(Case(case.objective, case.loss.final, begin), solver, settings)
-    if best.converged and best.at_infinity == "rests":
-        return path
-    return refused(path, f"from the last switch of the loss on it has J = {best.action:.6g}")
 
 
 def _held(case: Case, path: Trajectory) -> Trajectory:
     """Return a path to a rest; ``converged`` False where a drift that is a gradient carries away more cheaply."""
     objective, loss = case.objective, case.loss
-    none = all(one.status is Status.NO_EXTREMAL for one in path.candidates)
-    if not (none or (path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote)))):
+    if not (case.rests and path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote))):
         return path
     free = escaping.carried(objective, loss, case.theta0)
     if not math.isfinite(free):
         return path
-    unit = "" if objective.gamma > 0 else " per unit of time"
-    if none:
-        return escaping.refused(path, f"{free:.6g}{unit} with the drift, and no path comes to rest")
     still = np.zeros(loss.dim)
     held = path.action if objective.gamma > 0 else float(objective.cost_rate(loss, path.asymptote, still))
     if free >= held - 1e-6 * abs(held):
         return path
+    unit = "" if objective.gamma > 0 else " per unit of time"
     return escaping.refused(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+
+
+def _refused(other: Bound, why: str) -> Trajectory:
+    advice = "the optimum need not come to rest; give objective.horizon, or see lossnav.trajectory.cycles"
+    return replace(other.path, detail=f"{why}: {advice}")

@@ -22,10 +22,10 @@ def problem(**changes):
     objective = ln.Objective(
         eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=changes.pop("drift", drift)
     )
-    return Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), np.linspace(0.0, 2.0, 8), **changes)
+    return Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 2.0, 7, **changes)
 
 
-@pytest.mark.parametrize("rule", ["exact", "left"])
+@pytest.mark.parametrize("rule", ["trapezoid", "left"])
 @pytest.mark.parametrize("drift", [None, ln.drifts.rotation(0.7), "nonlinear"])
 def test_gradient_and_hessian_against_differences(rule, drift):
     p = problem(rule=rule) if drift == "nonlinear" else problem(rule=rule, drift=drift)
@@ -57,7 +57,7 @@ def test_second_order_then_fourth_by_extrapolation():
     exact = ln.solve(objective, loss, [0.0, 0.0], method="closed_form")
     raw, extrapolated = [], []
     for steps in (16, 32, 64):
-        p = Transcription(objective, loss, np.linspace(0.0, 3.0, steps + 1))
+        p = Transcription(objective, loss, 3.0, steps)
         path = newton.minimise(p, np.zeros((steps + 1, 2)))
         raw.append(abs(path.action - exact.action))
         extrapolated.append(
@@ -114,7 +114,7 @@ def test_finite_horizon_threshold():
 def test_the_papers_own_sum_and_its_continuum():
     """Fig. 1: left rule on 50 points gives J = T·S = 0.678286; the continuum is 0.619463 (theory §8)."""
     objective, start, stop = ln.Objective(gamma=0.1), np.array([-0.6, 0.55]), np.array([1 + 1 / 16, 0.0])
-    p = Transcription(objective, WELL, np.linspace(0.0, 4.0, 50), endpoint=stop, rule="left")
+    p = Transcription(objective, WELL, 4.0, 49, endpoint=stop, rule="left")
     u = np.linspace(0.0, 1.0, 50)[:, None]
     found = newton.minimise(p, start + u * (stop - start))
     assert found.converged and found.definite and found.gradient < 1e-12
@@ -241,8 +241,8 @@ def test_nearly_flat_valley_is_reported_not_an_overflow():
     """The rate is ηkh/γ = 1e-9, so an endless grid would need γΔt ≫ 1; a deadline makes the problem tractable."""
     bowl = ln.losses.Quadratic([[1e-9]], minimum=[0.0])
     loss = ln.losses.Function(bowl.value, bowl.gradient, bowl.hessian, dim=1)
-    with pytest.raises(ln.NotConverged, match="overdamped"):
-        ln.solve(ln.Objective(gamma=1.0), loss, [1.0])
+    traj = ln.solve(ln.Objective(gamma=1.0), loss, [1.0], throw=False)
+    assert traj.status is Status.OVERDAMPED
     timed = ln.Objective(gamma=1.0, horizon=20.0)
     np.testing.assert_allclose(ln.value(timed, loss, [1.0]), ln.value(timed, bowl, [1.0]), rtol=1e-8)
 
@@ -254,7 +254,7 @@ def test_side_by_side_each_path_ends_where_it_ends_alone():
         lambda x: (4 - 2.1 * x[0] ** 2 + x[0] ** 4 / 3) * x[0] ** 2 + x[0] * x[1] + (4 * x[1] ** 2 - 4) * x[1] ** 2,
         dim=2,
     )
-    p = Transcription(objective, camel, np.linspace(0.0, 3.0, 50), endpoint=stop)
+    p = Transcription(objective, camel, 3.0, 49, endpoint=stop)
     u, rng = np.linspace(0.0, 1.0, 50)[:, None], np.random.default_rng(5)
     ends = np.array([1.2, -0.3]) * (1 - u) + stop * u
     starts = ends + np.sin(np.pi * u) * rng.normal(size=(8, 1, 2))
@@ -269,7 +269,7 @@ def test_side_by_side_each_path_ends_where_it_ends_alone():
 def test_a_step_that_climbs_is_damped_from_the_first():
     """On a plateau's edge the Hessian is definite and the whole step overshoots: J must fall all the same."""
     loss = ln.losses.Function(lambda x: np.sqrt(1e-4 + x[0] ** 2), dim=1)
-    p = Transcription(ln.Objective(gamma=0.5, horizon=8.0), loss, np.linspace(0.0, 8.0, 65))
+    p = Transcription(ln.Objective(gamma=0.5, horizon=8.0), loss, 8.0, 64)
     start = np.full((65, 1), 0.5)
     first = newton.minimise(p, start, limit=1)
     assert first.action < p.action(start)

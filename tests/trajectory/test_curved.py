@@ -9,6 +9,7 @@ from slopes import check_slopes
 
 import lossnav as ln
 from lossnav.trajectory import blocks, curved
+from lossnav.trajectory.mesh import Clock
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.transcription import Transcription
 
@@ -86,7 +87,7 @@ def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
     objective = ln.Objective(metric=lambda x: (4 / (1 + (x**2).sum(-1)) ** 2)[..., None, None] * np.eye(2))
     angle = turn * np.linspace(0.0, 1.0, 401)
     equator = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    on_it = Transcription(objective, FLAT, np.linspace(0.0, 1.0, 401), endpoint=equator[-1])
+    on_it = Transcription(objective, FLAT, 1.0, 400, endpoint=equator[-1])
     assert on_it.residual(on_it.gradient(equator)[on_it.free]) < 1e-3 * turn**2
     assert on_it.action(equator) == pytest.approx(turn**2 / 2, rel=1e-4)
     diagonal, below = on_it.hessian(equator)
@@ -241,9 +242,10 @@ def test_the_numbers_are_those_of_the_derived_equations(metric, drift):
 
 @pytest.mark.parametrize("metric", [tilted, ln.metrics.Relative(2)])
 @pytest.mark.parametrize("drift", [None, SWIRL, ln.drifts.rotation(0.7)])
-def test_gradient_and_hessian_under_a_varying_metric_against_differences(metric, drift):
+@pytest.mark.parametrize("rule", ["trapezoid", "exact"])
+def test_gradient_and_hessian_under_a_varying_metric_against_differences(metric, drift, rule):
     objective = ln.Objective(0.7, 1.3, 0.4, metric=metric, drift=drift)
-    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0 * np.linspace(0.0, 1.0, 8) ** 2)
+    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule=rule, mesh=Clock(0.1, 2.0))
     check_slopes(p, atol=1e-4)
 
 
@@ -255,7 +257,7 @@ CURVED = ln.Objective(gamma=0.5, metric=half_plane)
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "needs drift = None"),
+        (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "drift is set"),
         (lambda: curved.solve(ln.Objective(metric=np.eye(3)), BOWL, [1.0, 1.0]), ValueError, "metric has shape"),
         (lambda: curved.solve(CURVED, BOWL, [1.0]), ValueError, "theta0 has shape"),
         (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=2.0), ValueError, "horizon = 2.*endpoint is not"),

@@ -178,7 +178,7 @@ def test_the_certificate_ends_at_the_first_focal_point(beyond, fixed):
     stop = beyond * ((math.pi if fixed else math.pi - math.atan(2 * omega / gamma)) / omega)
     hill = ln.losses.Quadratic([[h]], minimum=[0.0])
     endpoint = np.zeros(1) if fixed else None
-    p = Transcription(ln.Objective(gamma=gamma, horizon=stop), hill, np.linspace(0.0, stop, 801), endpoint=endpoint)
+    p = Transcription(ln.Objective(gamma=gamma, horizon=stop), hill, stop, 800, endpoint=endpoint)
     diagonal, below = p.hessian(np.zeros((801, 1)))
     factored = blocks.factor(blocks.banded(diagonal[p.free], below[1 : p.free.stop - 1]))
     assert (factored is not None) == (beyond < 1)

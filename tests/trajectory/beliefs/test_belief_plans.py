@@ -13,6 +13,7 @@ import lossnav as ln
 from lossnav import belief
 from lossnav.trajectory import blocks, riccati
 from lossnav.trajectory.beliefs import Beliefs, Exact, Prior, Simplified
+from lossnav.trajectory.mesh import Split
 from lossnav.trajectory.transcription import Transcription
 
 
@@ -348,7 +349,7 @@ def test_the_second_variation_changes_sign_where_a_closed_form_says(place: int, 
     )
     end = riccati.LocalValue(none, tail, none, 0.0, 0.0, np.zeros((3, 3)), none, none)
     bowl = ln.losses.Quadratic(bend, minimum=none)
-    form = Transcription(objective, bowl, times, terminal=end)
+    form = Transcription(objective, bowl, span, count, terminal=end, rule="exact", mesh=Split(times))
     diagonal, below = form.hessian(np.zeros((count + 1, 3)))
     found = blocks.factor(blocks.banded(diagonal[form.free], below[1:])) is not None
     assert found == (beyond > 1)
