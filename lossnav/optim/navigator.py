@@ -122,6 +122,7 @@ class Navigator(Generated):
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
 
+    _divisors = ("curvature_scale",)
     _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
 
@@ -348,7 +349,8 @@ def lowest_curvature(group: Group) -> float:
     lowest = -torch.finfo(torch.float32).max  # torch refuses a bound that is no float32
     if group["negative"] == "clip" or group["gamma"] == math.inf:
         return 0.0 if group["negative"] == "clip" else lowest
-    return max(-(damping(group) ** 2), lowest)
+    half = damping(group)
+    return max(-(half * half), lowest)  # of large numbers −inf, where ** would be an error
 
 
 def check_curvature(curvature: Any) -> str | Curvature:

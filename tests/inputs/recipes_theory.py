@@ -502,7 +502,7 @@ EXEMPT = {
     ), "walked at those that inherit it"),
     **dict.fromkeys((
         f"assume.{name}.{ask}" for name in ln.assume.__all__
-        for ask in ("refuse", "foresee", "believed", "term", "words", "positions")
+        for ask in ("refuse", "foresee", "believed", "term") if (name, ask) != ("Filter", "term")
     ), "what rules ask, with what they have checked"),
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",

@@ -81,7 +81,10 @@ def public() -> Iterator[tuple[str, Any]]:
     """Yield every public function and class with its name below ``lossnav``, each once."""
     seen = set()
     for path in [*ROOMS, *PLACES]:
-        module = importlib.import_module(f"lossnav.{path}")
+        first, *inner = path.split(".")
+        module = getattr(lossnav, first)
+        for name in inner:
+            module = importlib.import_module(f"{module.__name__}.{name}")
         names = getattr(module, "__all__", None)
         if names is None:
             own = vars(module).items()
