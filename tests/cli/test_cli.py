@@ -124,7 +124,7 @@ def test_a_diverged_run_is_exit_code_3_with_a_record(tmp_path):
         (["train", "--data", "digits", "--option", "beta=2"], 2, "lossnav: "),
         (["train", "--data", "digits", "--model", "mlp", "--precision", "half"], 2, "lossnav: precision = 'half'"),
         (["train", "--data", "digits", "--resume"], 2, "--resume needs --checkpoint"),
-        (["data", "mnist", "--root", "nowhere"], 1, "lossnav: root = 'nowhere' has no mnist files"),
+        (["data", "mnist", "--root", "nowhere"], 1, "lossnav: root = 'nowhere' has no MNIST, neither in it"),
         (["data", "cifar10", "--root", "nowhere"], 1, "lossnav: root = 'nowhere' has no CIFAR-10"),
         (["records", "nowhere.json"], 1, "lossnav: "),
         (["solve", "--start", "0"], 2, "lossnav: "),
