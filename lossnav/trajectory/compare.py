@@ -63,7 +63,7 @@ def compare(
     Args:
         objectives: name → assumptions, at least one; a name of the book's rules ("momentum", "newton", …) has that
             rule's colour in the picture.
-        loss, theta0, **options: as in ``solve``.
+        loss, theta0: as in ``solve``, whose options are taken, too.
 
     Raises:
         ValueError: ``objectives`` is no mapping from names to objectives, or empty; else as ``solve``.
