@@ -15,6 +15,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.figures.landscape import ground
 from lossnav.figures.style import COLOURS, STYLE, halo, line
+from lossnav.problem.functions.batched import SINGLE
 
 if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
     from lossnav.optim.watch import Watch
@@ -117,7 +118,7 @@ def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
     """Draw paths on their common landscape if it has one or two parameters and can be asked cheaply, else over time."""
     first = next(iter(paths.values()))
     loss = first.loss
-    cheap = "one by one" not in getattr(loss, "batches", {}).values()
+    cheap = SINGLE not in getattr(loss, "batches", {}).values()
     if loss.dim > 2 or loss.timed or not cheap:
         _over_time(paths, ax)
     elif loss.dim == 1:
