@@ -47,7 +47,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip notebooks check quick lint test release committed browser shots clean
+.PHONY: help install book pdf zip site notebooks check quick lint test release committed browser shots clean
 
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
@@ -88,6 +88,10 @@ pdf: $(TEST_READY)
 pdf zip: $(BUILT)
 	@$(PY) book/_tools/paper.py $@
 
+# What is published: the pages, and beside them the book as one file, to which the first page leads.
+site: pdf
+	@cp _build/lossnav.pdf _build/html/
+
 notebooks: $(BOOK_READY)
 	@$(PY) book/_tools/notebooks.py write --stale
 
@@ -96,7 +100,7 @@ lint: $(TEST_READY)
 	@$(VENV)/bin/ruff format --check --quiet . || { echo "lint: run $(VENV)/bin/ruff format ."; exit 1; }
 	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
 	@$(PY) book/_tools/node.py check
-	@said=$$($(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
+	@said=$$(PYTHONPATH=book $(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy, import-linter and, where they are installed, tsc and ESLint have nothing to say"
 
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on

@@ -16,6 +16,7 @@ const rules = [
 ];
 
 export default [
+  { ignores: ["**/bundle.js"] },
   {
     files: ["**/*.js", "**/*.mjs"],
     languageOptions: { ecmaVersion: "latest", sourceType: "module" },

@@ -16,14 +16,16 @@ from benchmarks.report import FOLDER, Report, Settings, store
 
 ON_DEVICE = (
     "data",
+    "default",
     "eigenpairs",
+    "many",
     "matrices",
     "optimizers",
     "seeds",
     "step",
 )  # modules with a function run(settings) -> Report
 BENCHMARKS = tuple(sorted(("action", "explorables", "update", *ON_DEVICE)))
-OFF_PAGE = ("paths",)  # for who changes the solver: no part of all, and not on the book's page
+OFF_PAGE = ("pages", "paths")  # for who changes the book or the solver: no part of all, and not on the book's page
 KNOWN = (*BENCHMARKS, *OFF_PAGE)
 HELP = {
     "NAME": f"of {', '.join(KNOWN)}; or all (the default) but {', '.join(OFF_PAGE)}",

@@ -65,11 +65,13 @@ class Handle:
 
 def page(name: str) -> str:
     """Return a page with one explorable, as the book mounts it."""
+    from lossnav_bundles import with_bundles
     from lossnav_explorables import markup
 
     host = (ROOT / "book" / "_static" / "host.js").as_uri()
     shown = markup(name, HARD.get(name, {}), "one")
-    return f'<!doctype html><html lang="en"><meta charset="utf-8"><script src="{host}"></script>{shown}</html>'
+    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><script src="{host}"></script></head>'
+    return with_bundles(f"{head}{shown}</html>")
 
 
 def measure(opened: Any, sweep: int, warm: int) -> list[Handle]:

@@ -8,7 +8,7 @@ on first use (PEP 562), so ``import lossnav`` pulls in none of torch, sympy, mat
 
 from __future__ import annotations
 
-from lossnav import _extras, _lazy, _moved
+from lossnav import _extras, _lazy
 
 __version__ = "0.2.0"
 
@@ -27,22 +27,3 @@ def __dir__() -> list[str]:
     """List what can be asked for here, so that ``help`` and ``inspect`` can: any other name raises ImportError."""
     missing = (names for module, names in _NEED.items() if not _extras.installed(module))
     return sorted({"__all__", *__all__}.difference(*missing))
-
-
-_moved.install(
-    {
-        name: f"{module}.{origin}".removeprefix("lossnav.")
-        for name, (module, origin) in _PLACES.items()
-        if module != __name__
-    }
-    | {
-        "objective": "problem.objective",
-        "lab.continual": "lab.streams",
-        **{
-            f"belief.{room}": f"problem.beliefs.{room}" for room in ("hidden_weights", "memory", "model", "observation")
-        },
-        "uncertainty.averages": "problem.weights.averages",
-        "uncertainty.geodesics": "problem.metrics.geodesics",
-        "uncertainty.problem": "problem.weights.problem",
-    }
-)

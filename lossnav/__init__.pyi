@@ -15,11 +15,12 @@ from lossnav.analysis import sgd as sgd
 from lossnav.euler_lagrange import CallableModule
 from lossnav.euler_lagrange import EulerLagrange as EulerLagrange
 from lossnav.lab import data as data
+from lossnav.lab import ensemble as ensemble
 from lossnav.lab import experiment as experiment
-from lossnav.lab import members, streams
 from lossnav.lab import models as models
 from lossnav.lab import moving as moving
 from lossnav.lab import records as records
+from lossnav.lab import streams
 from lossnav.lab import sweep as sweep
 from lossnav.lab import training as training
 from lossnav.optim.watch import watch as watch
@@ -50,5 +51,4 @@ euler_lagrange: CallableModule
 
 belief = beliefs
 uncertainty = weights
-ensemble = members
 continual = streams

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 _EXTRAS = {  # what is imported: the extra that installs it
     "torch": "torch",
-    "joblib": "sweep",
+    "pooch": "torch",
     "dask": "cluster",
     "distributed": "cluster",
     "matplotlib": "book",

@@ -77,3 +77,15 @@ def device(name: str, value: Any, allowed: str = "a device") -> torch.device:
         reason = str(error).strip().partition("\n")[0]
         text = f"{name} = {shown(value)}, but it must be {allowed} that torch finds here: {reason}"
         raise ValueError(text) from None
+
+
+def bfloat16_units(place: torch.device) -> str | None:
+    """Return the name of what multiplies bfloat16 directly on this device, or None if it would be emulated."""
+    instance("place", place, torch.device, "a torch.device")
+    if place.type == "cuda":
+        return "tensor cores" if torch.cuda.get_device_capability(place) >= (8, 0) else None
+    if place.type != "cpu":
+        return None
+    found: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not tell
+    names = {"amx_bf16": "AMX", "avx512_bf16": "AVX512-BF16"}
+    return next((name for key, name in names.items() if found.get(key)), None)

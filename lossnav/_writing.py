@@ -26,12 +26,14 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     """Yield a stream for the new content of ``target``, which gets the name when the block ends without an error.
 
     The content reaches the disk before it gets the name, so that a crash leaves the old file or the new one. A reader
-    never sees half of either. What writers that were killed have left behind is removed.
+    never sees half of either. What writers that were killed have left behind is removed. Of a link, what it leads to is
+    replaced.
 
     Raises:
-        OSError: the folder cannot be made, or the content does not fit on the disk; names ``target``.
+        OSError: the folder cannot be made, the content does not fit on the disk, or what is there is no regular file;
+            names ``target``.
     """
-    part, stream = _begun(target)
+    real, part, stream = _begun(target)
     try:
         with stream:
             yield stream
@@ -39,7 +41,7 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
             os.fsync(stream.fileno())
             if not RENAMES_OPEN_FILES:  # elsewhere the claim lasts until the part has its name
                 stream.close()
-            part.replace(target)
+            part.replace(real)
     except OSError as error:
         raise _named(error, target) from None
     finally:
@@ -52,7 +54,7 @@ def check_place(target: Path) -> None:
     Raises:
         OSError: as ``replacing`` would.
     """
-    part, stream = _begun(target)
+    _, part, stream = _begun(target)
     stream.close()
     part.unlink()
 
@@ -84,15 +86,18 @@ def parts(target: Path) -> list[Path]:
     return list(target.parent.glob(f"{glob.escape(target.name)}.*.part"))
 
 
-def _begun(target: Path) -> tuple[Path, IO[bytes]]:
-    """Open a part of ``target`` in its folder, which is made if need be."""
+def _begun(target: Path) -> tuple[Path, Path, IO[bytes]]:
+    """Return the file that is meant, and open a part of it in its folder, which is made if need be."""
+    real = Path(os.path.realpath(target))
     try:
-        if not target.parent.is_dir():
-            target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
+        if not real.parent.is_dir():
+            real.parent.mkdir(parents=True, exist_ok=True)
+        if real.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        _remove_orphans(target)
-        return new_part(target)
+        if real.exists() and not real.is_file():
+            raise OSError(errno.EINVAL, "Not a regular file")  # a device would be gone for good
+        _remove_orphans(real)
+        return real, *new_part(real)
     except FileExistsError:  # of the folder's name
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target)) from None
     except OSError as error:

@@ -29,8 +29,8 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import data, models, records
-from lossnav.lab.members import Ensemble
-from lossnav.lab.members.loop import learn
+from lossnav.lab.ensemble import Ensemble
+from lossnav.lab.ensemble.loop import learn
 from lossnav.lab.models.small import strided
 from lossnav.lab.study import Measurement, Study, main, six, widened
 

@@ -24,7 +24,7 @@ from torch.func import functional_call
 from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import curvature, data, models, optim
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, six
 

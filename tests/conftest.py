@@ -3,9 +3,10 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import fresh
 import pytest
 from chrome import Browser
 from resources import need_a_browser
@@ -68,3 +69,19 @@ def browser() -> Iterator[Browser]:
     need_a_browser()
     with Browser() as running:
         yield running
+
+
+@pytest.fixture
+def second_device() -> Callable[..., None]:
+    """Run a function of a test's module with a device that is not the CPU, in a process of its own.
+
+    ``second_device(check, *words)`` calls ``check(device, *words)``; ``second_device.py`` says what the device is.
+    """
+
+    def run(check: Callable[..., None], *words: str) -> None:
+        code = "import sys\nimport second_device\nplace = second_device.register()\n"
+        code += f"import {check.__module__} as there\nthere.{check.__name__}(place, *sys.argv[1:])"
+        done = fresh.run(code, *words)
+        assert done.returncode == 0, done.stderr
+
+    return run

@@ -24,7 +24,9 @@ HANDLE = """((roots, handles) => (root, index) => {
 HANDLE += f"({json.dumps(ROOTS)}, {json.dumps(HANDLES)})"
 
 # Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
+# What lies behind "Details" is brought out first.
 GRIP = """(({handle, ...found}) => {
+  handle.closest('details')?.setAttribute('open', '');
   handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
   const box = handle.getBoundingClientRect();
   let x = box.x + box.width / 2;
@@ -40,6 +42,7 @@ GRIP = """(({handle, ...found}) => {
 
 # Whether it can be focused, and is.
 FOCUS = """(({handle, ...found}) => {
+  handle.closest('details')?.setAttribute('open', '');
   handle.focus();
   return {...found, focused: handle.tabIndex >= 0 && document.activeElement === handle};
 })"""

@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib", "anywidget", "joblib", "dask")
+LIBRARIES = ("numpy", "scipy", "sympy", "torch", "matplotlib", "anywidget", "dask")
 ROW, TOP, SPINE, WIDTH = 40, 24, 152, 372  # of the picture, in its own units
 
 

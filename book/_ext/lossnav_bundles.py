@@ -1,65 +1,67 @@
-"""What a page carries of its explorables: esbuild bundles their scripts and style sheets, without what none uses.
+"""What a page carries of its explorables: each script once, before its first view, which it mounts as it is parsed.
 
-A notebook holds what a kernel's explorable needs. Python joins that (``explore._scripts``), since whoever has a kernel
-may have no node; it has twice as many bytes.
+A notebook's page names the states of all its widgets in its head, each with a copy of its script and style. Here every
+explorable has its values beside it, and a page one style sheet.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
-import tempfile
-from functools import cache
 from pathlib import Path
+from typing import Any
 
-from lossnav_explorables import STATE
+from lossnav_explorables import STATE, VIEW
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "_tools"))
-import node
 from paths import EXPLORE
 
-HELD = re.compile(rf'(<script type="{re.escape(STATE)}">)(.*?)(</script>)', re.DOTALL)
+from lossnav.explore._scripts import STYLES, bundle
+
+HELD = re.compile(rf'<script type="{re.escape(STATE)}">(?P<states>.*?)</script>', re.DOTALL)
+SHOWN = re.compile(rf'<script type="{re.escape(VIEW)}">(?P<view>.*?)</script>', re.DOTALL)
 HOME = re.compile(r"lossnav\.explore\.(?P<folder>\w+)\.widget\.\w+")  # of an explorable: the module of its class
-
-
-@cache
-def bundles() -> dict[str, dict[str, str]]:
-    """Return script and style of the explorable in each folder, by its name; none where npm has not brought esbuild.
-
-    Raises:
-        subprocess.CalledProcessError: esbuild cannot read a script; it has said why.
-    """
-    if (command := node.tool(node.BUNDLER)) is None:
-        return {}
-    views, sheets = sorted(EXPLORE.glob("*/view.js")), sorted(EXPLORE.glob("*/style.css"))
-    with tempfile.TemporaryDirectory() as out:
-        how = ["--bundle", "--minify", "--format=esm", "--charset=utf8", "--log-level=warning"]
-        common = [EXPLORE / "drawing.css", EXPLORE / "explorable.css"]
-        files = map(str, [*views, *common, *sheets])
-        subprocess.run([*command, *files, *how, f"--outbase={EXPLORE}", f"--outdir={out}"], check=True)
-
-        def made(path: Path) -> str:
-            return (Path(out) / path.relative_to(EXPLORE)).read_text(encoding="utf-8") if path.is_file() else ""
-
-        style = "".join(map(made, common))
-        return {
-            view.parent.name: {"_esm": made(view), "_css": style + made(view.with_name("style.css"))} for view in views
-        }
+MACHINERY = ("layout", "tabbable", "tooltip")
 
 
 def with_bundles(page: str) -> str:
-    """Return the page with the bundles of its explorables; widgets that are not ours stay."""
+    """Return the page with the scripts and values of its explorables beside them; of other widgets a picture stays."""
+    ours: dict[str, tuple[str, dict[str, Any]]] = {}  # folder and values, by model
 
-    def smaller(found: re.Match[str]) -> str:
-        held = json.loads(found[2])
-        for model in held["state"].values():
-            home = HOME.fullmatch(str(model["state"].get("_anywidget_id")))
-            if home and home["folder"] in bundles():
-                model["state"] |= bundles()[home["folder"]]
-        written = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
-        # "</script" must not end the script that holds it
-        return found[1] + written.replace("</", "<\\/") + found[3]
+    def taken(found: re.Match[str]) -> str:
+        for key, model in json.loads(found["states"])["state"].items():
+            state = model["state"]
+            if home := HOME.fullmatch(str(state.get("_anywidget_id"))):
+                values = {name: v for name, v in state.items() if name[0] != "_" and name not in MACHINERY}
+                ours[key] = home["folder"], values
+        return ""
 
-    return HELD.sub(smaller, page)
+    page = HELD.sub(taken, page)
+    defined: list[str] = []
+
+    def mounted(found: re.Match[str]) -> str:
+        key = json.loads(found["view"])["model_id"]
+        if key not in ours:
+            return found[0]
+        folder, values = ours[key]
+        script = ""
+        if folder not in defined:
+            defined.append(folder)
+            script = f"explorables.define({json.dumps(folder)},()=>{{{_script(EXPLORE / folder)}return view.default}});"
+        shown = f"explorables.show({json.dumps(folder)},{json.dumps(key)},{_inside(values)})"
+        return f"{found[0]}<script>{script}{shown}</script>"
+
+    page = SHOWN.sub(mounted, page)
+    own = [path for folder in defined for path in [EXPLORE / folder / "style.css"] if path.is_file()]
+    style = "".join(path.read_text(encoding="utf-8") for path in [*STYLES, *own])
+    return page.replace("</head>", f"<style>{style}</style></head>", 1) if defined else page
+
+
+def _inside(held: Any) -> str:
+    """Return JSON that may stand in a script, which "</script" would end."""
+    return json.dumps(held, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+
+
+def _script(folder: Path) -> str:
+    return bundle(folder).replace("</script", "<\\/script")

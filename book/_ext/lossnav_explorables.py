@@ -14,6 +14,7 @@ by it: a line, a slider, a point or a row, by the name that the script gives it.
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from pathlib import Path
@@ -88,6 +89,33 @@ def lights(
     return [before, *inner, nodes.raw("", "</span>", format="html")], said
 
 
+def picture_first(app: Sphinx, doctree: nodes.document) -> None:
+    """Put what stands between a page's title and its first explorable, and is no text, behind that: code, and boxes."""
+    found = (raw for raw in doctree.findall(nodes.raw) if "lossnav-fallback" in raw.astext())
+    shown: nodes.Node | None = next(found, None)
+    while shown is not None and not isinstance(shown.parent, nodes.section | None):
+        shown = shown.parent
+    page = next(doctree.findall(nodes.section), None)
+    if shown is None or page is None:
+        return
+    before = list(itertools.takewhile(lambda child: not isinstance(child, nodes.section), page.children))
+    later = [child for child in before if child is not shown and _is_furniture(child)]
+    if shown in before:
+        later = [child for child in later if page.index(child) < page.index(shown)]
+    for child in later:
+        page.remove(child)
+    place = shown.parent.index(shown) + 1
+    shown.parent[place:place] = later
+
+
+def _is_furniture(node: nodes.Node) -> bool:
+    """A box of the margin, or a cell of code without output."""
+    if isinstance(node, nodes.sidebar):
+        return True
+    parts = [part for child in node.children if isinstance(child, nodes.Element) for part in child["classes"]]
+    return isinstance(node, nodes.container) and "cell" in node["classes"] and "cell_output" not in parts
+
+
 def load_host(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """Add the scripts that a page needs: the host, which notebooks' pages have already, and light.js."""
     needs = app.env.metadata.get(pagename, {})
@@ -101,5 +129,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_directive("explorable", Explorable)
     app.add_role("lights", lights)
+    app.connect("doctree-read", picture_first)
     app.connect("html-page-context", load_host)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

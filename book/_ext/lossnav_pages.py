@@ -8,8 +8,11 @@ frame on. What the templates say wrongly to those who listen is put right.
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,8 @@ SAID = (  # to those who listen
     (re.compile(r'(<span class="sig-paren">\(</span>\s*<dl)>'), r'\1 role="presentation">'),
     # a button that unfolds pages in the sidebar
     (re.compile(r'<summary(?=><span class="toctree-toggle")'), '<summary aria-label="Its pages"'),
+    # a switch says from the beginning whether it is on
+    (re.compile(r'(<button onclick="[^"]*ln-all-code[^"]*")'), r'\1 aria-pressed="false"'),
     # everything on a page belongs to a landmark
     (re.compile(r'(<div id="pst-primary-sidebar") (class=)'), r'\1 role="complementary" aria-label="The book" \2'),
 )
@@ -47,6 +52,12 @@ THEME = re.compile(r'dataset\.theme = localStorage\.getItem\("theme"\) \|\| "aut
 AT_ONCE = """dataset.theme =
       { light: "light", dark: "dark" }[document.documentElement.dataset.mode] ??
       (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");"""
+# Nothing of these is needed before the page is there; the host mounts explorables while it is parsed. Pages other than
+# the search's name its index, too, and never use it.
+EAGER = re.compile(r'<script(?= [^>]*src="(?![^"]*(?:documentation_options|host)\.js))(?![^>]* (?:defer|async))')
+SEARCHES = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
+TWIN = re.compile(r'src="data:image/svg\+xml;base64,(?P<data>[\w+/=]+)" style="(?P<style>width:100%;height:auto[^"]*)"')
+SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 PICTURE = re.compile(r'<img (?P<before>[^>]*)src="(?P<source>[^":]*_images/[^"]+)"(?P<after>[^>]*?)\s*/?>')
 SEARCHED = '[".headerlink", "script", "style"]'
 CLASSES = re.compile(r'class="([^"]*)"\s*')
@@ -62,13 +73,26 @@ def _size(path: Path) -> tuple[int, int]:
         return picture.size
 
 
+def _own_file(twin: re.Match[str], root: Path, folder: Path) -> str:
+    """Return the picture of an explorable as a file, which only those fetch who see it."""
+    drawn = base64.b64decode(twin["data"])
+    path = root / "_images" / f"twin-{hashlib.sha256(drawn).hexdigest()[:12]}.svg"
+    path.write_bytes(drawn)
+    size = SIZE.search(drawn.decode("utf-8"))
+    assert size is not None
+    source = os.path.relpath(path, folder)
+    return (
+        f'src="{source}" width="{size[1]}" height="{size[2]}" loading="lazy" decoding="async" style="{twin["style"]}"'
+    )
+
+
 def lighter(page: str, folder: Path) -> str:
     """Return the page of a folder without what it does not need."""
     for pattern in DROPPED:
         page = pattern.sub("", page)
     for pattern, better in SAID:
         page = pattern.sub(better, page)
-    page = THEME.sub(AT_ONCE, page)
+    page = EAGER.sub("<script defer", THEME.sub(AT_ONCE, page))
 
     def lazy(found: re.Match[str]) -> str:
         path = folder / found["source"]
@@ -107,8 +131,11 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
         return
     root = Path(app.outdir)
     for path in root.rglob("*.html"):
-        page = path.read_text(encoding="utf-8")
-        path.write_text(lighter(with_bundles(page), path.parent), encoding="utf-8")
+        page = with_bundles(path.read_text(encoding="utf-8"))
+        page = TWIN.sub(partial(_own_file, root=root, folder=path.parent), page)
+        if path.name != "search.html":
+            page = SEARCHES.sub("", page)
+        path.write_text(lighter(page, path.parent), encoding="utf-8")
     for name in ALSO:
         (root / name).unlink(missing_ok=True)
     search = root / "_static" / "searchtools.js"

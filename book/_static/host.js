@@ -1,17 +1,14 @@
 /* Mounts the explorables of a published page, which has neither a kernel nor a widget manager.
  *
- * An explorable is an anywidget: a module whose default export has `render({model, el})`, or is that function. The
- * notebook's state holds the module, its style and its values; each view names the model that it shows.
+ * An explorable is an anywidget: an object with `render({model, el})`. Its script and its values stand beside it, and it is
+ * mounted while the page is parsed: what comes after it has its place from the beginning.
  */
 (function () {
   "use strict";
-  const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
-  const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
-
   /** The values of one widget; views of one model follow each other. */
   class Model {
     constructor(values) {
-      this.values = { ...values };
+      this.values = values;
       this.listeners = new Map();
     }
     get(name) {
@@ -40,60 +37,20 @@
     send() {}
   }
 
-  /** Two widgets of one class have one module. */
-  const modules = new Map();
-  function load(text) {
-    if (!modules.has(text)) {
-      const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-      modules.set(text, import(address).then((found) => found.default));
-    }
-    return modules.get(text);
-  }
-
-  const styles = new Set();
-  function style(text) {
-    if (!text || styles.has(text)) return;
-    styles.add(text);
-    document.head.appendChild(document.createElement("style")).textContent = text;
-  }
-
+  const widgets = new Map();
   const models = new Map();
-  function modelOf(id, states) {
-    if (!models.has(id)) models.set(id, new Model(states[id].state));
-    return models.get(id);
-  }
-
-  const shownBy = (script) => JSON.parse(script.textContent).model_id;
-
-  async function mount(script, states) {
-    const id = shownBy(script);
-    const values = states[id] && states[id].state;
-    if (!values || !values._esm) return; // its picture stays
-    const widget = await load(values._esm);
-    const model = modelOf(id, states);
-    const parts = typeof widget === "function" ? await widget() : widget;
-    if (parts.initialize && !model.initialized) {
-      model.initialized = true;
-      await parts.initialize({ model });
-    }
-    style(values._css);
-    const el = document.createElement("div");
-    el.className = "lossnav-host";
-    script.after(el);
-    await parts.render({ model, el });
-  }
-
-  function start() {
-    const states = {};
-    for (const script of document.querySelectorAll(STATE)) Object.assign(states, JSON.parse(script.textContent).state);
-    const views = [...document.querySelectorAll(VIEW)];
-    // All modules first: explorables that are mounted together move the page below them once.
-    const wanted = views.map((script) => states[shownBy(script)]?.state._esm).filter(Boolean);
-    Promise.allSettled(wanted.map(load)).then(() => {
-      for (const script of views) mount(script, states).catch((error) => console.error("explorable:", error));
-    });
-  }
-
-  if (document.readyState === "loading") document.addEventListener("readystatechange", start, { once: true });
-  else start();
+  window.explorables = {
+    /** What `make` returns is the widget of that name. */
+    define(name, make) {
+      widgets.set(name, make());
+    },
+    /** Shows a widget where the script that asks for it stands. */
+    show(name, id, values) {
+      if (!models.has(id)) models.set(id, new Model(values));
+      const el = document.createElement("div");
+      el.className = "lossnav-host";
+      document.currentScript.before(el);
+      widgets.get(name).render({ model: models.get(id), el });
+    },
+  };
 })();

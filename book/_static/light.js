@@ -23,7 +23,7 @@
       ${root} svg:has([data-curve~="${part}"]) [data-curve]:not(${lit}) { opacity: 0.22; }
       ${root} svg path${lit} { stroke-width: 5px; }
       ${root} .ln-handle${lit} .ln-ring { fill-opacity: 0.4; }
-      ${root} :is(label, tr)${lit} { border-radius: 4px; background: color-mix(in srgb, var(--ln-descent) 20%, transparent);
+      ${root} :is(label, tr, li)${lit} { border-radius: 4px; background: color-mix(in srgb, var(--ln-descent) 20%, transparent);
         box-shadow: 0 0 0 3px color-mix(in srgb, var(--ln-descent) 20%, transparent); }`;
   }
 
@@ -66,13 +66,14 @@
     return null;
   }
 
-  /** Pins the light or lets go of it; a picture that is out of sight comes into it. */
+  /** Pins the light or lets go of it; a picture that is out of sight comes into it, and what is folded away unfolds. */
   function press(term) {
     const wish = wishes.pinned === term.dataset.light ? null : term.dataset.light;
     Object.assign(wishes, { pinned: wish, over: null, focus: null });
     settle();
     const root = wish && document.querySelector(`.lossnav-explorable[data-explorable="${CSS.escape(wish.split(":")[0])}"]`);
     if (!root) return;
+    root.querySelector(`[data-part~="${CSS.escape(wish.split(":")[1])}"]`)?.closest("details")?.setAttribute("open", "");
     const { top, bottom } = root.getBoundingClientRect();
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (bottom < 80 || top > innerHeight - 80) root.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });

@@ -45,7 +45,7 @@ def execution_cache() -> Path:
 
     Jupyter's cache knows the cells, not the package they call: the hash in the folder's name knows the rest.
     """
-    read = (ROOT / "lossnav", ROOT / "data", BOOK / "results", ROOT / "benchmarks" / "results")
+    read = (ROOT / "lossnav", BOOK / "drawing", ROOT / "data", BOOK / "results", ROOT / "benchmarks" / "results")
     files = [*(path for folder in read for path in sources(folder)), ROOT / "requirements" / "book.txt"]
     salt = digest(files, sys.version, os.environ.get("LOSSNAV_DATA", ""))
     return BUILD / ".jupyter_cache" / salt

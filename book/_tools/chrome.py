@@ -103,6 +103,11 @@ class Browser:
         return Page(context.new_page(), scripts)
 
     @property
+    def process(self) -> Any:
+        """Playwright's browser, for contexts of one's own."""
+        return self._browser
+
+    @property
     def version(self) -> str:
         """What the browser calls itself."""
         return str(self._browser.version)

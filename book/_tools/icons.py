@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 SOLID = (
-    "angle-left", "angle-right", "arrow-up", "bars", "chevron-down", "circle-half-stroke", "download", "expand", "file",
-    "file-pdf", "lightbulb", "list", "magnifying-glass", "moon", "rocket", "sun", "xmark",
+    "angle-left", "angle-right", "arrow-up", "bars", "chevron-down", "circle-half-stroke", "code", "download",
+    "expand", "file", "file-pdf", "lightbulb", "list", "magnifying-glass", "moon", "rocket", "sun", "xmark",
 )  # fmt: skip
 BRANDS = ("github",)
 

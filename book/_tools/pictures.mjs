@@ -2,7 +2,7 @@
 // {module, state, style} and writes the list of the pictures, as JSON. (pictures.py says of what, and keeps them.)
 //
 // A picture has no layout of its own: drawings stand where the script drew them, one under the other, and beside or
-// below them in lines of text what the page has as controls, table and readout.
+// below them in lines of text what the page has as legend, controls and readout. Nothing is behind "Details" there.
 
 import { text } from "node:stream/consumers";
 import { firstFrame, openPage, written } from "./page.mjs";
@@ -32,12 +32,10 @@ function settings(frame) {
   return [...sliders, ...switches];
 }
 
-/** The paragraphs of a readout: what it says first, and each line of detail. */
-function paragraphs(readout) {
-  const first = readout.childNodes.filter((node) => !node.classList?.contains("ln-block"));
-  const details = readout.querySelectorAll(".ln-block");
-  const verdict = { words: first.map(({ textContent }) => textContent).join("").trim(), bold: true };
-  return [verdict, ...details.map(({ textContent }) => ({ words: textContent }))].filter(({ words }) => words);
+/** The paragraphs of a readout: its sentence, and each line of detail. */
+function paragraphs(frame) {
+  const lines = frame.querySelectorAll(".ln-block").map(({ textContent }) => ({ words: textContent }));
+  return [{ words: frame.querySelector(".ln-verdict").textContent, bold: true }, ...lines];
 }
 
 /** One picture of a frame: [drawn parts, height, words]. */
@@ -59,7 +57,7 @@ function picture(frame) {
   const top = 38;
   let bottom = top;
   let stage = 0;
-  for (const drawing of frame.querySelectorAll(".ln-figure")) {
+  for (const drawing of frame.querySelector(".ln-body").querySelectorAll(".ln-figure")) {
     place(EDGE, bottom, drawing);
     stage = Math.max(stage, Number(drawing.getAttribute("width")));
     bottom += Number(drawing.getAttribute("height")) + 6;
@@ -74,12 +72,10 @@ function picture(frame) {
       y += LINE;
     }
   };
-  const set = settings(frame);
-  write(set.join(", "), { class: "ln-name" });
-  y += 6;
-  for (const row of frame.querySelectorAll(".ln-table").flatMap((table) => table.querySelectorAll("tr"))) {
+  const tables = frame.querySelectorAll(".ln-table").flatMap((table) => table.querySelectorAll("tr"));
+  for (const row of tables.length ? tables : frame.querySelectorAll("li")) {
     const sample = row.querySelector(".ln-sample");
-    const [head, ...cells] = row.children;
+    const [head, ...cells] = row.tagName === "tr" ? row.children : [row];
     if (sample) {
       place(left, y - 10, sample);
       put(left + 26, y, head.textContent.trim());
@@ -87,8 +83,11 @@ function picture(frame) {
     [...cells].reverse().forEach((cell, i) => put(right - 84 * i, y, cell.textContent, { "text-anchor": "end" }));
     y += LINE;
   }
+  y += tables.length || frame.querySelector("li") ? 6 : 0;
+  const set = settings(frame);
+  write(set.join(", "), { class: "ln-name" });
   y += 6;
-  const said = paragraphs(frame.querySelector(".lossnav-readout"));
+  const said = paragraphs(frame);
   for (const { words, bold } of said) write(words, bold ? { "font-weight": 650 } : { class: "ln-name" });
   const about = frame.getAttribute("aria-label").replace("Explorable: ", "");
   const words = [title, about, ...set].join("; ") + ". " + said.map((one) => one.words).join(" ");

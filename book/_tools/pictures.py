@@ -1,6 +1,6 @@
 """Static twins: what is seen of an explorable where no script runs, which is the first frame of its own script.
 
-    python book/_tools/pictures.py write     draw them again, by node
+    python book/_tools/pictures.py write     bundle the scripts, and draw them again, by node
     python book/_tools/pictures.py check     compare those that are kept with what the scripts draw
 
 They lie in the explorables' folders, one for each first state and for each that the book shows, and are committed, so
@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import bundles
 import yaml
 from node import node_command
 from paths import BOOK, EXPLORE, write_atomically
@@ -110,7 +111,7 @@ def problems() -> list[str]:
         for path in sorted(found.keys() & kept())
         if not same(path.read_text(encoding="utf-8"), found[path])
     ]
-    return missing + spare + other
+    return bundles.problems() + missing + spare + other
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -118,6 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("command", choices=["write", "check"])
     if parser.parse_args(arguments).command == "write":
+        bundles.write()
         widgets = on_show()
         write(widgets)
         for path in kept() - {widget.twin() for widget in widgets}:

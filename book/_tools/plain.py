@@ -23,7 +23,9 @@ from paths import BOOK, ROOT, pages, published
 Notebook = nbformat.NotebookNode
 
 RECORD = "application/papermill.record/"  # of a glued value, before the format that it has
-FOLDED = frozenset({"hide-input", "remove-input", "remove-cell"})  # tags of code that the page does not show
+FOLDED = frozenset(
+    {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+)  # tags of code that the page does not show
 CODE_FOLLOWS = "*It begins with code, in the next cell.*"
 ADDED = "added-"  # begins the id of a cell that the text does not have
 
@@ -150,6 +152,8 @@ def _folded(cell: Notebook, *, hidden: bool) -> Notebook:
         metadata["jupyter"] = {"source_hidden": True, "outputs_hidden": True}
     elif FOLDED & set(metadata.get("tags", [])):
         metadata["jupyter"] = {"source_hidden": True}
+        if "hide-cell" in metadata["tags"]:
+            metadata["jupyter"]["outputs_hidden"] = True
     if "jupyter" in metadata:
         metadata["cellView"] = "form"  # what Colab calls it
     return nbformat.from_dict({**cell, "metadata": metadata})

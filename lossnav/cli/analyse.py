@@ -4,9 +4,8 @@ Curvature and the noise of batches are measured at the points that the network v
 speed, how far it gets in how many steps, and the angle by which scale-invariant layers turn. Then it runs a few
 thousand steps of SGD with momentum, and prediction stands beside measurement.
 
-MODULE:FUNCTION is a function of yours that is looked for from the current folder on: --model's returns a torch module
-(--model-option gives it arguments), --data's a pair of tensors (inputs, targets) or a torch data set, --loss's takes
-outputs and targets and returns the mean loss. CHECKPOINT is what torch.save has made of a state_dict, or a checkpoint
+MODULE:FUNCTION is a function of yours, as for lossnav train; --loss's takes outputs and targets, and returns the mean
+loss. CHECKPOINT is what torch.save has made of a state_dict, or a checkpoint
 of lossnav train; η, β, S and λ that are left out are read from it, where it has them.
 
 examples:
@@ -19,15 +18,14 @@ examples:
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from lossnav.cli.train import add_places
 from lossnav.cli.values import pair, table
-from lossnav.lab.experiment import DATA, MODELS, Experiment
+from lossnav.lab.experiment import DATA, MODELS, Experiment, make_model, own
+from lossnav.lab.experiment.building import load_data
 
 NAME = "analyse"
 _LOSSES = ("cross_entropy", "mse_loss")
@@ -36,14 +34,14 @@ _SMALL = 100_000  # weights below which one thread is faster than several
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``lossnav analyse``."""
-    own = "or MODULE:FUNCTION"
+    yours = "or MODULE:FUNCTION"
     parser.add_argument("checkpoint", metavar="CHECKPOINT", type=Path, help="trained weights")
-    parser.add_argument("--model", metavar="MODEL", default="mlp", help=f"{', '.join(MODELS)} {own}")
+    parser.add_argument("--model", metavar="MODEL", default="mlp", help=f"{', '.join(MODELS)} {yours}")
     parser.add_argument("--model-option", dest="model_options", type=pair, action="append", default=[],
                         metavar="NAME=VALUE", help="further argument of the model; may be repeated")  # fmt: skip
-    parser.add_argument("--data", metavar="DATA", help=f"what batches are drawn from: {', '.join(DATA)} {own}")
+    parser.add_argument("--data", metavar="DATA", help=f"what batches are drawn from: {', '.join(DATA)} {yours}")
     parser.add_argument("--train-size", metavar="N", type=int, help="take only the first so many examples")
-    parser.add_argument("--loss", metavar="LOSS", default="cross_entropy", help=f"{', '.join(_LOSSES)} {own}")
+    parser.add_argument("--loss", metavar="LOSS", default="cross_entropy", help=f"{', '.join(_LOSSES)} {yours}")
     group = parser.add_argument_group("setting of SGD")
     group.add_argument("--eta", "--lr", metavar="X", type=float, help="learning rate η")
     group.add_argument("--beta", metavar="X", type=float, help="momentum β")
@@ -65,8 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Analyse and print; the exit code is 3 (by an exception) if the network is not at rest."""
-    if parsed.data is None:
-        raise ValueError("--data is needed, for the noise is that of batches: name a data set, or MODULE:FUNCTION")
+    own.check("data", parsed.data, DATA)
     import torch
 
     from lossnav.lab import moving, training
@@ -74,7 +71,7 @@ def run(parsed: argparse.Namespace) -> int:
     place = training.pick_device(parsed.device)
     pairs, dataset = _data(parsed)
     model = _model(parsed, dataset)
-    state, known = _checkpoint(parsed.checkpoint)
+    state, known = checkpoint(parsed.checkpoint)
     try:
         model.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -127,6 +124,11 @@ def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
 
     given = {"eta": parsed.eta, "beta": parsed.beta, "batch": parsed.batch_size, "decay": parsed.decay}
     values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in given.items()}
+    if (rule := known.get("rule", "SGD")) != "SGD" and None in values.values():
+        raise ValueError(
+            f"CHECKPOINT is of a run of {rule}, and what is predicted is SGD with momentum: give --eta, --beta, "
+            "--batch-size and --decay of the SGD that is to move from there"
+        )
     flags = {"eta": "--eta", "beta": "--beta", "batch": "--batch-size", "decay": "--decay"}
     missing = [flags[name] for name, value in values.items() if value is None]
     if missing:
@@ -134,19 +136,18 @@ def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
     return moving.Setting(**values, sampling=parsed.sampling)
 
 
-def _checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a state_dict, and what the file tells of η, β, S and λ."""
-    import torch
+def checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a state_dict, and what the file tells of the rule, η, β, S and λ; every byte of it is verified.
+
+    Raises:
+        ValueError: the file is damaged, or is something else.
+    """
+    from lossnav.lab import archive
 
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
-    except Exception as error:  # torch, zipfile and pickle raise a dozen kinds
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"CHECKPOINT = {str(path)!r} cannot be read as tensors ({reason}): save model.state_dict(), not the model"
-        ) from None
+        content = archive.load(path)
+    except archive.Damaged as error:
+        raise ValueError(f"CHECKPOINT = {str(path)!r} cannot be read ({error}): save model.state_dict()") from None
     if not isinstance(content, dict):
         raise ValueError(f"CHECKPOINT = {str(path)!r} holds a {type(content).__name__}, but it must hold a state_dict")
     state = next((content[key] for key in ("model", "state_dict", "model_state_dict") if key in content), content)
@@ -156,86 +157,36 @@ def _checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     history = content.get("history")
     if isinstance(history, dict) and isinstance(history.get("settings"), dict):
         known["batch"] = history["settings"].get("batch_size")
+        known["rule"] = history["settings"].get("optimizer")
     return state, known
 
 
 def _data(parsed: argparse.Namespace) -> tuple[Any, Any]:
-    """Return inputs and targets, and the data set if it is one of ours."""
+    """Return inputs and targets, and the data set if it is one that has a training split."""
     from lossnav.lab import data
 
-    if parsed.data in DATA:
-        dataset = data.load(parsed.data, parsed.root, not parsed.no_download)
-        if parsed.train_size is not None:
-            dataset = dataset.head(parsed.train_size, len(dataset.test))
-        return dataset.train.batch(slice(None)), dataset
-    found = _call("--data", parsed.data, {}, DATA)
-    if isinstance(found, data.Dataset):
-        return found.head(parsed.train_size or len(found.train), len(found.test)).train.batch(slice(None)), found
-    inputs, targets = _pair(parsed.data, found)
-    return (inputs[: parsed.train_size], targets[: parsed.train_size]), None
-
-
-def _pair(name: str, found: Any) -> tuple[Any, Any]:
-    """Return tensors of a pair of tensors, or of a collection of pairs (input, target)."""
-    import torch
-
-    if isinstance(found, (tuple, list)) and len(found) == 2 and all(map(torch.is_tensor, found)):
-        return found[0], found[1]
-    try:
-        rows = [found[index] for index in range(len(found))]
-        inputs = torch.stack([torch.as_tensor(row[0]) for row in rows])
-        return inputs, torch.stack([torch.as_tensor(row[1]) for row in rows])
-    except Exception:
-        what = f"a {type(found).__name__}"
-        raise ValueError(
-            f"--data = {name!r} returned {what}, but it must be a pair of tensors (inputs, targets), or a torch data "
-            "set of such pairs, with one example at least"
-        ) from None
+    if own.is_own(parsed.data):
+        found = own.call("data", parsed.data, {})
+        if not isinstance(found, data.Dataset):
+            inputs, targets = own.pairs(parsed.data, found)
+            return (inputs[: parsed.train_size], targets[: parsed.train_size]), None
+    else:
+        found = load_data(parsed.data, parsed.root, not parsed.no_download)
+    if parsed.train_size is not None:
+        found = found.head(parsed.train_size, len(found.test))
+    return found.train.batch(slice(None)), found
 
 
 def _model(parsed: argparse.Namespace, dataset: Any) -> Any:
-    from torch import nn
-
-    if parsed.model in MODELS:
-        if dataset is None:
-            raise ValueError(f"--model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
-        from lossnav.lab.experiment import make_model
-
-        name = dataset.name if dataset.name in DATA else DATA[0]
-        return make_model(Experiment(data=name, model=parsed.model, model_options=dict(parsed.model_options)), dataset)
-    found = _call("--model", parsed.model, dict(parsed.model_options), MODELS)
-    if not isinstance(found, nn.Module):
-        raise ValueError(f"--model = {parsed.model!r} returned a {type(found).__name__}, but it must be a torch module")
-    return found
+    own.check("model", parsed.model, MODELS)
+    if not own.is_own(parsed.model) and dataset is None:
+        raise ValueError(f"model = {parsed.model!r} goes with {', '.join(DATA)}: with your data, name your own")
+    named = Experiment(data=parsed.data, model=parsed.model, model_options=dict(parsed.model_options))
+    return make_model(named, dataset)
 
 
 def _loss(name: str) -> Any:
     from torch.nn import functional
 
-    return getattr(functional, name) if name in _LOSSES else _function("--loss", name, _LOSSES)
-
-
-def _call(flag: str, name: str, options: dict[str, Any], known: tuple[str, ...]) -> Any:
-    try:
-        return _function(flag, name, known)(**options)
-    except TypeError as error:
-        raise ValueError(f"{flag} = {name!r} cannot be called so: {error}") from None
-
-
-def _function(flag: str, name: str, known: tuple[str, ...]) -> Any:
-    """Return the function that MODULE:FUNCTION names, looked for in the current folder, too."""
-    module, colon, attribute = name.partition(":")
-    if not colon or not module or not attribute:
-        raise ValueError(f"{flag} = {name!r}, but it must be one of {', '.join(known)}, or MODULE:FUNCTION")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ModuleNotFoundError, AttributeError) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name != module.partition(".")[0] and error.name != module:
-            raise  # the module is there, and lacks something itself
-        raise ValueError(f"{flag} = {name!r} is not found from {here}: {error}") from None
-    if not callable(found):
-        raise ValueError(f"{flag} = {name!r} is a {type(found).__name__}, but it must be a function")
-    return found
+    own.check("loss", name, _LOSSES)
+    return own.function("loss", name) if own.is_own(name) else getattr(functional, name)

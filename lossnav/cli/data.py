@@ -1,9 +1,9 @@
 """fetch and verify a data set, and say where it came from
 
 Files are looked for in --root, or else in the folder that LOSSNAV_DATA names, then in the repository, if the package is
-used from a checkout, then in the cache, and then downloaded. A download that broke off is continued. Official files are
-verified by SHA-256 each time they are read. The repository has a sample of CIFAR-10: with --cache the official files
-are downloaded, and LOSSNAV_DATA=FOLDER then names them.
+used from a checkout, then in the cache, and then downloaded. Official files are verified by SHA-256 each time they are
+read. The repository has a sample of CIFAR-10: with --cache the official files are downloaded, and LOSSNAV_DATA=FOLDER
+then names them.
 
 examples:
   lossnav data mnist

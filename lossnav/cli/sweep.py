@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,6 @@ def run(parsed: argparse.Namespace) -> int:
 
     from lossnav.lab import sweep
 
-    warnings.filterwarnings("ignore", "A worker stopped")  # loky renews a worker whose memory has grown: no news
     results = sweep.run(
         wanted, parsed.output, workers=parsed.workers, threads=parsed.threads, cluster=parsed.cluster,
         root=parsed.root, download=not parsed.no_download, checkpoints=parsed.checkpoints,

@@ -1,6 +1,9 @@
 """train a model once and record it
 
-The settings decide the curve; --root, --checkpoint and the like do not. A run with --checkpoint that was interrupted,
+The settings decide the curve; --root, --checkpoint and the like do not. MODULE:FUNCTION is a function of yours that is
+looked for from the current folder on: --model's returns a torch module (--model-option gives it arguments), --data's
+inputs and labels, of which every fifth is for testing, or a data.Dataset, and --optimizer's an optimizer of parameters
+(--option gives it arguments). "derive:" begins what is assumed of a rule. A run with --checkpoint that was interrupted,
 or killed, goes on with the same command and --resume. Under torchrun all processes share the run.
 
 examples:
@@ -10,6 +13,8 @@ examples:
   lossnav train --data digits --optimizer navigator --lr 0.1 --option curvature=hutchinson --option every=10
   lossnav train --data digits --optimizer belief --lr 0.1 --option discount=inf --option "betas=(0, 0.999)"
   lossnav train --data digits --stream permuted --tasks 20 --batch-size 16 --optimizer adam --lr 3e-3 --seed 0,1,2
+  lossnav train --data mine:examples --model mine:network --optimizer torch.optim:AdamW --lr 1e-3
+  lossnav train --data digits --optimizer "derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)"
   torchrun --nproc-per-node 2 -m lossnav train --data cifar10 --model cnn --epochs 25
 """
 
@@ -28,10 +33,11 @@ from lossnav.cli.values import number_or_none, pair
 from lossnav.lab.experiment import DATA, LOSSES, MODELS, OPTIMIZERS, STREAMS, Experiment
 
 NAME = "train"
-_CHOICES = {
-    "data": DATA, "stream": tuple(STREAMS), "model": MODELS, "optimizer": OPTIMIZERS, "loss": LOSSES,
-}  # fmt: skip
+_CHOICES = {"stream": tuple(STREAMS), "loss": LOSSES}
 _HELP = {
+    "data": f"{', '.join(DATA)} or MODULE:FUNCTION",
+    "model": f"{', '.join(MODELS)} or MODULE:FUNCTION",
+    "optimizer": f"{', '.join(OPTIMIZERS)}, MODULE:CLASS or derive:NAME=VALUE,…",
     "lr": "learning rate; the rule's own default if left out",
     "epochs": "passes over the training images",
     "batch_size": "images a step",

@@ -1,20 +1,13 @@
-"""The explorables' scripts and styles: modules joined to one, and the constants that they share with Python."""
+"""The explorables' scripts and styles, and the constants that they share with Python."""
 
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 STYLES = [Path(__file__).with_name(name) for name in ("drawing.css", "explorable.css")]
-
-_COMMENT = re.compile(r"^[ ]*//[^\n]*\n|^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-_TYPE = re.compile(r"/\*\* @\w+ .*?\*/ ?")
-_INDENT = re.compile(r"^ +", re.MULTILINE)  # no literal of a script goes over lines
-_MODULE = re.compile(r'^import \{[^}]*\} from "(?P<file>\.[\w./]+\.js)";\n', re.MULTILINE)
-_CONSTANTS = re.compile(r'^import SHARED from "\./constants\.json" with \{ type: "json" \};\n', re.MULTILINE)
 
 
 def constants(place: str | Path) -> dict[str, Any]:
@@ -29,38 +22,20 @@ def _constants_in(folder: Path) -> dict[str, Any]:
 
 
 def bundle(folder: Path) -> str:
-    """Return a widget's ``view.js`` and all that it imports as one module: a page carries no other files.
-
-    Each module stands once, after those that it imports. Modules take the widget's constants as SHARED, and share one
-    scope: no two may give one name to different things. Indents stay behind, lines that are all comment, and types,
-    because each widget of a page brings its own copy.
-
-    Args:
-        folder: of the widget; ``constants.json`` lies there, too.
+    """Return a widget's script with all that it imports, as a classic script that defines ``view``.
 
     Raises:
-        ValueError: if a module imports in another way, or imports one that imports it.
+        FileNotFoundError: it has not been bundled yet; it says what bundles it.
     """
-    parts: dict[Path, str] = {}
-    _add(parts, (folder / "view.js").resolve(), ())
-    shared = json.dumps(constants(folder), ensure_ascii=False, separators=(",", ":"))
-    return f"const SHARED = {shared};\n" + "\n".join(parts.values())
+    path = folder / "bundle.js"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there yet: `python book/_tools/pictures.py write` makes it of view.js")
+    return path.read_text(encoding="utf-8")
 
 
-def _add(parts: dict[Path, str], path: Path, above: tuple[Path, ...]) -> None:
-    """Add what ``path`` imports to ``parts``, then itself; ``above`` are the modules that wait for it."""
-    if path in above:
-        raise ValueError(f"{above[-1].name} imports {path.name}, which waits for it: modules must not go in circles")
-    if path in parts:
-        return
-    text = path.read_text(encoding="utf-8")
-    for wanted in _MODULE.finditer(text):
-        _add(parts, (path.parent / wanted["file"]).resolve(), (*above, path))
-    for left_behind in (_MODULE, _CONSTANTS, _COMMENT, _TYPE, _INDENT):
-        text = left_behind.sub("", text)
-    if left := re.search(r"^import .*", text, re.MULTILINE):
-        raise ValueError(f'{path.name} says {left[0]!r}, but it must name what it imports and end in from "./….js"')
-    parts[path] = text
+def module(folder: Path) -> str:
+    """Return a widget's script as the module that anywidget asks for."""
+    return f"{bundle(folder)}export default view.default;\n"
 
 
 def stylesheet(folder: Path | None = None) -> str:

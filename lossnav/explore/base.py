@@ -22,7 +22,7 @@ import traitlets
 from IPython.display import display
 
 from lossnav import _checks
-from lossnav.explore._scripts import bundle, constants, stylesheet
+from lossnav.explore._scripts import constants, module, stylesheet
 
 
 class Explorable(anywidget.AnyWidget):
@@ -52,7 +52,7 @@ class Explorable(anywidget.AnyWidget):
         again = any(issubclass(base, Explorable) and base.__module__ == cls.__module__ for base in cls.__bases__)
         if home and Path(home).with_name("view.js").is_file() and not again:
             cls._folder = folder = Path(home).parent
-            cls._esm, cls._css, cls._shared = bundle(folder), stylesheet(folder), constants(folder)
+            cls._esm, cls._css, cls._shared = module(folder), stylesheet(folder), constants(folder)
         super().__init_subclass__(**options)
         own = {n: _argument(n, trait) for n, trait in vars(cls).items() if "check" in getattr(trait, "metadata", ())}
         cls.__signature__ = inspect.Signature(list({**cls.__signature__.parameters, **own}.values()))

@@ -3,7 +3,7 @@
 /** @import { Box, Figure, Scale } from "./kit.js" */
 /** @import { State } from "./life.js" */
 
-import { drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
+import { PHONE_TALL, drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
 
 /** @typedef {Box & { title: string | null }} Row */
 
@@ -25,10 +25,13 @@ import { drawPanel, entries, isWide, nameAcross, resize, scale, stageWidth, tick
 export function chartFrame(stage, root, width, rows, aside = 348, gap = 34) {
   const w = stageWidth(root, width, aside);
   const [left, right] = [40, w - 10];
+  const heights = Object.values(rows).map(([, tall, short]) => (isWide(root) ? tall : short));
+  const room = isWide(root) ? Infinity : PHONE_TALL - 60 - gap * (heights.length - 1);
+  const part = Math.min(1, room / heights.reduce((sum, height) => sum + height, 0));
   let top = 22;
   const found = /** @type {Record<K, Row>} */ ({});
-  for (const [name, [title, tall, short]] of entries(rows)) {
-    const bottom = top + (isWide(root) ? tall : short);
+  for (const [i, [name, [title]]] of entries(rows).entries()) {
+    const bottom = top + Math.round(part * heights[i]);
     found[name] = { left, right, top, bottom, title };
     top = bottom + gap;
   }

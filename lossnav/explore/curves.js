@@ -68,12 +68,13 @@ function buildCurves(root, state, sheet, parts) {
   /** @type {CurveScene} */
   let drawn;
   root.classList.add("ln-curves");
-  const view = simpleView(root, state, traits, {
+  return simpleView(root, state, traits, {
     label: sheet.label,
     title: sheet.title,
     hint: sheet.hint,
     dials: parts.dials(state),
-    beside: [...(time ? [time.node] : []), table.node],
+    legend: [table.legend],
+    control: time ? [time.node] : [],
     grips(stage) {
       const knob = handle(stage, {
         label: `${axis.mark}; arrow keys move it`,
@@ -111,6 +112,6 @@ function buildCurves(root, state, sheet, parts) {
       return parts.words(given);
     },
     python: parts.python,
+    leave: time?.leave,
   });
-  return { ...view, leave: () => time?.leave() };
 }

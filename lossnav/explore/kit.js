@@ -1,5 +1,4 @@
 // What every drawing needs: elements, numbers in words, scales and paths, panels with axes, and the layout.
-// Python joins this file with the others of an explorable into one module, so top-level names are unique across files.
 
 /** @typedef {[number, number]} Point */
 /** @typedef {Record<string, string | number | undefined>} Attributes */
@@ -257,36 +256,65 @@ export function nameAcross(at, { left, right, bottom }, name, drop) {
   draw(at, "text", { class: "ln-name", x: (left + right) / 2, y: bottom + drop, "text-anchor": "middle" }, name);
 }
 
+/** @typedef {ReturnType<typeof readout>} Readout */
+
+/** What the picture means: one sentence, and the lines of detail that belong to it. */
+export function readout() {
+  const verdict = make("p", { class: "lossnav-readout ln-verdict", "aria-live": "polite" });
+  const details = make("p", { class: "lossnav-readout ln-numbers" });
+  const say = (/** @type {string} */ words, /** @type {string[]} */ lines) => {
+    verdict.replaceChildren(make("b", {}, words));
+    details.replaceChildren(...lines.map((line) => make("span", { class: "ln-block" }, unbroken(line))));
+  };
+  return { verdict, details, say };
+}
+
 /**
- * The title, the hint and the named areas {control, stage, words, …} of an explorable; each area holds its nodes.
- * @param {HTMLElement} root
- * @param {{ label: string, title: string, hint: string, areas: Record<string, (Node | string)[]> }} content
+ * @typedef {object} Content of an explorable
+ * @property {string} label what it is about, for screen readers
+ * @property {string} title
+ * @property {string} hint what to try
+ * @property {Node[]} stage the plot
+ * @property {Node[]} [legend] what its lines are
+ * @property {Node[]} control the main control
+ * @property {Readout} says
+ * @property {Node[]} [more] further controls, beside the plot where there is room
+ * @property {Node[]} [rows] further plots, below it there
+ * @property {Node[]} [numbers] tables, formulas, notes
  */
-export function scaffold(root, { label, title, hint, areas }) {
+
+/**
+ * Puts an explorable together: the plot, its main control and a sentence about it; all else lies behind "Details".
+ * @type {(root: HTMLElement, content: Content) => void}
+ */
+export function scaffold(root, { label, title, hint, stage, legend = [], control, says, more = [], rows = [], numbers = [] }) {
   root.setAttribute("aria-label", `Explorable: ${label}`);
-  const boxes = Object.entries(areas).map(([name, nodes]) => make("div", { class: `ln-${name}` }, ...nodes));
+  const area = (/** @type {string} */ name, /** @type {Node[]} */ ...nodes) => make("div", { class: `ln-${name}` }, ...nodes);
+  const side = area("side", ...legend, area("control", ...control), says.verdict);
+  const folded = area("folded", area("more", ...more), area("rows", ...rows), ...numbers, says.details);
   root.append(
     make("p", { class: "ln-title" }, title),
     make("p", { class: "ln-hint" }, hint),
-    make("div", { class: "ln-grid-areas" }, ...boxes),
+    area("body", area("stage", ...stage), side),
+    area("foot", make("details", { class: "ln-details" }, make("summary", {}, "Details"), folded)),
   );
 }
 
-/** The paragraph that says what the picture means. */
-export const readoutNode = () => make("p", { class: "lossnav-readout", "aria-live": "polite" });
-
 /**
- * A line of detail under a verdict.
- * @param {string} words
+ * Puts further controls beside the plot, and further plots below it, where there is room, else behind "Details".
+ * @type {(root: HTMLElement) => void}
  */
-export const detail = (words) => make("span", { class: "ln-soft ln-block" }, unbroken(words));
+function unfold(root) {
+  const [more, rows, verdict, body, folded] = ["more", "rows", "verdict", "body", "folded"].map((name) => /** @type {HTMLElement} */ (root.querySelector(`.ln-${name}`)));
+  if (isWide(root) === (rows.parentElement === body)) return;
+  if (isWide(root)) {
+    verdict.before(more);
+    body.append(rows);
+  } else folded.prepend(more, rows);
+}
 
-/**
- * A verdict, and lines of detail under it.
- * @param {string} verdict
- * @param {string[]} lines
- */
-export const verdictLines = (verdict, lines) => [make("b", {}, verdict), ...lines.map(detail)];
+export const WIDE = 660; // pixels: from here on plot and words stand side by side
+export const PHONE_TALL = 300; // pixels: of a plot on a phone's screen, beside its control and its words
 
 /** @type {(root: HTMLElement) => boolean} */
 export const isWide = (root) => root.classList.contains("ln-wide");
@@ -298,9 +326,10 @@ export const isWide = (root) => root.classList.contains("ln-wide");
  * @param {number} aside
  */
 export function stageWidth(root, width, aside, most = Infinity) {
-  const wide = width >= 660;
+  const wide = width >= WIDE;
   root.classList.toggle("ln-wide", wide);
-  const w = Math.round(wide ? Math.min(width - aside, most) : width - 24);
+  unfold(root);
+  const w = Math.round(Math.min(width - (wide ? aside : 24), most));
   root.style.setProperty("--ln-stage", `${w}px`);
   return w;
 }

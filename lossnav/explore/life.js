@@ -138,7 +138,7 @@ function fromAddress(name, { traits, axis }, hash = location.hash) {
 }
 
 /**
- * The row under an explorable: back to its first state, its state as Python, and as an address.
+ * What stands at the foot of an explorable: back to its first state, its state as Python, and as an address.
  * @param {string} name
  * @param {() => Values} read
  * @param {() => void} reset
@@ -168,7 +168,7 @@ function takeaway(name, read, reset, computed, first) {
   shown.hidden = true;
   node.classList.add("ln-take");
   node.append(said);
-  return make("div", { class: "ln-foot" }, node, shown);
+  return [node, shown];
 }
 
 /**
@@ -229,7 +229,8 @@ export function explorable(name, build, declared, settle = (values) => values) {
       put(settled);
       const asTold = whole && Object.entries(asked).every(([trait, value]) => JSON.stringify(settled[trait]) === JSON.stringify(value));
       const view = build(root, state);
-      root.append(takeaway(name, read, back, () => view.python?.() ?? [], asTold ? "" : "The address asks for more than this takes."));
+      const foot = /** @type {HTMLElement} */ (root.querySelector(".ln-foot"));
+      foot.append(...takeaway(name, read, back, () => view.python?.() ?? [], asTold ? "" : "The address asks for more than this takes."));
       if (held) requestAnimationFrame(() => root.scrollIntoView({ block: "center" }));
       const update = () => view.update();
       model.on("change", update);
@@ -240,13 +241,15 @@ export function explorable(name, build, declared, settle = (values) => values) {
         view.layout(width);
         view.update();
       };
-      fit(root.clientWidth < NARROW ? 640 : root.clientWidth);
       /** @type {(() => void) | null} */
       let restoreTwin = null;
-      const observer = new ResizeObserver(() => {
+      const settleIn = () => {
+        if (root.isConnected) restoreTwin ??= replaceTwin(root); // in one go: between two frames nothing may move
         fit(root.clientWidth);
-        if (root.isConnected) restoreTwin ??= replaceTwin(root);
-      });
+      };
+      fit(root.clientWidth < NARROW ? 640 : root.clientWidth);
+      settleIn();
+      const observer = new ResizeObserver(settleIn);
       observer.observe(root);
       return () => {
         view.leave?.();

@@ -2,25 +2,20 @@
 
 /** @import { Box, Figure, Scale } from "./kit.js" */
 
-import { arrowhead, draw, drawLine, drawPanel, ink, isWide, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
+import { PHONE_TALL, WIDE, arrowhead, draw, drawLine, drawPanel, ink, nameAcross, panelWindow, plainTicks, resize, scale, stageWidth, ticksAcross, ticksUp } from "./kit.js";
 
 /** @typedef {Box & { w: number, size: number, x: Scale, y: Scale }} SquareFrame */
 
-const COLUMN = 860; // pixels: from here on plane and words have room side by side
-
 /**
- * Sizes and scales of a plane [−edge, edge]² for one width; `aside` is kept free beside it on wide pages. With `alone`
- * it has its row for itself where that would leave it small: in a book's column.
+ * Sizes and scales of a plane [−edge, edge]² for one width; `aside` is kept free beside it on wide pages.
  * @param {Figure} stage
  * @param {HTMLElement} root
  * @param {number} width
- * @param {{ edge: number, aside?: number, most?: number, alone?: boolean }} wanted
+ * @param {{ edge: number, aside?: number, most?: number }} wanted
  * @returns {SquareFrame}
  */
-export function squareFrame(stage, root, width, { edge, aside = 348, most = 500, alone = false }) {
-  const column = alone && width < COLUMN;
-  const w = stageWidth(root, width, column ? 24 : aside, most);
-  root.classList.toggle("ln-column", column && isWide(root));
+export function squareFrame(stage, root, width, { edge, aside = 268, most = 500 }) {
+  const w = stageWidth(root, width, aside, width < WIDE ? PHONE_TALL : most);
   const [left, top] = [30, 22];
   const size = w - left - 8;
   const [right, bottom] = [left + size, top + size];

@@ -4,7 +4,7 @@
 /** @import { State, View } from "./life.js" */
 /** @import { Track } from "./runner.js" */
 
-import { figure, layer, readoutNode, scaffold, verdictLines } from "./kit.js";
+import { figure, layer, readout, scaffold } from "./kit.js";
 import { runner } from "./runner.js";
 
 /** @typedef {{ node: Node, show: (value: any) => void }} Mover a slider */
@@ -16,14 +16,18 @@ import { runner } from "./runner.js";
  * @property {string} label what it is about, for screen readers
  * @property {string} title
  * @property {string} hint what to try
- * @property {{ [trait in keyof T]?: Mover }} dials by trait
- * @property {Node[]} [beside] more for the column of sliders
- * @property {Node[]} [above] more for the column of words, above them
- * @property {(stage: Figure) => (scene: S, given: T) => void} [grips] makes the handles, and returns how they are put
- * @property {(stage: Figure, ground: Layer, width: number) => S} lay draws what depends on the size alone
- * @property {(at: Layer, scene: S, given: T) => [string, string[], Track[]?]} show draws the rest; the verdict, details, and tracks of dots
+ * @property {{ [trait in keyof T]?: Mover }} dials by trait, the main one first
+ * @property {Node[]} [legend] what the lines are
+ * @property {Node[]} [control] what belongs to the main control
+ * @property {Node[]} [more] further controls
+ * @property {Node[]} [numbers] tables
+ * @property {(stage: Figure, below: Figure) => (scene: S, given: T) => void} [grips] makes the handles, and returns how they are put
+ * @property {(stage: Figure, ground: Layer, width: number, below: Figure, under: Layer) => S} lay draws what depends on the size alone
+ * @property {(at: Layer, scene: S, given: T, over: Layer) => [string, string[], Track[]?]} show draws the rest; the verdict, details, and tracks of dots
+ * @property {"below" | "details"} [two] where a second figure stands
  * @property {{ seconds: number, inside: (scene: S) => Box }} [run] where the dots run for which `show` has tracks
  * @property {(given: T) => string[]} [python] lines that compute it, after `import lossnav as ln`
+ * @property {() => void} [leave] stops what else runs
  */
 
 /**
@@ -34,32 +38,39 @@ import { runner } from "./runner.js";
  * @param {Simple<T, S>} parts
  * @returns {View}
  */
-export function simpleView(root, state, traits, { label, title, hint, dials, beside = [], above = [], grips, lay, show, run, python }) {
-  const [stage, readout] = [figure(), readoutNode()];
+export function simpleView(root, state, traits, parts) {
+  const { dials, legend, control = [], more = [], numbers = [], grips, lay, show, run, python } = parts;
+  const [stage, below, says] = [figure(), figure(), readout()];
   const sliders = /** @type {[keyof T & string, Mover][]} */ (Object.entries(dials));
-  const [ground, moving] = [layer(stage), layer(stage)];
+  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
   const dots = run && runner(root, state, stage, run.seconds);
-  const control = [...sliders.map(([, { node }]) => node), ...(dots ? [dots.node] : []), ...beside];
-  scaffold(root, { label, title, hint, areas: { control, stage: [stage], words: [...above, readout] } });
-  const put = grips?.(stage);
+  const [first, ...others] = sliders.map(([, { node }]) => node);
+  const main = [...(first ? [first] : []), ...(dots ? [dots.node] : []), ...control];
+  scaffold(root, { ...parts, stage: [stage], legend, control: main, says, more: [...others, ...more], rows: parts.two === "below" ? [below] : [], numbers: [...(parts.two === "details" ? [below] : []), ...numbers] });
+  const put = grips?.(stage, below);
   const read = () => /** @type {T} */ (state.pick(...traits));
   /** @type {S} */
   let scene;
   return {
     layout(width) {
       ground.replaceChildren();
-      scene = lay(stage, ground, width);
+      under.replaceChildren();
+      scene = lay(stage, ground, width, below, under);
     },
     update() {
       const given = read();
       for (const [trait, slider] of sliders) slider.show(given[trait]);
       moving.replaceChildren();
-      const [verdict, lines, tracks = []] = show(moving, scene, given);
+      over.replaceChildren();
+      const [verdict, lines, tracks = []] = show(moving, scene, given, over);
       if (run) dots?.show(run.inside(scene), tracks);
       put?.(scene, given);
-      readout.replaceChildren(...verdictLines(verdict, lines));
+      says.say(verdict, lines);
     },
-    leave: () => dots?.leave(),
+    leave() {
+      dots?.leave();
+      parts.leave?.();
+    },
     python: () => python?.(read()) ?? [],
   };
 }

@@ -4,7 +4,7 @@
 
 import { draw, entries, ink, make, mapped } from "./kit.js";
 
-/** @typedef {{ row: HTMLElement, cells: HTMLElement[], drawn: SVGElement }} TableRow */
+/** @typedef {{ row: HTMLElement, cells: HTMLElement[] }} TableRow */
 
 /** How a line of the constants is drawn. */
 export const inked = (/** @type {{ tint: string, dash: string }} */ { tint, dash }) => ({ stroke: ink(tint), "stroke-dasharray": dash });
@@ -16,29 +16,31 @@ export const inked = (/** @type {{ tint: string, dash: string }} */ { tint, dash
 export const lineSample = (style) => (at) => draw(at, "path", { class: "ln-line", d: "M0 6H20", "stroke-width": 2.6, ...style });
 
 /**
- * A table of rows {key: {name, sample}}, `sample` drawing into 20 × 12 pixels; `heads` name the columns, if given.
+ * What a drawing shows {key: {name, sample}}, `sample` drawing into 20 × 12 pixels: as a legend, and as a table of numbers,
+ * whose columns `heads` name, if given.
  * @template {string} K
  * @param {Record<K, { name: string, sample: (at: SVGElement) => SVGElement }>} rows
  * @param {string[]} heads
  */
 export function sampleTable(rows, heads = []) {
-  const body = make("tbody");
+  const [body, legend] = [make("tbody"), make("ul", { class: "ln-legend" })];
   const found = /** @type {Record<K, TableRow>} */ ({});
   for (const [key, { name, sample }] of entries(rows)) {
-    const box = draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" });
-    const drawn = sample(box);
+    const [box, again] = [0, 1].map(() => draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" }));
+    for (const at of [box, again]) sample(at);
+    legend.append(make("li", { "data-part": key }, again, ` ${name}`));
     const cells = (heads.length ? heads.slice(1) : [""]).map(() => make("td"));
     const row = make("tr", { "data-part": key }, make("th", { scope: "row" }, box, ` ${name}`), ...cells);
     body.append(row);
-    found[key] = { row, cells, drawn };
+    found[key] = { row, cells };
   }
   const names = heads.map((head) => (head ? make("th", { scope: "col" }, head) : make("td")));
   const node = make("table", { class: "ln-table" }, ...(names.length ? [make("thead", {}, make("tr", {}, ...names))] : []), body);
-  return { node, rows: found };
+  return { node, legend, rows: found };
 }
 
 /**
- * A table of lines {key: {name, …}}: what each is called, and how `style` draws it.
+ * A legend and a table of lines {key: {name, …}}: what each is called, and how `style` draws it.
  * @template {string} K
  * @template {{ name: string }} L
  * @param {Record<K, L>} lines

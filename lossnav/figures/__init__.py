@@ -1,11 +1,9 @@
-"""Figures drawn from trajectories and records: nothing here trains or solves.
+"""What figures of several pages share: nothing here trains or solves.
 
-``style`` holds the look that all pages share (its names are re-exported here); ``acceleration``, ``adaptive``,
-``beliefs``, ``cifar``, ``continual``, ``drift``, ``exponents``, ``geometry``, ``landscape``, ``momentum``, ``moving``,
-``phase``, ``quadratic``, ``regret``, ``schedules``, ``sgd``, ``speed``, ``training`` and ``uncertainty`` draw the
-chapters, ``rows`` draws what a table of numbers would hold, ``example`` draws the landscape and the path that the
-theory chapters share, ``tables`` reads stored benchmark tables; they are loaded on first use. Nothing else in the
-package imports matplotlib.
+``style`` holds the look (its names are re-exported here), ``landscape`` the ground that paths are drawn over,
+``example`` the landscape and the path that the theory chapters share, ``rows`` what stands where a table of numbers
+would, and ``tables`` reads stored benchmark tables; they are loaded on first use. What one chapter draws stands beside
+it, in ``book/drawing``. Nothing else in the package imports matplotlib.
 """
 
 from __future__ import annotations

@@ -1,29 +1,9 @@
 """What ``lossnav.figures`` offers: each name is loaded from here on first use."""
 
-from lossnav.figures import acceleration as acceleration
-from lossnav.figures import adaptive as adaptive
-from lossnav.figures import beliefs as beliefs
-from lossnav.figures import cifar as cifar
-from lossnav.figures import continual as continual
-from lossnav.figures import drift as drift
 from lossnav.figures import example as example
-from lossnav.figures import exponents as exponents
-from lossnav.figures import geometry as geometry
 from lossnav.figures import landscape as landscape
-from lossnav.figures import momentum as momentum
-from lossnav.figures import moving as moving
-from lossnav.figures import noether as noether
-from lossnav.figures import orbits as orbits
-from lossnav.figures import phase as phase
-from lossnav.figures import quadratic as quadratic
-from lossnav.figures import regret as regret
 from lossnav.figures import rows as rows
-from lossnav.figures import schedules as schedules
-from lossnav.figures import sgd as sgd
-from lossnav.figures import speed as speed
 from lossnav.figures import tables as tables
-from lossnav.figures import training as training
-from lossnav.figures import uncertainty as uncertainty
 from lossnav.figures.style import COLOURS as COLOURS
 from lossnav.figures.style import LANDSCAPE as LANDSCAPE
 from lossnav.figures.style import LINES as LINES
@@ -33,4 +13,6 @@ from lossnav.figures.style import label_end as label_end
 from lossnav.figures.style import letter as letter
 from lossnav.figures.style import line as line
 from lossnav.figures.style import mark as mark
+from lossnav.figures.style import readable as readable
+from lossnav.figures.style import title as title
 from lossnav.figures.style import use_style as use_style

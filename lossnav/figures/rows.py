@@ -17,30 +17,25 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
-from lossnav.figures import _takes as of
+from lossnav._checks import Array
 from lossnav.figures.style import COLOURS, LINES, letter
-
-Rows = Mapping[str, tuple[str, ArrayLike]]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
 
 
-@of.takes(
-    panels=of.mapping(of.TEXT, of.mapping(of.TEXT, of.row(of.RULE, of.reals(None)))),
-    said=of.mapping(of.TEXT, of.mapping(of.TEXT, of.NUMBER), least=0),
-    lines=of.mapping(of.TEXT, of.NUMBER, least=0),
-)
 def compared(
-    panels: Mapping[str, Rows],
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    rules: str | Mapping[str, str],
     said: Mapping[str, Mapping[str, float]] = _NOTHING,
     lines: Mapping[str, float] = _NOTHING,
 ) -> Figure:
     """Draw numbers in rows: a dot for each seed, and a mark at their mean.
 
     Args:
-        panels: quantity → row → (rule whose colour and mark it takes, values of shape (S,), one a seed). All panels
-            have the rows of the first; up to two panels beside each other, further ones below.
+        panels: quantity → row → values of shape (S,), one a seed. All panels have the rows of the first; up to two
+            panels beside each other, further ones below.
+        rules: row → rule whose colour and mark it takes, or one for all rows.
         said: quantity → row → a number to hold the mean against, drawn as a bar across the row.
         lines: quantity → a number that matters to all rows, drawn as a line.
 
@@ -48,24 +43,41 @@ def compared(
         The figure.
 
     Raises:
-        ValueError: a panel has other rows than the first, or ``said`` or ``lines`` a quantity or a row that is not
-            drawn.
+        ValueError: a panel has other rows than the first, ``said`` or ``lines`` a quantity or a row that is not drawn,
+            ``rules`` not every row, or values are no numbers.
     """
+    panels = {
+        quantity: _mapping(f"panels[{quantity!r}]", rows) for quantity, rows in _mapping("panels", panels).items()
+    }
+    if not panels or not all(panels.values()):
+        raise ValueError(f"panels = {_checks.shown(panels)}, but it must have panels with rows")
     names = tuple(next(iter(panels.values())))
-    for word, given in (("said", said), ("lines", lines)):
-        for quantity in given:
+    said = {name: _mapping(f"said[{name!r}]", rows) for name, rows in _mapping("said", said).items()}
+    for word, quantities in (("said", list(said)), ("lines", list(_mapping("lines", lines)))):
+        for quantity in quantities:
             _checks.one_of(f"a quantity of {word}", quantity, tuple(panels))
+    marks = dict.fromkeys(names, rules) if isinstance(rules, str) else _mapping("rules", rules)
+    looks = [marks[_checks.one_of("a row of rules", name, tuple(marks))] for name in names]
+    for rule in looks:
+        _checks.one_of("a rule of rules", rule, tuple(LINES))
+    numbers = {}
     for quantity, rows in panels.items():
         if len(rows) != len(names):
             raise ValueError(f"panels[{quantity!r}] has {len(rows)} rows, but the first panel has {len(names)}")
-        for row in (*rows, *said.get(quantity, {})):
-            _checks.one_of(f"a row of {quantity!r}", row, names)
+        for word, drawn in (("panels", list(rows)), ("said", list(said.get(quantity, {})))):
+            for row in drawn:
+                _checks.one_of(f"a row of {word}[{quantity!r}]", row, names)
+        numbers[quantity] = [_values(f"panels[{quantity!r}][{row!r}]", rows[row]) for row in names]
+        for row, value in said.get(quantity, {}).items():
+            _checks.finite(f"said[{quantity!r}][{row!r}]", value)
+    for quantity, value in lines.items():
+        _checks.finite(f"lines[{quantity!r}]", value)
     columns = min(len(panels), 2)
     height, count = 0.34 * len(names) + 0.75, -(-len(panels) // columns)
     figure, axes = plt.subplots(count, columns, figsize=(5.8, count * height + 0.1), sharey=True, squeeze=False)
-    for ax, (quantity, rows) in zip(axes.flat, panels.items(), strict=False):
-        _panel(ax, [rows[name] for name in names], [said.get(quantity, {}).get(name) for name in names])
-        _scale(ax, [*(rows[name][1] for name in names), *([[lines[quantity]]] if quantity in lines else [])])
+    for ax, (quantity, values) in zip(axes.flat, numbers.items(), strict=False):
+        _panel(ax, looks, values, [said.get(quantity, {}).get(name) for name in names])
+        _scale(ax, [*values, *([np.array([lines[quantity]])] if quantity in lines else [])])
         if quantity in lines:
             ax.axvline(lines[quantity], color=COLOURS["quiet"], lw=1.0, zorder=0)
         ax.set_xlabel(quantity)
@@ -78,10 +90,21 @@ def compared(
     return figure
 
 
-def _panel(ax: Axes, rows: list[tuple[str, ArrayLike]], said: list[float | None]) -> None:
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    found: Mapping[str, Any] = _checks.instance(name, value, (Mapping,), "a mapping")
+    return {_checks.instance(f"a key of {name}", key, str, "a string"): entry for key, entry in found.items()}
+
+
+def _values(name: str, value: ArrayLike) -> Array:
+    found = _checks.array(name, value, shape=(None,))
+    if not found.size:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but it must have a number at least")
+    return found
+
+
+def _panel(ax: Axes, rules: list[str], rows: list[Array], said: list[float | None]) -> None:
     """Draw a quantity's rows from above."""
-    for place, ((rule, numbers), expected) in enumerate(zip(rows, said, strict=True)):
-        values = np.asarray(numbers, dtype=np.float64)
+    for place, (rule, values, expected) in enumerate(zip(rules, rows, said, strict=True)):
         ax.axhline(place, color=COLOURS["grid"], lw=0.8, zorder=0)
         if len(values) > 1:
             ax.plot(values, [place] * len(values), ".", color=COLOURS[rule], ms=5, alpha=0.6)
@@ -92,9 +115,9 @@ def _panel(ax: Axes, rows: list[tuple[str, ArrayLike]], said: list[float | None]
     ax.margins(x=0.08)
 
 
-def _scale(ax: Axes, shown: list[ArrayLike]) -> None:
+def _scale(ax: Axes, shown: list[Array]) -> None:
     """Choose an axis for what is shown, and ticks in plain numbers."""
-    every = np.concatenate([np.asarray(values, dtype=np.float64) for values in shown])
+    every = np.concatenate(shown)
     if every.min() > 0 and every.max() > _DECADE * every.min():
         ax.set_xscale("log")
         near = every.max() < _DECADE**2 * every.min()

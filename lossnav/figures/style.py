@@ -6,7 +6,7 @@ so that nothing rests on colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
@@ -156,6 +157,14 @@ def letter(axes: Any, titles: Sequence[str] = ()) -> None:
         raise ValueError(f"titles has {len(titles)} entries, but there are {len(panels)} panels")
     for index, ax in enumerate(panels):
         ax.set_title(f"{chr(ord('a') + index)}   {titles[index] if titles else ''}".rstrip(), loc="left")
+
+
+def title(figure: Figure, data: str, seeds: Sized) -> None:
+    """Write above a figure what was trained on, and how many seeds there are."""
+    _checks.instance("figure", figure, Figure, "a matplotlib Figure")
+    _checks.instance("data", data, str, "a string")
+    _checks.instance("seeds", seeds, Sized, "a sequence")
+    figure.suptitle(f"{data}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}", x=0.01, ha="left")
 
 
 def readable(colour: str, ratio: float = 4.5) -> str:

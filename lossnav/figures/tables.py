@@ -13,7 +13,6 @@ from html import escape
 from typing import Any
 
 from lossnav import _checks
-from lossnav.figures import _takes as of
 from lossnav.lab import records
 from lossnav.lab.records import Record
 
@@ -29,7 +28,8 @@ class Interval:
     high: float
 
     def __post_init__(self) -> None:
-        of.settle(self, low=of.NUMBER, median=of.NUMBER, high=of.NUMBER)
+        for name in ("low", "median", "high"):
+            _checks.finite(name, getattr(self, name))
 
 
 class Table:

@@ -1,14 +1,14 @@
-"""Recorded runs: one small JSON file with the numbers and all that is needed to make them again."""
+"""Recorded runs: one small JSON file with the numbers, a digest of it all, and what is needed to make them again."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
-import math
 import os
 import platform
 import subprocess
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from lossnav._writing import replacing
 
 __all__ = ["Record", "load", "new", "processor", "revision", "save", "versions"]
 
-_FORMAT = 1
+_FORMAT = 2
 _SCRIPTS = "python studies/"
-_SCRIPTS_MOVED = ("python book/results/", _SCRIPTS)  # with 0.2; the command must still run
 _PACKAGES = ("torch", "numpy")
 
 
@@ -98,7 +97,9 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
     check_path("path", path)
     instance("record", record, Record, "a records.Record")
     target = Path(path)
-    text = json.dumps({"format": _FORMAT, **asdict(record)}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    content = asdict(record)
+    whole = {"format": _FORMAT, "sha256": _digest(content), **content}
+    text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with replacing(target) as stream:
         stream.write(text.encode())
 
@@ -108,32 +109,26 @@ def load(path: str | os.PathLike[str]) -> Record:
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: the file is not a record, or was written in a format that this version does not know; names the
-            file and the entry.
+        ValueError: the file is not a record, is not as it was written, or has a format that this version does not know;
+            names the file and the entry.
     """
     check_path("path", path)
     try:
-        content = json.loads(
-            Path(path).read_text(encoding="utf-8"), parse_constant=_refuse, parse_float=_number,
-            object_pairs_hook=_object,
-        )  # fmt: skip
-        if not isinstance(content, dict):
-            raise ValueError(f"it holds a {type(content).__name__} and no object")
-        found = content.pop("format", None)
-        if type(found) is not int or found != _FORMAT:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = content.pop("format", None) if isinstance(content, dict) else type(content).__name__
+        if found != _FORMAT:
             raise ValueError(f"its format is {shown(found)}, and this version reads format {_FORMAT}")
-        if isinstance(command := content.get("command"), str):
-            content["command"] = command.replace(*_SCRIPTS_MOVED)
-            content.setdefault("study", _study_of(content["command"]))  # records of earlier versions do not name it
-        content.setdefault("study", "")
-        names = {entry.name for entry in fields(Record)}
-        if wrong := sorted(names ^ content.keys()):
-            raise ValueError(f"it has no {wrong[0]}" if wrong[0] in names else f"its {shown(wrong[0])} is unknown")
-        record = Record(**content)
-        _check_kinds(record)
-        return record
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if content.pop("sha256", None) != _digest(content):
+            raise ValueError("its content does not have the SHA-256 that was written with it")
+        return Record(**content)
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a record that can be read: {error}; run its command again") from None
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of what a file says, however it is laid out."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _study_of(command: str) -> str:
@@ -141,54 +136,6 @@ def _study_of(command: str) -> str:
     script, *words = command.removeprefix(_SCRIPTS).split() if command.startswith(_SCRIPTS) else [""]
     told = [word for word in words[:1] if not word.startswith("-")]
     return "-".join([script.removesuffix(".py").replace("_", "-"), *told])
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"it has {word}, which is no number of JSON")
-
-
-def _number(digits: str) -> float:
-    """Return a float; what is too large for one would become infinite."""
-    if not math.isfinite(value := float(digits)):
-        raise ValueError(f"it has {shown(digits)}, which is too large for a number")
-    return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a dictionary, of names that differ: else the last of two values would be taken."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"it has {shown(next(name for name in names if names.count(name) > 1))} twice in one object")
-    return found
-
-
-def _check_kinds(record: Record) -> None:
-    """Raise unless each entry is of the kind that the class says; true and false are no numbers."""
-    for name in ("command", "device", "revision", "study"):
-        _check_kind(name, getattr(record, name), str, "a string")
-    for name in ("config", "data", "versions"):
-        _check_kind(name, getattr(record, name), dict, "an object")
-    _check_kind("seeds", record.seeds, list, "a list")
-    for place, seed in enumerate(record.seeds):
-        _check_kind(f"seeds[{place}]", seed, int, "a whole number")
-    for name, number in record.versions.items():
-        _check_kind(f"versions.{name}", number, str, "a string")
-    if type(record.duration) not in (int, float) or record.duration < 0:
-        raise ValueError(f"its duration is {shown(record.duration)}, but it must be a number >= 0")
-    if "label" not in record.data:
-        raise ValueError("its data have no label")
-    _check_kind("data.label", record.data["label"], str, "a string")
-    _check_kind("data.licence", record.data.get("licence", ""), str, "a string")
-    digests = record.data.get("sha256", {})
-    _check_kind("data.sha256", digests, dict, "an object")
-    for name, digest in digests.items():
-        _check_kind(f"data.sha256.{name}", digest, str, "a string")
-
-
-def _check_kind(name: str, value: Any, kind: type, words: str) -> None:
-    if type(value) is not kind:
-        raise ValueError(f"its {name} is {shown(value)}, but it must be {words}")
 
 
 @functools.cache  # the code of a process is that which it has loaded, and a sweep makes hundreds of records

@@ -15,29 +15,21 @@ from lossnav.optim._uncertain_options import Reset
 from lossnav.optim.ballistic import Ballistic
 from lossnav.optim.belief import Belief
 from lossnav.optim.navigator import Navigator
-from lossnav.optim.reference import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
 from lossnav.optim.schedule import deadline_schedule
 from lossnav.optim.uncertain import Uncertain
 from lossnav.optim.watch import Watch, watch
 
 if TYPE_CHECKING:
     from lossnav.optim.matrix import BallisticMatrix
-    from lossnav.optim.reference_matrix import BallisticMatrixReference
 
-_MATRICES = {"BallisticMatrix": "matrix", "BallisticMatrixReference": "reference_matrix"}
 
 __all__ = [
     "Ballistic",
     "BallisticMatrix",
-    "BallisticMatrixReference",
-    "BallisticReference",
     "Belief",
-    "BeliefReference",
     "Navigator",
-    "NavigatorReference",
     "Reset",
     "Uncertain",
-    "UncertainReference",
     "Watch",
     "deadline_schedule",
     "split",
@@ -48,9 +40,9 @@ __all__ = [
 if not TYPE_CHECKING:  # to a type checker it would offer any name
 
     def __getattr__(name: str) -> Any:
-        if name not in _MATRICES:
+        if name != "BallisticMatrix":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(importlib.import_module(f"lossnav.optim.{_MATRICES[name]}"), name)
+        found = globals()[name] = importlib.import_module("lossnav.optim.matrix").BallisticMatrix
         return found
 
 

@@ -16,10 +16,9 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import shown
 from lossnav._tensors import parameters
-from lossnav.optim import _fused, _naming, _shards, _switch, finite
+from lossnav.optim import _fused, _naming, _scale, _shards, _switch, finite
 from lossnav.optim._options import Group, check_flag, check_size, counter, largest_of
 from lossnav.rules.derive import LearningRule, Reading
-from lossnav.rules.recipe import Recipe
 
 State = dict[str, Any]
 _HALF = (torch.bfloat16, torch.float16)
@@ -29,6 +28,9 @@ _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that 
 
 class Rule(torch.optim.Optimizer, abc.ABC):
     """A learning rule as a torch optimizer.
+
+    ``torch.compile(optimizer.step)`` works, and its first call takes as long as that of torch's own optimizers: some
+    twenty seconds of a processor for a dozen tensors, where a kernel (``fused``) is built in a quarter of one.
 
     A subclass says which options it has (``defaults``), what they may be (``_check``), what it remembers about a
     parameter (``_start``), how it moves (``_update``) and, if there is a kernel that does the same in one pass over
@@ -42,10 +44,13 @@ class Rule(torch.optim.Optimizer, abc.ABC):
       β = 0.999 stands still in 8 bits of mantissa, and ε = 1e-8 is zero in float16;
     * the kernel takes the place of ``_update`` wherever it can, unless ``fused`` or ``foreach`` say otherwise;
     * the state follows a parameter whose dtype or device changes after the first step;
-    * sparse gradients and complex parameters are refused by name;
+    * sparse gradients and complex parameters are refused by name (in ``torch.view_as_real`` of one both parts are
+      weights, and move as torch's Adam moves them; which of its axes make a matrix only the user can say);
     * so is a rate that a scheduler has made negative, infinite or NaN, before any parameter moves;
     * and a gradient with inf or NaN on the CPU, by the parameter's name (of other devices nothing is read back). A step
-      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that.
+      of fused kernels takes a sixth longer for it: ``optimizer.check_gradients = False`` saves that;
+    * a warning says at the first step, on the CPU, where ε or the unit of a curvature decides most of it: the loss is
+      then in a unit that the options are not made for.
     """
 
     _divisors: tuple[str, ...] = ()  # options that a step divides by
@@ -73,55 +78,14 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Move ``params`` in place. All tensors share a device and a dtype, float32 or float64."""
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> _fused.Call:
-        """Describe the fused kernel's call in the steps of these numbers, or raise ``NoKernel`` with the reason."""
+    def _call(self, group: Group, states: list[State]) -> _fused.Call:
+        """Describe the fused kernel's call, or raise ``NoKernel`` with the reason."""
         raise _fused.NoKernel(f"{type(self).__name__} has no fused kernel")
 
     @property
     def has_kernel(self) -> bool:
         """Whether there is a compiled kernel of the rule."""
         return type(self)._call is not Rule._call
-
-    def _native(self) -> str:
-        """Return C of the rule's own, which is built in the place of ``kernels.c``."""
-        return ""
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        """State the rule for the options of ``group``, and for one parameter if it depends on which."""
-        raise NotImplementedError(f"{type(self).__name__} states no recipe")
-
-    def recipe(self, group: Group | None = None, parameter: Tensor | None = None) -> Recipe:
-        """Return the rule by which parameters move now, as pure functions on numpy arrays (``lossnav.rules.recipe``).
-
-        Its unit of time is a step at the present rate, ``dt=1``. A schedule that moves an option makes another recipe,
-        which goes on with the same state. What no function of gradients can know is an argument of its ``update``: the
-        curvature that ``Navigator`` takes from the loss or a function, the draws of ``Uncertain``.
-
-        Args:
-            group: one of ``param_groups``; None where there is only one, or where ``parameter`` says which.
-            parameter: one of the group's, for a rule that depends on the tensor (``Uncertain``'s priors); None where
-                the group has only one, or where the options say all.
-
-        Raises:
-            ValueError: neither says which group or tensor is meant, or one of them is not the optimizer's.
-            NotImplementedError: the rule states no recipe.
-        """
-        groups = self.param_groups
-        if parameter is not None:
-            if not torch.is_tensor(parameter):
-                raise ValueError(f"parameter = {shown(parameter)}, but it must be a tensor of this optimizer, or None")
-            groups = [g for g in groups if any(p is parameter for p in g["params"])]
-            if not groups:
-                raise ValueError(
-                    f"parameter has shape {tuple(parameter.shape)} and is none of this optimizer's, but it must be"
-                )
-        if group is not None:
-            if not any(g is group for g in groups):
-                whose = "param_groups" if parameter is None else "param_groups, the one that holds parameter"
-                raise ValueError(f"group = {shown(group)}, but it must be one of this optimizer's {whose}")
-        elif len(groups) > 1:
-            raise ValueError(f"group = None, but it must be one of param_groups where there are {len(groups)}")
-        return self._recipe(groups[0] if group is None else group, parameter)
 
     def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
         """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""
@@ -192,8 +156,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         self._check_rates()
         if not torch.compiler.is_compiling() and not self.state and self._only_prepares():
             return loss
-        if self.check_gradients and not torch.compiler.is_compiling():
+        if self.check_gradients and not torch.compiler.is_compiling() and not finite.is_judged_elsewhere():
             finite.check(self.param_groups)
+            if not self.state:
+                _scale.look(type(self).__name__, self.param_groups, self._decides)
         self._look()
         repeats = not torch.compiler.is_compiling()
         for group in self.param_groups:
@@ -220,6 +186,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _check_rate(self, group: Group) -> None:
         """Raise if this rule cannot make a step with a rate that is a number >= 0."""
+
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        """Say where, of gradients with these squares, an option decides a step in the place of the loss's shape."""
+        return {}
 
     def _look(self) -> None:
         """Look at what the moves will need, before the first of them."""
@@ -274,7 +244,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         work = [p.float() for p in homes] if half else homes
         grads = [g.to(work[0].dtype) for g in grads]  # nothing, if it has the dtype
         if not (_fused.wanted(self, group) and _fused.step(self, group, work, grads, states)):
-            for part in _portions(work):
+            for part in self._portions(work):
                 self._update(group, work[part], grads[part], states[part])
         if half and len(homes) > 1:
             torch._foreach_copy_(homes, work)
@@ -283,6 +253,10 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         if homes is not params:  # autograd must know that the values it may have saved are gone
             for p in params:
                 torch.autograd.graph.increment_version(p)
+
+    def _portions(self, work: list[Tensor]) -> Iterable[slice]:
+        """Cut the tensors of a batch into those that ``_update`` gets at once."""
+        return portions(work)
 
     def _state_of(self, parameter: Tensor, group: Group) -> State:
         state = self.state[parameter]
@@ -396,11 +370,13 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
 
-def _portions(tensors: list[Tensor]) -> Iterator[slice]:
+def portions(tensors: list[Tensor]) -> Iterator[slice]:
     """Cut a list so that a portion stays in a processor's cache through all operations of a step.
 
     On the CPU a foreach operation is a loop over tensors: over the whole list each of them would wait for the memory.
     """
+    if not tensors:
+        return
     if torch.compiler.is_compiling() or tensors[0].device.type != "cpu":
         yield slice(None)
         return

@@ -34,7 +34,7 @@ class Call:
     """What a kernel needs besides parameters and gradients.
 
     Attributes:
-        kernel: its name in ``kernels.c``, or in the rule's own text.
+        kernel: its text in C, which ``kernels.h`` calls.
         memory: keys of the state tensors that it reads and writes.
         option: numbers that hold for all parameters of the call.
         each: for every parameter the numbers that are its own, as many for each.
@@ -44,12 +44,6 @@ class Call:
     memory: Sequence[str]
     option: Sequence[float]
     each: Sequence[Sequence[float]]
-
-
-def each(counts: Sequence[float], numbers: Callable[[float], Sequence[float]]) -> list[Sequence[float]]:
-    """Return the numbers of each parameter that depend on how many steps it has made; most have made as many."""
-    found = {n: numbers(n) for n in set(counts)}
-    return [found[n] for n in counts]
 
 
 def wanted(rule: Any, group: dict[str, Any]) -> bool:
@@ -64,8 +58,8 @@ def step(
 ) -> bool:
     """Move ``params`` by the fused form of ``rule``, or return False if the list operations must do it.
 
-    ``rule._call(group, states, counts)`` describes the kernel's call in the steps of these numbers; it changes nothing,
-    and raises ``NoKernel`` if there is no kernel for the options of the group.
+    ``rule._call(group, states)`` describes the kernel's call; it changes nothing, and raises ``NoKernel`` if there is
+    no kernel for the options of the group. The kernel counts the step.
     """
     if torch.compiler.is_compiling():  # the list operations are about to be fused by the compiler
         return False
@@ -76,7 +70,7 @@ def step(
         if params[0].is_meta:
             raise NoKernel("its parameters are on the meta device, where there is no memory to pass over")
         if params[0].device.type == "cpu":
-            _launch(_native.load(params[0].dtype, rule._native()), rule, group, params, grads, states)
+            _launch(rule, group, params, grads, states)
         else:
             _compiled(type(rule)._update, params[0].device.type)(rule, group, params, grads, states)
     except NoKernel as reason:
@@ -103,19 +97,22 @@ def again(rule: Any, group: dict[str, Any]) -> bool:
 
 
 def _launch(
-    library: ctypes.CDLL, rule: Any, group: dict[str, Any], params: list[Tensor], grads: list[Tensor],
-    states: list[dict[str, Any]],
-) -> None:  # fmt: skip
-    call = rule._call(group, states, [s["step"].item() + 1 for s in states])
-    torch._foreach_add_([s["step"] for s in states], 1.0)
+    rule: Any, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+) -> None:
+    call = rule._call(group, states)
+    library = _native.load(params[0].dtype, call.kernel)
+    counters = [s["step"].cpu() for s in states]  # the tensor itself, where it lies there
     homes = [p if _is_dense(p) else p.contiguous() for p in params]
     streams = [homes, [_laid_out_like(p, g) for p, g in zip(homes, grads, strict=True)]]
     for key in call.memory:
         for p, state in zip(homes, states, strict=True):
             state[key] = _laid_out_like(p, state[key])
         streams.append([state[key] for state in states])
-    launch = _Launch(library, call, streams)
+    launch = _Launch(library, call, streams, counters)
     launch.run(call)
+    for state, counter in zip(states, counters, strict=True):
+        if counter is not state["step"]:
+            state["step"].copy_(counter)
     for p, home in zip(params, homes, strict=True):
         if home is not p:
             p.copy_(home)
@@ -123,19 +120,21 @@ def _launch(
     old, others = rule.__dict__.get("_launches", {}), (id(one) for one in rule.param_groups if one is not group)
     launches = rule._launches = {place: old[place] for place in others if place in old}  # a lost group's state goes
     as_they_are = all(a is b for a, b in zip(chain(homes, streams[1]), chain(params, grads), strict=True))
-    if as_they_are and _same(params, group["params"]) and all(s["step"].device.type == "cpu" for s in states):
+    at_home = _same(counters, [s["step"] for s in states])
+    if as_they_are and at_home and _same(params, group["params"]):
         launches[id(group)] = _Again(launch, rule, group, states)
 
 
 class _Launch:
     """The arguments of a kernel's call: what lies where."""
 
-    def __init__(self, library: ctypes.CDLL, call: Call, streams: list[list[Tensor]]) -> None:
+    def __init__(self, library: ctypes.CDLL, call: Call, streams: list[list[Tensor]], counters: list[Tensor]) -> None:
         self.kernel, self.memory, self.streams, self.count = call.kernel, call.memory, streams, len(streams[0])
-        self._function, sizes = getattr(library, call.kernel), [p.numel() for p in streams[0]]
+        self._function, sizes = library.step, [p.numel() for p in streams[0]]
         self._sizes, self._elements = (ctypes.c_int64 * self.count)(*sizes), sum(sizes)
         pointers = [t.data_ptr() for t in chain.from_iterable(streams)]
         self._pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+        self._counters = (ctypes.c_void_p * self.count)(*(n.data_ptr() for n in counters))
         self.fixed = [*streams[0], *chain.from_iterable(streams[2:])]  # all but the gradients
         self.places = pointers[: self.count] + pointers[2 * self.count :]
 
@@ -151,6 +150,7 @@ class _Launch:
             self._sizes,
             ctypes.c_int64(len(self.streams)),
             self._pointers,
+            self._counters,
             (ctypes.c_double * len(call.option))(*call.option),
             (ctypes.c_double * (self.count * width))(*chain.from_iterable(call.each)),
             ctypes.c_int64(width),
@@ -170,24 +170,19 @@ class _Again:
         self._kept = [state[key] for key in ("step", *launch.memory) for state in states]
         self._all_states = rule.state
         launch.streams[1] = []  # gradients are not kept alive
-        steps = self._kept[: launch.count]
-        self._step_places = [n.data_ptr() for n in steps]
-        self._cells = [ctypes.c_float.from_address(place) for place in self._step_places]
+        self._step_places = [n.data_ptr() for n in self._kept[: launch.count]]
 
     def again(self, rule: Any, group: dict[str, Any]) -> bool:
         """Make it again, or return False if that would not be the step that is wanted."""
         grads: list[Any] = [p.grad for p in self._params]
         if group is not self._group or not (self._stand(rule) and self._fit(grads)):
             return False
-        counts = [cell.value + 1 for cell in self._cells]
         try:
-            call = rule._call(group, self._states, counts)
+            call = rule._call(group, self._states)
         except NoKernel:
             return False
         if call.kernel != self._launch.kernel or tuple(call.memory) != tuple(self._launch.memory):
             return False
-        for cell, count in zip(self._cells, counts, strict=True):
-            cell.value = count
         self._launch.meet(grads)
         self._launch.run(call)
         torch.autograd.graph.increment_version(self._params)

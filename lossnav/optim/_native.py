@@ -32,10 +32,10 @@ class NoKernel(RuntimeError):
     """There is no fused kernel for this step; the message is the reason, worded to follow "because"."""
 
 
-def load(dtype: torch.dtype, text: str = "") -> ctypes.CDLL:
-    """Return the library of kernels for float32 or float64; it is built at the first call on a machine.
+def load(dtype: torch.dtype, text: str) -> ctypes.CDLL:
+    """Return the kernel of a text for float32 or float64; it is built at the first call on a machine.
 
-    They are ``kernels.h`` and behind it ``kernels.c``, or a ``text`` of C in its place, in a library of its own.
+    It is ``kernels.h`` and behind it the text, a function ``move`` in C, in a library of its own.
 
     The builds are kept in the folder named by the environment variable LOSSNAV_KERNELS, by default in the user's
     cache. The name of a build has a digest of all that it depends on — source, flags, compiler, processor, OpenMP
@@ -59,8 +59,7 @@ def _load(real: str, text: str) -> ctypes.CDLL | str:
     try:
         compiler = _compiler()
         runtime = _openmp()
-        shared, rules = (resources.files(__package__) / f"kernels.{end}" for end in "hc")
-        source = shared.read_bytes() + (text.encode() or rules.read_bytes())
+        source = (resources.files(__package__) / "kernels.h").read_bytes() + text.encode()
         name = f"{real}-{_digest(source, real, compiler, runtime)}"
         folder = _folder()
         if folder is not None and (kept := _kept(folder, name)) is not None:
@@ -146,16 +145,12 @@ def _processor() -> str:
 
 def _folder() -> Path | None:
     """Return the folder for builds, or None if there is none that only this user can write to."""
-    named = os.environ.get("LOSSNAV_KERNELS")
-    if named:
-        try:
-            folder = Path(named).expanduser().absolute()
-        except RuntimeError:  # the home of a user that there is not
-            return None
-    else:
-        import pooch
-
-        folder = Path(pooch.os_cache("lossnav")) / "kernels"
+    home = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or home)
+    try:
+        folder = Path(os.environ.get("LOSSNAV_KERNELS") or caches / "lossnav" / "kernels").expanduser().absolute()
+    except RuntimeError:  # the home of a user that there is not
+        return None
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         stat = folder.stat()

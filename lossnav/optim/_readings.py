@@ -38,8 +38,8 @@ def belief(group: Group, epsilon: float | None) -> Found:
     (beta1, beta2), corrected, c = group["betas"], group["bias_correction"], group["curvature_scale"]
     words = f"beliefs in mean and variance of the gradient, h = cV; V an average, {group['variance']}; "
     words += "a gradient that fades at α = ε√(ηkc)" if epsilon is None else f"discount γ = {2 * epsilon:g}√(ηkc)"
-    if group["variance"] == "innovation":
-        return words, "No assumption of derive's averages squared innovations", None
+    if group["variance"] == "innovation" and beta1 == 0:
+        return words, "Without memory there is no mean to be surprised about", None
     if c > 0 and epsilon is None and group["eps"] > 0:
         return words, "A step that is not small under a gradient that fades is another one in derive", None
     fading = group["eps"] if epsilon is None else 0.0
@@ -48,9 +48,11 @@ def belief(group: Group, epsilon: float | None) -> Found:
         mean, scale = assume.Filter(beta1, fading=fading, corrected=corrected), c or 1.0
         if epsilon == math.inf:
             return derive(Objective(gamma=1.0), belief=mean, dt=float(group["lr"]))
-        variance = assume.SecondMoment(
-            beta2, centred=group["variance"] == "centred", scale=scale, floor=group["eps_inside"], corrected=corrected
-        )
+        shared = {"scale": scale, "floor": group["eps_inside"], "corrected": corrected}
+        if group["variance"] == "innovation":
+            variance: Any = assume.Innovation(beta2, **shared)
+        else:
+            variance = assume.SecondMoment(beta2, centred=group["variance"] == "centred", **shared)
         objective = Objective(eta=scale, gamma=2 * (epsilon or 0.0) * scale)
         return derive(objective, belief=mean, curvature=variance, dt=float(group["lr"]), exact=c > 0)
 

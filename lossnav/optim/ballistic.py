@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Hashable
+from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim import _readings, _recipes
-from lossnav.optim._base import Group, Rule, State, zeros
-from lossnav.optim._fused import Call, each
-from lossnav.optim._options import check_decay, check_rate, count
-from lossnav.rules.recipe import Recipe
+from lossnav.optim import _readings
+from lossnav.optim._base import Group, Rule, State
+from lossnav.optim._generated import Generated
+from lossnav.optim._options import check_decay, check_rate
+from lossnav.rules import assume
+from lossnav.rules.derive.numbers import Number
+from lossnav.rules.derive.source import Statement, of_names
 
 
-class Ballistic(Rule):
+class Ballistic(Generated):
     r"""The paper's ballistic optimizer, Eq. 33, with its beginning corrected.
+
+    For who wants that rule, or has memory for one tensor a parameter: it follows the gradient as it is. What takes
+    AdamW's place, averages and all, is ``Belief``.
 
     With γ² ≪ ηkh the optimal step is −√(ηk) Δt H^{−1/2} g (Eqs. 7 and 32). Three approximations turn it into an
     optimizer: H is replaced by its diagonal, the diagonal by the second moment of the gradient (uncentred, H ∝ Cov g),
@@ -35,9 +40,8 @@ class Ballistic(Rule):
         params: parameters, or dictionaries of parameter groups; every option below may differ between groups.
         lr: √(ηk) Δt in the units of the theory, >= 0; a float or a 0-dim tensor.
         beta: β, weight of the past in v, in [0, 1); v remembers about 1/(1 − β) steps.
-        eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). With ε = 0 a coordinate whose
-            gradients have all been zero becomes NaN (0/0), as with a dead pixel in MNIST; so it does where float32
-            rounds ε to 0, below 1e-45.
+        eps: ε >= 0, in the units of g². It floors the root at √ε (1e-4 by default). A coordinate whose gradients
+            have all been zero stays where it is, also with ε = 0.
         weight_decay: decoupled decay rate >= 0.
         bias_correction: divide v by 1 − βⁿ in the n-th step, and the momentum average (if any) by 1 − β₁ⁿ; False is
             the paper's rule.
@@ -95,62 +99,40 @@ class Ballistic(Rule):
             "lr": lr, "beta": beta, "eps": eps, "weight_decay": weight_decay, "bias_correction": bias_correction,
             "momentum": momentum, "maximize": maximize, "foreach": foreach, "fused": fused,
         }  # fmt: skip
+        self._prepare()
         super().__init__(params, options)
         hide_momentum(self)
 
     def _check(self, group: Group) -> None:
         check_options(group)
 
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return _recipes.ballistic(group)
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "
+        return {f"{words}lr/√eps. Set eps to 1e-8 of that mean, or scale the loss": square < group["eps"]}
 
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.ballistic(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        start_state(parameter, group, state)
+        if "v" not in state or (group["momentum"] is not None and "m" not in state):
+            super()._start(parameter, group, state)
 
-    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        lr, beta, momentum = group["lr"], group["beta"], group["momentum"]
-        v = [s["v"] for s in states]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        if group["weight_decay"] != 0:
-            torch._foreach_mul_(params, 1 - lr * group["weight_decay"])
-        torch._foreach_mul_(v, beta)
-        torch._foreach_addcmul_(v, grads, grads, 1 - beta)
-        numerator = grads
-        if momentum is not None:
-            numerator = [s["m"] for s in states]
-            torch._foreach_mul_(numerator, momentum)
-            torch._foreach_add_(numerator, grads, alpha=1 - momentum)
-        if group["bias_correction"]:
-            root = list(torch._foreach_div(v, [1 - beta ** count(n) for n in steps]))
-            torch._foreach_add_(root, group["eps"])
-            if momentum is not None:
-                numerator = list(torch._foreach_div(numerator, [1 - momentum ** count(n) for n in steps]))
-        else:
-            root = list(torch._foreach_add(v, group["eps"]))
-        torch._foreach_sqrt_(root)
-        sign = 1.0 if group["maximize"] else -1.0
-        if torch.is_tensor(lr):  # never read on the host: a schedule may live on the device
-            torch._foreach_div_(root, lr)
-            torch._foreach_addcdiv_(params, numerator, root, sign)
-        else:
-            torch._foreach_addcdiv_(params, numerator, root, sign * lr)
+    def _form(self, group: Group) -> Hashable:
+        return (group["momentum"] is not None, group["bias_correction"], bool(group["weight_decay"] != 0))
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
-        lr, beta, momentum = float(group["lr"]), group["beta"], group["momentum"]
-        corrected = group["bias_correction"]
-        return Call(
-            kernel="ballistic",
-            memory=("v",) if momentum is None else ("v", "m"),
-            option=(
-                1 - lr * group["weight_decay"], beta, 1 - beta, group["eps"], lr if group["maximize"] else -lr,
-                momentum or 0.0, 1 - (momentum or 0.0),
-            ),
-            each=each(counts, lambda n: (1 - beta**n, 1 - (momentum or 0.0) ** n) if corrected else (1.0, 1.0)),
-        )  # fmt: skip
+    @staticmethod
+    def _stated(form: Any) -> Statement:
+        averages, corrected, shrinks = form
+        beta, eps, momentum, decay = map(Number.named, names := ("beta", "eps", "momentum", "weight_decay"))
+        return Statement(
+            of_names(assume.Filter, beta=momentum if averages else 0.0, corrected=corrected),
+            of_names(assume.SecondMoment, beta=beta, floor=eps, corrected=corrected),
+            shrinks=decay if shrinks else 0.0,
+            names=names,
+        )
+
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        return group["lr"], group["beta"], group["eps"], group["momentum"] or 0.0, group["weight_decay"]
 
 
 def check_options(group: Group) -> None:
@@ -167,12 +149,3 @@ def hide_momentum(rule: Rule) -> None:
     """Take momentum=None out of the defaults: a scheduler that finds the name there would give the rule some."""
     if rule.defaults["momentum"] is None:
         del rule.defaults["momentum"]
-
-
-def start_state(parameter: Tensor, group: Group, state: State) -> None:
-    """Begin with v = 0 (and m = 0, if there is momentum)."""
-    if "v" not in state:
-        state["step"] = torch.zeros((), dtype=torch.float32)
-        state["v"] = zeros(parameter)
-    if group["momentum"] is not None and "m" not in state:
-        state["m"] = zeros(parameter)

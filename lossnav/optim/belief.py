@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, Literal, get_args
 
 import torch
@@ -10,18 +11,22 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
-from lossnav.optim import _readings, _recipes, _switch
-from lossnav.optim._base import Group, Rule, State, zeros
-from lossnav.optim._fused import Call, each
+from lossnav.optim import _readings, _switch
+from lossnav.optim._base import Group, State, zeros
+from lossnav.optim._generated import Generated, run, stated
 from lossnav.optim._options import check_decay, check_rate, count
-from lossnav.optim._plan import TINY, damped_root, finite_step_, root_options
-from lossnav.rules.recipe import Recipe
+from lossnav.rules import assume
+from lossnav.rules.derive.numbers import Number
+from lossnav.rules.derive.program import flat_root, root, wide_root
+from lossnav.rules.derive.source import Statement, of_names
 
 Variance = Literal["uncentred", "centred", "innovation"]
 VARIANCES: tuple[Variance, ...] = get_args(Variance)
+_LARGE = 1e9  # an ε above it has a square that float32 does not hold
+_NAMES = ("beta1", "beta2", "eps", "epsilon", "floor", "scale", "weight_decay")
 
 
-class Belief(Rule):
+class Belief(Generated):
     r"""Optimal learning on beliefs about gradient and curvature, Eq. 14 with its discount kept.
 
     The learner believes in a mean gradient m and a gradient variance V in each coordinate, follows both with running
@@ -128,6 +133,7 @@ class Belief(Rule):
             "curvature_scale": curvature_scale, "weight_decay": weight_decay, "maximize": maximize,
             "foreach": foreach, "fused": fused,
         }  # fmt: skip
+        self._prepare()
         super().__init__(params, options)
 
     def _check(self, group: Group) -> None:
@@ -139,9 +145,6 @@ class Belief(Rule):
     def _complete(self, group: Group) -> None:
         complete(group)
         super()._complete(group)
-
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return recipe_of(group)
 
     def _adopts(self, saved: Group, own: Group) -> bool:
         _switch.check_adam(saved)
@@ -157,80 +160,73 @@ class Belief(Rule):
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
 
-    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        advance(group, params, grads, states)
+    def _form(self, group: Group) -> Hashable:
+        return form_of(group)
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
-        beta1, beta2 = group["betas"]
-        return Call(
-            kernel="belief",
-            memory=("v", "m"),
-            option=(
-                1 - step_rate(group) * group["weight_decay"], *_plan_options(group), group["curvature_scale"],
-                1.0 if group["maximize"] else -1.0, beta1, 1 - beta1, beta2, 1 - beta2, group["eps_inside"],
-                2 * VARIANCES.index(group["variance"]) + (not is_overdamped(group)),
-            ),
-            each=each(counts, lambda n: _numbers(n, group)),
-        )  # fmt: skip
+    @staticmethod
+    def _stated(form: Any) -> Statement:
+        return statement(form)
+
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        return values_of(group)
+
+
+def form_of(group: Group, moves: bool = True, corrected: bool | None = None) -> Hashable:
+    """Return what of the options decides the text of a step."""
+    epsilon = damping(group)
+    plan = "fading"
+    if is_overdamped(group):
+        plan = "overdamped"
+    elif epsilon is not None:
+        plan = "discounted" if torch.is_tensor(epsilon) or epsilon <= _LARGE else "wide"
+    corrected = group["bias_correction"] if corrected is None else corrected
+    return (
+        plan, group["variance"], corrected, bool(group["curvature_scale"] != 0), bool(group["eps_inside"] != 0),
+        moves and bool(group["weight_decay"] != 0), moves,
+    )  # fmt: skip
+
+
+def statement(form: Any) -> Statement:
+    """Return Eq. 14, with ηk = c so that ``lr`` is √(ηk/c)Δt, γ = 2εc, and Adam's ε as a belief that fades at εc."""
+    plan, variance, corrected, finite, floored, shrinks, moves = form
+    beta1, beta2, eps, epsilon, floor, scale, decay = map(Number.named, _NAMES)
+    c: Any = scale if finite else 1.0
+    kind = assume.Innovation if variance == "innovation" else assume.SecondMoment
+    return Statement(
+        of_names(assume.Filter, beta=beta1, corrected=corrected),
+        of_names(
+            kind, beta=beta2, scale=c, floor=floor if floored else 0.0, corrected=corrected,
+            centred=variance == "centred",
+        ),
+        stiffness=1.0 if plan == "overdamped" else c,
+        gamma={"fading": 0.0, "overdamped": 1.0}.get(plan, epsilon * 2.0 * c),
+        fading=eps * c if plan == "fading" else 0.0,
+        held=finite,
+        shrinks=decay if shrinks else 0.0,
+        root={"overdamped": flat_root, "wide": wide_root}.get(plan, root),
+        names=_NAMES,
+        moves=moves,
+    )  # fmt: skip
+
+
+def values_of(group: Group) -> tuple[Any, ...]:
+    """Return the rate and the numbers that the statement names."""
+    epsilon = 0.0 if is_overdamped(group) else damping(group) or 0.0
+    return (
+        step_rate(group), *group["betas"], group["eps"], epsilon, group["eps_inside"], group["curvature_scale"],
+        group["weight_decay"],
+    )  # fmt: skip
 
 
 def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
     """Take one step of the rule in place: believe, then move."""
-    m, v = [s["m"] for s in states], [s["v"] for s in states]
     steps = [s["step"] for s in states]
     torch._foreach_add_(steps, 1.0)
-    counts = [count(n) for n in steps]
-    if group["weight_decay"] != 0:
-        torch._foreach_mul_(params, 1 - step_rate(group) * group["weight_decay"])
-    _believe(m, v, grads, counts, group)
-    if not group["bias_correction"]:
-        move(params, m, v, group)
-    elif torch.compiler.is_compiling() or torch.is_tensor(group["lr"]):
-        beta1, beta2 = group["betas"]
-        mean = list(torch._foreach_div(m, [1 - beta1**n for n in counts]))
-        move(params, mean, list(torch._foreach_div(v, [1 - beta2**n for n in counts])), group)
-    else:
-        for n in set(counts):  # of one count, nearly always
-            same = [i for i, k in enumerate(counts) if k == n]
-            move([params[i] for i in same], [m[i] for i in same], [v[i] for i in same], group, n)
-
-
-def _plan_options(group: Group) -> tuple[float, ...]:
-    """Return the rate and the four numbers of the root that divides it, for the kernel."""
-    lr, epsilon = float(step_rate(group)), damping(group)
-    if is_overdamped(group):
-        return (lr, *root_options(0.0))
-    if epsilon is None:
-        return (lr, 1.0, 0.0, group["eps"] + TINY, 1.0)
-    return (lr, *root_options(float(epsilon)))
-
-
-def _numbers(n: float, group: Group) -> tuple[float, float, float, float]:
-    """Return what step n divides m and v by, and m again, and what it multiplies the squared innovation by."""
-    beta1, beta2 = group["betas"]
-    corrections = (1 - beta1**n, 1 - beta2**n) if group["bias_correction"] else (1.0, 1.0)
-    divisor, weight = innovation(n, beta1) if group["variance"] == "innovation" else (1.0, 0.0)
-    return (*corrections, divisor, weight * (1 - beta2))
-
-
-def _believe(m: list[Tensor], v: list[Tensor], grads: list[Tensor], counts: list[Any], group: Group) -> None:
-    """Update both beliefs in place: m with g, v with the datum q."""
-    beta1, beta2 = group["betas"]
-    kind = group["variance"]
-    torch._foreach_mul_(v, beta2)
-    if kind == "innovation":  # before m moves: the datum must not know the mean that it is compared with
-        divisors, weights = zip(*(innovation(n, beta1) for n in counts), strict=True)
-        surprise = list(torch._foreach_div(m, list(divisors)))
-        torch._foreach_sub_(surprise, grads)
-        torch._foreach_mul_(surprise, surprise)
-        torch._foreach_mul_(surprise, [weight * (1 - beta2) for weight in weights])
-        torch._foreach_add_(v, surprise)
-    torch._foreach_lerp_(m, grads, 1 - beta1)
-    if kind == "uncentred":
-        torch._foreach_addcmul_(v, grads, grads, 1 - beta2)
-    elif kind == "centred":
-        residual = list(torch._foreach_sub(grads, m))
-        torch._foreach_addcmul_(v, residual, residual, 1 - beta2)
+    if group["maximize"]:
+        grads = list(torch._foreach_neg(grads))
+    step = stated(statement, form_of(group))
+    memory = [[s[name] for s in states] for name in step.written.memory]
+    run(step, params, grads, memory, [(count(n),) for n in steps], values_of(group))
 
 
 def move(
@@ -238,47 +234,12 @@ def move(
 ) -> None:
     """Take the step −S(V) m̂, or its finite-Δt form, in place.
 
-    With n, ``mean`` and ``variance`` are averages not yet corrected for their beginning in step 1. Their corrections
-    c₁ and c₂ then move into numbers, √(v/c₂ + ε²) + ε = (√(v + c₂ε²) + √c₂ε)/√c₂: two passes over the memory less.
+    With n, ``mean`` and ``variance`` are averages not yet corrected for their beginning in step 1.
     """
-    lr, epsilon, scale = step_rate(group), damping(group), group["curvature_scale"]
-    sign = 1.0 if group["maximize"] else -1.0
-    c1, c2 = (1.0, 1.0) if n is None else (1 - beta**n for beta in group["betas"])
-    root = math.sqrt(c2)
-    if group["eps_inside"] != 0:
-        variance = list(torch._foreach_add(variance, c2 * group["eps_inside"]))
-    plain = scale == 0 and not torch.is_tensor(lr)  # a tensor is never read here: a schedule may live on the device
-    if is_overdamped(group):
-        if plain:
-            torch._foreach_add_(params, mean, alpha=sign * lr / c1)
-            return
-        gain = [torch.ones_like(x) for x in variance]
-        root = 1.0
-    else:
-        if epsilon is None:
-            gain = list(torch._foreach_sqrt(variance))
-            torch._foreach_add_(gain, root * group["eps"] + TINY)
-        else:
-            gain = damped_root(variance, epsilon * root)
-        if plain:
-            torch._foreach_addcdiv_(params, mean, gain, sign * lr * (root / c1))
-            return
-        torch._foreach_reciprocal_(gain)
-    torch._foreach_mul_(gain, lr * root)
-    if scale != 0:
-        finite_step_(gain, list(torch._foreach_mul(variance, scale / c2)))
-    torch._foreach_addcmul_(params, mean, gain, sign / c1)
-
-
-def innovation(n: Any, beta1: float) -> tuple[Any, Any]:
-    """Return what to divide m by, and what to multiply (g − m̂)² by, for an unbiased variance in step n.
-
-    m̂ averages n − 1 gradients with weights of sum one, so that E(g − m̂)² = V(1 + Σw²) for steady noise; the factor
-    1/(1 + Σw²) is (1+β₁)(1−β₁ⁿ⁻¹) / (2(1−β₁ⁿ)). In the first step there is no mean yet: 1 and 1.
-    """
-    first = n == 1
-    past = beta1 ** (n - 1)
-    return 1 - past + first, (1 + beta1) * (1 - past) / (2 * (1 - beta1**n)) + first
+    step = stated(statement, form_of({**group, "variance": "uncentred"}, moves=False, corrected=n is not None))
+    if group["maximize"]:
+        mean = list(torch._foreach_neg(mean))
+    run(step, params, mean, [mean, variance], [(1.0 if n is None else n,)] * len(params), values_of(group))
 
 
 def is_overdamped(group: Group) -> bool:
@@ -302,11 +263,6 @@ def discount_of(group: Group) -> float | None:
     """Return ε as a number, inf where the step does not know V; None where Adam's has its place."""
     epsilon = math.inf if is_overdamped(group) else damping(group)
     return None if epsilon is None else float(epsilon)
-
-
-def recipe_of(group: Group) -> Recipe:
-    """Return the rule as a recipe."""
-    return _recipes.belief(group, float(step_rate(group)), discount_of(group))
 
 
 def respell(group: Group) -> None:

@@ -30,14 +30,17 @@ def judged_elsewhere() -> Iterator[None]:
         _judged.reset(before)
 
 
+def is_judged_elsewhere() -> bool:
+    """Whether a loop around the step has said so."""
+    return _judged.get()
+
+
 def check(groups: Groups) -> None:
     """Raise ``ValueError`` if a gradient on the CPU has an entry that is not finite.
 
     The sum of squares of all gradients tells: one pass over them. It may overflow where they are finite, or underflow,
     which does no harm; so where it is not finite each gradient is looked at.
     """
-    if _judged.get():
-        return
     found = [_shards.local(g) for _, g in _moved(groups)]
     for dtype in {g.dtype for g in found}:
         norms = torch._foreach_norm([g for g in found if g.dtype is dtype])

@@ -1,13 +1,13 @@
 /* What every kernel shares: one step of a learning rule over many tensors, in one pass over the memory.
 
-   Behind it comes what moves one tensor: the rules of kernels.c, or the text of a derived rule.
+   Behind it comes the generated text of what moves one tensor, `move`.
 
    Compiled once with REAL = float and once with REAL = double. Each line rounds as the same line in IEEE arithmetic
    does: the compiler may vectorise, but neither reorder nor contract (-ffp-contract=off, no -ffast-math). So the result
    depends neither on the processor, nor on the number of threads, nor on where a tensor begins.
 
-   A rule moves theta along g and remembers a and (if it needs a second moment) b; a rule with one gets no b, or NULL.
-   The numbers in `option` hold for all tensors, those in `each` for one. */
+   A rule moves at[0] along at[1] and remembers the rest. The numbers in `option` hold for all tensors, those in `each`
+   for one, and n is the number of its step. */
 
 #include <math.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@
 #include <tgmath.h>
 
 typedef REAL real;
-typedef void rule(int64_t n, real *const *at, const double *option, const double *each);
+static void move(int64_t count, real *const *at, const double *option, const double *each, double n);
 
-enum { THETA, G, A, B, MOST = 8, ALIGNED = 64 };
+enum { MOST = 16, ALIGNED = 64 };
 
-/* Cut the tensors, laid end to end, into equal shares, one a thread. */
-static void share_out(rule *move, int64_t tensors, const int64_t *size, int64_t streams, real *const *stream,
-                      const double *option, const double *each, int64_t each_count, int64_t shares) {
+/* Cut the tensors, laid end to end, into equal shares, one a thread; then count the step. */
+void step(int64_t tensors, const int64_t *size, int64_t streams, real *const *stream, float *const *counter,
+          const double *option, const double *each, int64_t each_count, int64_t shares) {
     int64_t total = 0;
     for (int64_t i = 0; i < tensors; i++) total += size[i];
     int64_t blocks = (total + ALIGNED - 1) / ALIGNED;
@@ -37,9 +37,10 @@ static void share_out(rule *move, int64_t tensors, const int64_t *size, int64_t 
                 real *begin = stream[s * tensors + i];
                 at[s] = begin ? begin + from : NULL;
             }
-            move(to - from, at, option, each + i * each_count);
+            move(to - from, at, option, each + i * each_count, (double)*counter[i] + 1);
         }
     }
+    for (int64_t i = 0; i < tensors; i++) *counter[i] += 1;
 }
 
 /* The parts below are inlined into loops whose switches are constants: each loop has only what it needs. */
@@ -87,10 +88,3 @@ INLINE real exp_minus_one(real y) {
     const real result = power * (r + r * r * series) + (power - 1);
     return y > HIGHEST ? (real)INFINITY : result;
 }
-
-/* Make `name`, over many tensors, of `name`_move. */
-#define EXPORT(name)                                                                                                  \
-    void name(int64_t tensors, const int64_t *size, int64_t streams, real *const *stream, const double *option,       \
-              const double *each, int64_t each_count, int64_t shares) {                                               \
-        share_out(name##_move, tensors, size, streams, stream, option, each, each_count, shares);                     \
-    }

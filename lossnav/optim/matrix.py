@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
+from lossnav._tensors import bfloat16_units
 from lossnav.optim import _readings, _shapes, _shards, belief
-from lossnav.optim._base import Group, Rule, State
-from lossnav.optim._bases import eigenbasis, turn, turn_back
+from lossnav.optim._base import Group, Rule, State, portions
+from lossnav.optim._bases import eigenbasis, orthogonal, turn, turn_back
 from lossnav.optim._options import count
-from lossnav.optim._plan import TINY
+from lossnav.rules.derive.program import TINY
 
 Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar", "diagonal"]
 Long = Literal["identity", "polar"]
+Root = Literal["auto", "exact", "iterated"]
+_STACKED = 1 << 22  # numbers in a stack of matrices; larger ones fill a processor or a device by themselves
 _RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 _FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
 
@@ -84,8 +88,14 @@ class BallisticMatrix(Rule):
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
             only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
+        root: how "polar" finds U Vᵀ. "exact": by eigenvectors, which know the floor ``eps_relative``, ``eps`` and a
+            discount. "iterated": by five steps of Newton–Schulz in bfloat16, where the device multiplies that directly:
+            singular values from 10⁻³ of the Frobenius norm on become 1 ± .16, smaller ones stay smaller. "auto":
+            iterated in what is no float64 and has none of those three options, on devices that have units for bfloat16
+            and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.
-        foreach: True, False, or None, for what moves as with ``Belief``.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass): "polar" then moves matrices of one
+            shape together, and vectors move as with ``Belief``.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
     ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products
@@ -100,7 +110,7 @@ class BallisticMatrix(Rule):
 
     Example:
         >>> import torch
-        >>> w = torch.nn.Parameter(torch.eye(2))
+        >>> w = torch.nn.Parameter(torch.eye(2, dtype=torch.float64))
         >>> optimizer = BallisticMatrix([w], lr=0.01, curvature="polar")
         >>> loss = optimizer.step(lambda: (optimizer.zero_grad(), (w**2).sum().backward())[1])
         >>> [round(x, 4) for x in w.flatten().tolist()]
@@ -109,7 +119,7 @@ class BallisticMatrix(Rule):
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 32, 138; what each belief about a matrix makes of them is ours. Gupta,
         Koren, Singer (2018) for Shampoo; Morwani et al. (2025) for its exponents; Vyas et al. (2025) for SOAP; Lin et
-        al. (2025) for KL-Shampoo; Jordan et al. (2024) for Muon.
+        al. (2025) for KL-Shampoo; Jordan et al. (2024) for Muon; Amsel et al. (2025) for the iteration's polynomials.
     """
 
     _memory: tuple[str, ...] = ("step", "m", "v", "left", "right", "ql", "qr", "rows", "columns")
@@ -131,14 +141,15 @@ class BallisticMatrix(Rule):
         long: Long = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
+        root: Root = "auto",
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
         options = {
             "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
             "every": every, "watch": watch, "max_dim": max_dim, "block": block, "long": long,
-            "discount": discount, "eps_relative": eps_relative, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach,
+            "discount": discount, "eps_relative": eps_relative, "root": root, "weight_decay": weight_decay,
+            "maximize": maximize, "foreach": foreach,
         }  # fmt: skip
         super().__init__(params, options)
 
@@ -146,6 +157,12 @@ class BallisticMatrix(Rule):
         belief.check_options({**group, **_FIXED})
         one_of("curvature", group["curvature"], get_args(Curvature))
         one_of("long", group["long"], get_args(Long))
+        one_of("root", group["root"], get_args(Root))
+        if group["root"] == "iterated" and not _has_plain_root(group):
+            raise ValueError(
+                "root = 'iterated', but it must be 'auto' or 'exact' where eps, eps_relative, discount or "
+                "lr_overdamped is given: the iteration knows of none"
+            )
         for name in ("every", "watch", "max_dim"):
             whole(name, group[name], low=1)
         if group["block"] is not None:
@@ -177,21 +194,32 @@ class BallisticMatrix(Rule):
         else:
             belief.start_state(parameter, state)
 
+    def _portions(self, work: list[Tensor]) -> list[slice]:
+        return [slice(None)]  # matrices of one shape move together, wherever they stand
+
     @torch.compiler.disable(recursive=True)
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         whole_group = {**group, **_FIXED}
         vectors = [i for i, state in enumerate(states) if _moves_as_a_vector(state)]
-        if vectors:
+        for part in portions([params[i] for i in vectors]):
+            chosen = vectors[part]
             belief.advance(
-                whole_group, [params[i] for i in vectors], [grads[i] for i in vectors], [states[i] for i in vectors]
+                whole_group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen]
             )
-        for i in sorted({*range(len(params))} - {*vectors}):
-            if group["weight_decay"] != 0:
-                params[i].mul_(1 - belief.step_rate(group) * group["weight_decay"])
-            g = grads[i].reshape(len(grads[i]), -1)
-            step = _step(whole_group, g, states[i], self._room(g))
-            if step is not None:
-                params[i].add_(step.reshape(params[i].shape))
+        matrices = sorted({*range(len(params))} - {*vectors})
+        if group["weight_decay"] != 0 and matrices:
+            decay = 1 - belief.step_rate(group) * group["weight_decay"]
+            torch._foreach_mul_([params[i] for i in matrices], decay)
+        for alike in _alike(matrices, states):
+            gs = [grads[i].reshape(states[i]["m"].shape) for i in alike]
+            torch._foreach_add_([states[i]["step"] for i in alike], 1.0)
+            steps, rate = _steps(whole_group, gs, [states[i] for i in alike], self._room)
+            for i, step in zip(alike, steps, strict=False):  # none in the step that finds the bases
+                way = step.reshape(params[i].shape)
+                if torch.is_tensor(rate):  # never read on the host: a schedule may live on the device
+                    params[i].addcmul_(way.to(params[i].dtype), rate)
+                else:
+                    params[i].add_(way, alpha=rate)
 
     def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
@@ -206,13 +234,40 @@ def _moves_as_a_vector(state: State) -> bool:
     return "v" in state and "ql" not in state and "qr" not in state
 
 
+def _alike(matrices: list[int], states: list[State]) -> Iterator[list[int]]:
+    """Part matrices into lists that take one step together: of one shape and age, without bases; others one by one."""
+    found: dict[tuple[int, int, float], list[int]] = {}
+    for i in matrices:
+        if "ql" in states[i] or "qr" in states[i]:
+            yield [i]
+        else:
+            found.setdefault((*states[i]["m"].shape, states[i]["step"].item()), []).append(i)
+    for (rows, columns, _), alike in found.items():
+        most = max(_STACKED // max(rows * columns, 1), 1)
+        yield from (alike[first : first + most] for first in range(0, len(alike), most))
+
+
+def _steps(
+    group: Group, grads: list[Tensor], states: list[State], room: Callable[[Tensor], tuple[Tensor, Tensor]]
+) -> tuple[Sequence[Tensor], Any]:
+    """Take gradients into the states of matrices that are alike; return where these go, and at what rate."""
+    if "ql" in states[0] or "qr" in states[0]:
+        step = _step(group, grads[0], states[0], room(grads[0]))
+        return ([], 0.0) if step is None else ([step], 1.0)
+    means = [state["m"] for state in states]
+    torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
+    units = bfloat16_units(means[0].device)
+    if group["root"] == "iterated" or (group["root"] == "auto" and _iterates(group, means[0], units)):
+        sign = 1.0 if group["maximize"] else -1.0
+        factors = orthogonal(means, torch.bfloat16 if units and means[0].dtype != torch.float64 else means[0].dtype)
+        return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(max(means[0].shape))
+    mean = torch.stack(means).div_(1 - group["betas"][0] ** count(states[0]["step"]))
+    return _polar({**group, "curvature": "polar"}, mean).unbind(), 1.0
+
+
 def _step(group: Group, g: Tensor, state: State, memory: tuple[Tensor, Tensor]) -> Tensor | None:
     """Take a gradient into the state of a matrix; return where it goes, or None in the step that finds the bases."""
-    state["step"].add_(1.0)
     n = count(state["step"])
-    if "ql" not in state and "qr" not in state:
-        state["m"].lerp_(g, 1 - group["betas"][0])
-        return _polar({**group, "curvature": "polar"}, state["m"] / (1 - group["betas"][0] ** n))
     if n == 1:
         _shapes.watch(state, g, 0, 1, group)
         _shapes.first_bases(state)
@@ -245,13 +300,28 @@ def _planned(group: Group, mean: Tensor, variance: Tensor, n: float | None, memo
 
 
 def _polar(group: Group, mean: Tensor) -> Tensor:
-    """Return −S(L) m with L = m mᵀ/n on the shorter side: −lr √n (m mᵀ)^{−1/2} m without a discount."""
-    if mean.shape[0] > mean.shape[1]:
+    """Return −S(L) m with L = m mᵀ/n on the shorter side of each of a stack: −lr √n (m mᵀ)^{−1/2} m without a discount.
+
+    The floor of V is one of its mean over the matrix.
+    """
+    if mean.shape[-2] > mean.shape[-1]:
         return _polar(group, mean.mT).mT
     basis = eigenbasis(mean @ mean.mT)
     turned = basis.mT @ mean
-    values = turned.square().mean(1, keepdim=True)
-    return basis @ (_planned(group, torch.ones_like(values), values, None) * turned)
+    values = turned.square().mean(-1, keepdim=True)
+    gains = torch.stack([_planned(group, torch.ones_like(one), one, None) for one in values])
+    return basis @ (gains * turned)
+
+
+def _has_plain_root(group: Group) -> bool:
+    """Whether the root that a step divides by is √V and no more."""
+    free = belief.damping(group) is None and not belief.is_overdamped(group)
+    return free and group["eps"] == 0 and group["eps_relative"] is None
+
+
+def _iterates(group: Group, mean: Tensor, units: str | None) -> bool:
+    fast = units is not None or mean.device.type != "cpu"
+    return fast and mean.dtype != torch.float64 and _has_plain_root(group)
 
 
 def _is_due(n: float, group: Group) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal, get_args
 
 import torch
@@ -11,20 +11,39 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _readings, _recipes, _replicas, _shards
-from lossnav.optim._base import Group, Rule, State, zeros
-from lossnav.optim._fused import Call, each
-from lossnav.optim._options import check_decay, check_rate, count
-from lossnav.optim._plan import bound_, damping, lowest_curvature, preconditioner, root_options
-from lossnav.rules.recipe import Recipe
+from lossnav.optim import _hutchinson, _naming, _readings, _replicas, _shards
+from lossnav.optim._base import Group, State
+from lossnav.optim._generated import Generated
+from lossnav.optim._options import check_decay, check_rate
+from lossnav.rules import assume
+from lossnav.rules.derive.numbers import Number
+from lossnav.rules.derive.program import flat_root, root, signed_root, wide_root
+from lossnav.rules.derive.source import Statement, of_names
 
 Curvature = Callable[[Tensor, Tensor], Tensor]
 Estimate = Literal["second_moment", "hutchinson"]
 Negative = Literal["absolute", "clip", "signed"]
 
 
-class Navigator(Rule):
+_LARGE = 1e9  # γ/(2√(ηk)) above it has a square that float32 does not hold
+
+
+class Told(assume.Hutchinson):
+    """A curvature that is looked up, h = cV + ε; where cV is negative it is |cV|, or not less than a bound."""
+
+    bound: Any = None
+
+    def term(self, believed: Any) -> Any:
+        """Return h."""
+        h = believed * self.scale
+        return (abs(h) if self.bound is None else h.at_least(self.bound)) + self.floor
+
+
+class Navigator(Generated):
     r"""The optimal step of Eq. 6 in each coordinate, for any discount and any step length.
+
+    For who knows the curvature, or can estimate it, and for experiments with the discount; what takes AdamW's place is
+    ``Belief``.
 
     .. math:: \theta_i \leftarrow \theta_i - \frac{1-e^{-r_i\Delta t}}{h_i}\,g_i,\qquad
               r_i = \sqrt{\gamma^2/4+\eta kh_i}-\gamma/2
@@ -103,6 +122,7 @@ class Navigator(Rule):
         ``negative`` is ours. Hutchinson (1990) for the probes.
     """
 
+    _divisors = ("curvature_scale",)
     _memory: tuple[str, ...] = ("step", "h", "seen", "index", "fresh")
     process_group: Any = "auto"  # for what was pickled before there was a choice
 
@@ -134,6 +154,7 @@ class Navigator(Rule):
             "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
             "maximize": maximize, "foreach": foreach, "fused": fused,
         }  # fmt: skip
+        self._prepare()
         super().__init__(params, options)
 
     def observe(self, loss: Tensor) -> None:
@@ -177,8 +198,20 @@ class Navigator(Rule):
         if self.curvature == "hutchinson":
             _hutchinson.check_whole(group["params"], dealt=self._owner is not None)
 
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return recipe_of(group, given=self.curvature != "second_moment")
+    def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
+        if self.curvature != "second_moment" or torch.is_tensor(group["lr"]):
+            return {}
+        eps, scale = group["eps"], group["curvature_scale"]
+        h, share = scale * square, "curvature_scale · g² (g² is {typical} in the mean)"
+        rate, half = group["eta_k"] * h, group["gamma"] / 2  # r where γ is infinite
+        if half < math.inf:
+            rate = rate / (half + torch.sqrt(half**2 + rate))
+        newton = group["lr"] * rate > 1
+        return {
+            f"eps = {eps:g} exceeds most curvatures, {share}: set eps to 1e-8 of that, or scale the loss": h < eps,
+            f"curvature_scale = {scale:g} makes the step Newton's, 1/(curvature_scale · g), on a curvature of {share}: "
+            "set it, or lr, smaller, or scale the loss": newton,
+        }
 
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.navigator(group, self.curvature)
@@ -187,48 +220,40 @@ class Navigator(Rule):
         if "h" not in state:
             if self.curvature == "hutchinson" and _naming.is_named(parameter, self.param_groups):
                 state["index"] = _naming.number(parameter, self.param_groups)
-            state["step"] = torch.zeros((), dtype=torch.float32)
-            state["h"] = zeros(parameter)
             if self.curvature != "second_moment":
                 state["seen"] = 0
+            super()._start(parameter, group, state)
 
-    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        h, beta = [s["h"] for s in states], group["beta"]
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        if self.curvature == "second_moment":
-            torch._foreach_mul_(h, beta)
-            torch._foreach_addcmul_(h, grads, grads, 1 - beta)
-            seen = [count(n) for n in steps]
-        else:
-            seen = [s["seen"] for s in states]
-        if group["weight_decay"] != 0:
-            torch._foreach_mul_(params, 1 - group["lr"] * group["weight_decay"])
-        average = list(torch._foreach_div(h, [(1 - beta**n) / group["curvature_scale"] for n in seen]))
-        if self.curvature != "second_moment":
-            if group["maximize"]:
-                torch._foreach_neg_(average)
-            bound_(average, group)
-        torch._foreach_add_(average, group["eps"])
-        torch._foreach_addcmul_(params, grads, preconditioner(average, group), 1.0 if group["maximize"] else -1.0)
+    def _form(self, group: Group) -> Hashable:
+        plan = "wide" if damping(group) > _LARGE else "discounted"
+        if group["gamma"] == math.inf:
+            plan = "overdamped"
+        signs = "" if self.curvature == "second_moment" else group["negative"]
+        return plan, signs if plan == "overdamped" or signs != "signed" else "bounded", bool(group["weight_decay"] != 0)
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
-        lr, beta, stiffness, scale = float(group["lr"]), group["beta"], group["eta_k"], group["curvature_scale"]
-        if self.curvature == "second_moment":
-            kind, seen = 0, counts
-        else:
-            kind, seen = 1 if group["negative"] == "absolute" else 2, [s["seen"] for s in states]
-            scale = -scale if group["maximize"] else scale
-        damped = group["gamma"] < math.inf
-        return Call(
-            kernel="navigator",
-            memory=("h",),
-            option=(
-                1 - lr * group["weight_decay"], lr * (math.sqrt(stiffness) if damped else stiffness),
-                *root_options(damping(group) if damped else 0.0), 1.0, 1.0 if group["maximize"] else -1.0,
-                beta, 1 - beta, group["eps"], lowest_curvature(group), 2 * kind + damped,
-            ),
-            each=each(seen, lambda n: (scale / (1 - beta**n),)),
+    @staticmethod
+    def _stated(form: Any) -> Statement:
+        plan, signs, shrinks = form
+        names = ("gamma", "beta", "eta_k", "scale", "eps", "lowest", "weight_decay")
+        gamma, beta, stiffness, scale, eps, lowest, decay = map(Number.named, names)
+        seen = of_names(assume.SecondMoment, beta=beta, scale=scale, floor=eps / scale)
+        if signs:
+            seen = of_names(Told, beta=beta, scale=scale, floor=eps)
+            if signs != "absolute":
+                object.__setattr__(seen, "bound", lowest)
+        return Statement(
+            of_names(assume.Filter, beta=0.0), seen, stiffness=stiffness, gamma=1.0 if plan == "overdamped" else gamma,
+            held=True, shrinks=decay if shrinks else 0.0, names=names, keys={"v": "h"},
+            root={"overdamped": flat_root, "wide": wide_root}.get(plan, signed_root if signs == "bounded" else root),
+        )  # fmt: skip
+
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        told = self.curvature != "second_moment"
+        scale = group["curvature_scale"] * (-1.0 if told and group["maximize"] else 1.0)
+        gamma = 0.0 if group["gamma"] == math.inf else group["gamma"]
+        return (
+            group["lr"], gamma, group["beta"], group["eta_k"], scale, group["eps"], lowest_curvature(group),
+            group["weight_decay"],
         )  # fmt: skip
 
     def _is_due(self, parameter: Tensor, group: Group) -> bool:
@@ -314,9 +339,18 @@ class Navigator(Rule):
         return {**super().__getstate__(), "curvature": self.curvature, "process_group": self.process_group}
 
 
-def recipe_of(group: Group, *, given: bool = False) -> Recipe:
-    """Return the rule as a recipe; a curvature that is not g² is ``given`` to it from outside."""
-    return _recipes.navigator(group, math.inf if group["gamma"] == math.inf else damping(group), given)
+def damping(group: Group) -> float:
+    """Return ε = γ/(2√(ηk))."""
+    return float(group["gamma"] / (2 * math.sqrt(group["eta_k"])))
+
+
+def lowest_curvature(group: Group) -> float:
+    """Return the least curvature that ``negative`` lets through; −ε² is what the root adds: no root of less than 0."""
+    lowest = -torch.finfo(torch.float32).max  # torch refuses a bound that is no float32
+    if group["negative"] == "clip" or group["gamma"] == math.inf:
+        return 0.0 if group["negative"] == "clip" else lowest
+    half = damping(group)
+    return max(-(half * half), lowest)  # of large numbers −inf, where ** would be an error
 
 
 def check_curvature(curvature: Any) -> str | Curvature:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib import resources
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _readings, _recipes, _shards
+from lossnav.optim import _naming, _noise, _readings, _shards
 from lossnav.optim._base import Group, Rule, State, zeros
+from lossnav.optim._fused import Call
+from lossnav.optim._native import NoKernel
 from lossnav.optim._prior import prior
 from lossnav.optim._uncertain_options import check_options, check_stability, forgetting
-from lossnav.rules.recipe import Recipe
 
 _UNIFORM, _NORMAL, _SAMPLE = 0, 1, 2  # what a random number is drawn for: part of its name
 _ZERO = (
@@ -76,14 +79,16 @@ class Uncertain(Rule):
             else to its place in ``params``.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass). The results are the same.
+        fused: as in ``Ballistic``: one pass over the memory, if there is a C compiler. With ``sample``, ``speed`` or
+            ``reset`` there is no such form.
 
     In several processes the results are those of one: replicas (DistributedDataParallel) draw the same samples; of a
     DTensor (FSDP2) each process moves its part, and gets its part of the whole tensor's draws and priors; inside a
     ZeroRedundancyOptimizer draws and priors are those of the whole model, but sampling is refused, since no process
     knows the precisions of all weights.
 
-    State: ``precision`` p; ``age``, steps since the last reset (a number a weight with ``reset``, else a tensor);
-    ``drift`` u with ``speed``; the prior's mean and variance; counters.
+    State: ``precision`` p; with ``reset`` ``age``, steps since the last one; ``drift`` u with ``speed``; the prior's
+    mean and variance; counters.
 
     Raises:
         ValueError: an option is out of range or leaves the mean unstable, a parameter is not real, "init" finds
@@ -129,12 +134,13 @@ class Uncertain(Rule):
         seed: int = 0,
         maximize: bool = False,
         foreach: bool | None = None,
+        fused: bool | None = None,
     ) -> None:
         options = {
             "lr": lr, "forgetting": forgetting, "temperature": temperature, "prior_variance": prior_variance,
             "clip": clip, "prior_mean": prior_mean, "curvature_scale": curvature_scale, "speed": speed,
             "speed_beta": speed_beta, "sample": sample, "reset": reset, "seed": seed, "maximize": maximize,
-            "foreach": foreach,
+            "foreach": foreach, "fused": fused,
         }  # fmt: skip
         super().__init__(params, options)
 
@@ -189,21 +195,36 @@ class Uncertain(Rule):
         if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
             check_stability(group)
 
-    def _recipe(self, group: Group, parameter: Tensor | None) -> Recipe:
-        return recipe_of(self, group, parameter)
-
     def _assumed(self, group: Group) -> _readings.Found:
         return _readings.uncertain(group, None)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)
 
+    def _call(self, group: Group, states: list[State]) -> Call:
+        if self._sampling or group["sample"] or group["speed"] != 0 or group["reset"] is not None:
+            raise NoKernel("its kernel knows neither sample nor speed nor reset")
+        keep, learn = map(float, forgetting(group))
+        temperature = group["temperature"]
+        return Call(
+            kernel=_kernel(),
+            memory=("precision",),
+            option=(
+                keep, learn * group["curvature_scale"] / temperature,
+                (-1.0 if group["maximize"] else 1.0) / temperature, -float(group["lr"]),
+                math.inf if group["clip"] is None else group["clip"],
+            ),
+            each=[(learn / s["prior_variance"], 1 / s["prior_variance"], -s["prior_mean"] / s["prior_variance"])
+                  for s in states],
+        )  # fmt: skip
+
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         if self._sampling:
             raise RuntimeError("step() inside sampled(): the weights are not the means there; leave the block first")
         steps = [s["step"] for s in states]
         torch._foreach_add_(steps, 1.0)
-        torch._foreach_add_([s["age"] for s in states], 1.0)
+        if group["reset"] is not None:
+            torch._foreach_add_([s["age"] for s in states], 1.0)
         _sharpen(params, grads, states, group)
         moves = _moves(params, grads, states, group)
         torch._foreach_add_(params, moves)
@@ -212,6 +233,11 @@ class Uncertain(Rule):
         if group["reset"] is not None:
             for parameter, state in zip(params, states, strict=True):
                 reset_idle(parameter, state, group)
+
+
+@cache
+def _kernel() -> str:
+    return (resources.files(__package__) / "uncertain.c").read_text(encoding="utf-8")
 
 
 @torch.no_grad()
@@ -307,36 +333,17 @@ def used_draw(parameter: Tensor, group: Group, state: State) -> Tensor:
     return last_draw(parameter, group, state)
 
 
-def recipe_of(rule: Rule, group: Group, parameter: Tensor | None) -> Recipe:
-    """Return the rule as a recipe, with the prior of a parameter (as it is remembered, or as its values say now)."""
-    if parameter is None and len(group["params"]) == 1:
-        parameter = group["params"][0]
-    if parameter is not None:
-        state = rule.state.get(parameter, {})
-        known = "prior_variance" in state
-        mean, variance = (state["prior_mean"], state["prior_variance"]) if known else prior(rule, parameter, group)
-    elif group["prior_mean"] is not None and group["prior_variance"] != "init":
-        mean, variance = float(group["prior_mean"]), float(group["prior_variance"])
-    else:
-        raise ValueError(
-            f"parameter = None, but it must be one of the group's {len(group['params'])} where prior_mean is None or "
-            "prior_variance is 'init': their priors differ"
-        )
-    return _recipes.uncertain(group, mean, variance)
-
-
 def start_state(rule: Rule, parameter: Tensor, group: Group, state: State) -> None:
     """Begin as sure as the prior, and remember the prior."""
     if "precision" not in state:
         mean, variance = prior(rule, parameter, group)
         state["step"] = torch.zeros((), dtype=torch.float32)
         state["precision"] = zeros(parameter).fill_(1 / variance)
-        state["age"] = torch.zeros((), dtype=state["precision"].dtype, device=parameter.device)
         state["prior_mean"], state["prior_variance"] = mean, variance
         state["index"] = _naming.number(parameter, rule._all_groups())
         state["draws"] = state["used"] = 0
-    if group["reset"] is not None and state["age"].shape != parameter.shape:
-        age, state["age"] = state["age"], zeros(parameter)
-        _shards.local(state["age"]).add_(age)
+    if group["reset"] is not None and ("age" not in state or state["age"].shape != parameter.shape):
+        state["age"] = zeros(parameter)
+        _shards.local(state["age"]).add_(state["step"].item())
     if group["speed"] != 0 and "drift" not in state:
         state["drift"] = zeros(parameter)

@@ -1,6 +1,6 @@
 """Path → step: learning rules as pure functions of gradient, curvature and time."""
 
-from lossnav.rules import assume, recipe
+from lossnav.rules import assume
 from lossnav.rules.cooling import Cooling, cooling, kalman_rates
 from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
 from lossnav.rules.inconsistent import hyperbolic_rate, quasi_hyperbolic
@@ -24,7 +24,6 @@ __all__ = [
     "prior_shrink",
     "quasi_hyperbolic",
     "rates",
-    "recipe",
     "relative_step",
     "shrink",
     "update",

@@ -1,27 +1,48 @@
 r"""What a learner believes: the assumptions from which ``lossnav.derive`` makes a rule.
 
 About its gradient, ``belief``: ``Filter``. About the curvature, ``curvature``: ``Known``, ``SecondMoment``,
-``Hutchinson``. About the price of speed, ``metric``, beside what the objective says: ``RootMeanSquare``. About weight
-matrices, as either of the two: ``Kronecker``, ``Eigenbasis``, ``Polar``. They are plain data; averages have the weight
-β of their past in a step, whatever the time Δt that a step takes.
+``Innovation``, ``Hutchinson``. About the price of speed, ``metric``, beside what the objective says:
+``RootMeanSquare``. About weight matrices, as either of the two: ``Kronecker``, ``Eigenbasis``, ``Polar``. Each brings
+all that a rule needs of it: how its averages move, its term, its words (``lossnav.rules.assumption`` says how to make
+another). Averages have the weight β of their past in a step, whatever the time Δt that a step takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from lossnav import _checks
+from lossnav.rules.assumption import Assumption, Curvature, Look, Metric, Position, absent, root
 
-__all__ = ["Eigenbasis", "Filter", "Hutchinson", "Known", "Kronecker", "Polar", "RootMeanSquare", "SecondMoment"]
+__all__ = [
+    "Eigenbasis",
+    "Filter",
+    "Hutchinson",
+    "Innovation",
+    "Known",
+    "Kronecker",
+    "Polar",
+    "RootMeanSquare",
+    "SecondMoment",
+]
 
 Fit = Literal["moments", "likelihood", "bound"]
+_AVERAGED = "belief in the curvature"
+
+
+class Mean(NamedTuple):
+    """What is believed of the gradient: the average itself, what the plan is made on, and its slope over a step."""
+
+    m: Any
+    signal: Any
+    slope: Any
 
 
 @dataclass(frozen=True, eq=False)
-class Filter:
+class Filter(Assumption):
     r"""A belief in the mean gradient: m ← βm + (1 − β)g, and how it will go on, E[a(t)] = e^{−𝐀t} m.
 
     β is the weight with which gradients are averaged; ``fading`` is what the plan believes of the future. The two
@@ -62,9 +83,75 @@ class Filter:
         object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
         object.__setattr__(self, "share", _checks.finite("share", self.share, low=0.0, high=1.0))
 
+    @property
+    def memory(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The average, and its slope where there is a trend."""
+        if self.trend is not None:
+            return ("m", "w")
+        return () if absent(self.beta) else ("m",)
+
+    @property
+    def dim(self) -> int | None:
+        """D, where the rates of fading are those of coordinates."""
+        return len(self.fading) if self.fading.ndim else None
+
+    def believed(self, look: Look) -> Mean:
+        """Average the gradient; with a trend, follow level and slope (Holt's recursion)."""
+        g, slope = look.gradient, None
+        if self.trend is not None:
+            begun = look.begun()  # in step 1, m = g and w = 0
+            level = look.blend(g, look.kept("m") + look.kept("w"), begun * self.beta)
+            slope = look.keep("w", look.blend(level - look.kept("m"), look.kept("w"), self.trend) * begun)
+            m = signal = look.keep("m", level, "belief in the mean gradient")
+        elif absent(self.beta):
+            return Mean(g, g, None)
+        else:
+            signal = look.average("m", g, self.beta, self.corrected, "belief in the mean gradient")
+            m = look.kept("m")
+        return Mean(m, signal if absent(self.share) else look.blend(signal, g, self.share), slope)
+
+    def words(self) -> str:
+        """Return what is believed of the gradient."""
+        said = "exact" if self.beta == 0 else f"an average, β = {self.beta:g}"
+        if np.any(self.fading):
+            rate = f"{float(self.fading):g}" if self.fading.ndim == 0 else f"an array of shape {self.fading.shape}"
+            said += f"; it fades at α = {rate}"
+        said += f"; with a trend, β = {self.trend:g}" if self.trend is not None else ""
+        return said + (f"; and {self.share:g} of the rest is signal" if self.share else "")
+
+    @classmethod
+    def positions(cls) -> tuple[Position, ...]:
+        """Return its places on the board of switches."""
+        return (
+            Position("belief", "average", "m is an average of g", lambda x: {"beta": x["beta"]}),
+            Position(
+                "belief", "fading", "an average, believed to fade at α",
+                lambda x: {"beta": x["beta"], "fading": x["alpha"]},
+            ),
+        )  # fmt: skip
+
+
+class Averaged(Curvature):
+    """A curvature h = c(V + floor) with an average V; ``scale``, ``floor``, ``beta`` are its fields."""
+
+    memory = ("v",)
+    h = "averaged"
+    beta: Any
+    scale: Any
+    floor: Any
+    corrected: Any
+
+    def term(self, believed: Any) -> Any:
+        """Return c(V + floor)."""
+        return (believed + self.floor) * self.scale
+
+    def words(self) -> str:
+        """Return what is believed of the curvature."""
+        return f"{type(self).__name__}, h = {self.scale:g}·V; a plug-in"
+
 
 @dataclass(frozen=True)
-class SecondMoment:
+class SecondMoment(Averaged):
     r"""The curvature is believed to be diagonal, h = c(V + floor), with V an average of g² (Eqs. 13, 33).
 
     Args:
@@ -94,9 +181,87 @@ class SecondMoment:
         if self.centred and self.signal:
             raise ValueError("signal = True, but it must be False where centred is True: V averages one square")
 
+    def refuse(self, belief: Filter) -> None:
+        """Raise where there is no steady mean to deviate from."""
+        if self.centred and (belief.beta == 0 or belief.trend is not None):
+            raise ValueError(
+                "curvature.centred = True, but it must be False where belief has no memory (beta = 0) or a trend: "
+                "there is no steady mean to deviate from"
+            )
+
+    def believed(self, look: Look) -> Any:
+        """Average the square of the gradient, of its deviation from m, or of what the plan is made on."""
+        datum = look.mean if self.signal else look.gradient
+        if self.centred:
+            datum = look.gradient - look.m
+        return look.average("v", datum * datum, self.beta, self.corrected, _AVERAGED)
+
+    @classmethod
+    def positions(cls) -> tuple[Position, ...]:
+        """Return its places on the board of switches."""
+        return (
+            Position(
+                "curvature", "average", "h = cV, V an average of g²",
+                lambda x: {"beta": x["memory"], "scale": x["c"]}, "g",
+            ),
+            Position(
+                "curvature", "instant", "h = cg², of this gradient alone",
+                lambda x: {"beta": 0.0, "scale": x["c"]}, "g",
+            ),
+            Position(
+                "curvature", "signal", "h = cm², of the mean believed in",
+                lambda x: {"beta": 0.0, "scale": x["c"], "signal": True}, "m",
+            ),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
-class Hutchinson:
+class Innovation(Averaged):
+    r"""The curvature is believed to be diagonal, h = c(V + floor), V an average of (g − m̂)² with the m̂ of a step ago.
+
+    What surprises is noise and not the mean: divided by 1 + Σw², the weights of m̂, it is an unbiased variance for
+    steady noise; g² in the first step.
+
+    Args:
+        beta: β in [0, 1), the weight of the past in V.
+        scale: c > 0, in the units that make cV a curvature.
+        floor: >= 0, in the units of g².
+        corrected: divide V by 1 − βⁿ in step n.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    beta: float
+    scale: float = 1.0
+    floor: float = 0.0
+    corrected: bool = True
+
+    def __post_init__(self) -> None:
+        _average(self)
+
+    def refuse(self, belief: Filter) -> None:
+        """Raise where m is no average."""
+        if belief.beta == 0 or belief.trend is not None:
+            raise ValueError(
+                "curvature is an Innovation, but it must be another where belief has no memory (beta = 0) or a trend: "
+                "there is no mean to be surprised about"
+            )
+
+    def foresee(self, look: Look) -> Any:
+        """Return m̂ − g before this gradient is in m; without memory m̂ is the last gradient."""
+        past = look.seen(look.belief.beta, look.n - 1)
+        return look.kept("m") / (past + (1 - look.begun())) - look.gradient
+
+    def believed(self, look: Look) -> Any:
+        """Average what no one expected, m̂ having averaged n − 1 gradients with Σw² = (1−β)(1+βⁿ⁻¹)/((1+β)(1−βⁿ⁻¹))."""
+        beta1, surprise = look.belief.beta, look.foreseen
+        weight = (1 + beta1) * look.seen(beta1, look.n - 1) / (2 * look.seen(beta1, look.n)) + (1 - look.begun())
+        return look.average("v", surprise * surprise * weight, self.beta, self.corrected, _AVERAGED)
+
+
+@dataclass(frozen=True)
+class Hutchinson(Averaged):
     r"""The curvature is believed to be diagonal, h = c(|V| + floor), with V an average of z ⊙ Hz for random signs z.
 
     No function of gradients can know it: ``z ⊙ Hz`` is the argument ``curvature`` of a rule's step.
@@ -116,12 +281,23 @@ class Hutchinson:
     floor: float = 0.0
     corrected: bool = True
 
+    told = True
+    needs = "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)"
+
     def __post_init__(self) -> None:
         _average(self)
 
+    def believed(self, look: Look) -> Any:
+        """Average what the step is told."""
+        return look.told("v", self.beta, self.corrected)
+
+    def term(self, believed: Any) -> Any:
+        """Return c(|V| + floor)."""
+        return super().term(abs(believed))
+
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Known(Curvature):
     """The curvature is known.
 
     Args:
@@ -138,9 +314,28 @@ class Known:
         matrix.setflags(write=False)
         object.__setattr__(self, "hessian", matrix)
 
+    constant = True
+    needs = "its entries belong to coordinates, and tensors of a network have none of that number"
+
+    @property
+    def dim(self) -> int:
+        """D."""
+        return len(self.hessian)
+
+    def believed(self, look: Look) -> None:
+        """Remember nothing: it is known."""
+
+    def term(self, believed: Any) -> Any:
+        """Return the diagonal of H."""
+        return np.diagonal(self.hessian)
+
+    def words(self) -> str:
+        """Return that it is known."""
+        return "known"
+
 
 @dataclass(frozen=True)
-class RootMeanSquare:
+class RootMeanSquare(Metric):
     r"""The metric is believed to be G = diag(√V + ε): a move costs more where gradients have been large.
 
     With it a decay θ̇ = −jθ and no curvature the optimum is AdamW, at every γ > 0. The metric is frozen within a plan.
@@ -163,9 +358,55 @@ class RootMeanSquare:
         object.__setattr__(self, "eps", _checks.finite("eps", self.eps, low=0.0))
         object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
 
+    memory = ("u",)
+
+    def believed(self, look: Look) -> Any:
+        """Average g²."""
+        square = look.gradient * look.gradient
+        return look.average("u", square, self.beta, self.corrected, "belief in the metric")
+
+    def term(self, believed: Any) -> Any:
+        """Return √V + ε."""
+        return root(believed) + self.eps
+
+    def words(self) -> str:
+        """Return what is believed of the metric."""
+        return f"G = √V + {self.eps:g}, from an average of g² (β = {self.beta:g}); a plug-in"
+
+    @classmethod
+    def positions(cls) -> tuple[Position, ...]:
+        """Return its place on the board of switches."""
+        words = "G = √V, from an average of g²"
+        return (Position("metric", "rms", words, lambda x: {"beta": x["memory"]}, "g"),)
+
+
+class Matrices(Curvature, Metric):
+    """A belief about rows and columns, as a curvature or as a metric; ``bases`` has its averages.
+
+    ``fit`` says what of C is believed, ``averages`` whether it remembers more than m.
+    """
+
+    matrices = True
+    h = "averaged"
+    beta: Any
+    fit: Any
+    scale: Any
+    averages: ClassVar[bool] = True
+
+    def believed(self, look: Look) -> None:
+        """Remember nothing of single entries."""
+
+    def term(self, believed: Any) -> Any:
+        """Return c times an eigenvalue of C."""
+        return self.scale * believed
+
+    def words(self) -> str:
+        """Return which belief it is."""
+        return f"{type(self).__name__}, with {self.scale:g}·C; a plug-in"
+
 
 @dataclass(frozen=True)
-class Eigenbasis:
+class Eigenbasis(Matrices):
     r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be diagonal in bases Q_L ⊗ Q_R of its rows and columns.
 
     The bases are eigenvectors of averages of ggᵀ and gᵀg, and V is an average of (Q_Lᵀ g Q_R)². As a curvature it is
@@ -195,13 +436,14 @@ class Eigenbasis:
     every: int = 20
     watch: int = 4
     max_dim: int = 1024
+    fit: ClassVar[str] = "eigenbasis"  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         _matrix(self)
 
 
 @dataclass(frozen=True)
-class Kronecker:
+class Kronecker(Matrices):
     r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be a product of one matrix of rows and one of columns.
 
     As a curvature it is H = cC, as a metric G = (cC)^½. With L = E[ggᵀ] and R = E[gᵀg], of an m × n matrix,
@@ -244,7 +486,7 @@ class Kronecker:
 
 
 @dataclass(frozen=True)
-class Polar:
+class Polar(Matrices):
     r"""C of a weight matrix is believed to be L ⊗ I (outputs differ, inputs do not), L = mmᵀ/n read off one mean m.
 
     As a curvature it is H = cC: the ballistic step is then −√(ηkn/c)·UVᵀ with m = UΣVᵀ, Muon's. As a metric it is
@@ -261,7 +503,9 @@ class Polar:
         Jordan et al. (2024) for Muon; the reading is ours.
     """
 
-    beta: ClassVar[float] = 0.0
+    beta: ClassVar[float] = 0.0  # type: ignore[misc]
+    fit: ClassVar[str] = "polar"  # type: ignore[misc]
+    averages: ClassVar[bool] = False
 
     scale: float = 1.0
     floor: float = 1e-6
@@ -271,8 +515,9 @@ class Polar:
         object.__setattr__(self, "floor", _checks.finite("floor", self.floor, low=0.0))
 
 
-Matrices = Kronecker | Eigenbasis | Polar
-Curvature = Known | SecondMoment | Hutchinson | Matrices
+def kinds() -> list[type[Assumption]]:
+    """Return the assumptions of this module."""
+    return [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, Assumption)]
 
 
 def _matrix(belief: Eigenbasis | Kronecker) -> None:
@@ -284,7 +529,7 @@ def _matrix(belief: Eigenbasis | Kronecker) -> None:
         object.__setattr__(belief, name, _checks.whole(name, getattr(belief, name), low=1))
 
 
-def _average(belief: SecondMoment | Hutchinson) -> None:
+def _average(belief: Averaged) -> None:
     """Check the arguments that averaged curvatures share."""
     object.__setattr__(belief, "beta", _weight("beta", belief.beta))
     object.__setattr__(belief, "scale", _checks.positive("scale", belief.scale))

@@ -57,7 +57,7 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
     stiffness, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
     h, left = (np.asarray(part, dtype=np.float64) for part in np.broadcast_arrays(h, left))
     _require(h, left, stiffness, gamma, charge / objective.k)
-    return modes.first_speed(h, stiffness, gamma, left, charge / objective.k)
+    return modes.speed(h, stiffness, gamma, 0.0, left, charge / objective.k)
 
 
 def _remaining(remaining: ArrayLike) -> Array:

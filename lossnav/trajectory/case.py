@@ -93,7 +93,10 @@ class Solver(Protocol):
         name: what ``solve(method=…)`` and ``Trajectory.method`` call it.
     """
 
-    name: Method
+    @property
+    def name(self) -> Method:
+        """Its name."""
+        ...
 
     def accepts(self, case: Case) -> str:
         """Return "" for a case that it solves, else why it declines, as it follows on its name in a sentence."""

@@ -19,90 +19,70 @@ from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_tim
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
+_FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 
-def solve(
-    objective: Objective, loss: Quadratic, theta0: Array, *, endpoint: Array | None, horizon: float
-) -> Trajectory:
-    """Return the exact optimum from ``theta0``; ``endpoint`` fixes θ(horizon), else the end is free.
+
+def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajectory:
+    """Return the optimum with a free end, of a deadline or of infinite time.
+
+    J is that of resting, and what a mode adds: with curvature −x₀ẋ₀/2η = ψ(0)g²/2ηh on top of resting at its stationary
+    point; one too flat for that, on top of resting where it starts, −(kg²/2)∫e^{−γt}φ dt − (cg²/2)e^{−γT}φ(T).
 
     Raises:
         NoMinimiser: where J is unbounded below or its infimum is not attained.
     """
-    if endpoint is not None:
-        return _fixed_end(objective, loss, theta0, endpoint, horizon)
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
-    metric = objective.metric_matrix(loss.dim)
-    basis = modes.decompose(loss.hessian(theta0), metric)
-    h, directions = basis.curvature, basis.directions
-    slope = directions.T @ loss.gradient(theta0)
-    charge = objective.charge / objective.k
-    modes.require_minimiser(h, slope, stiffness, gamma, horizon, charge)
-
-    free = _Free(theta0, directions, slope, (h, stiffness, gamma), (horizon, charge))
-    action, excess = _action(objective, loss, theta0, h, slope, horizon)
-    if math.isfinite(horizon):
-        asymptote = free.position(np.array([horizon]))[0]
+    horizon, charge, gain = objective.horizon, objective.charge / objective.k, objective.eta * objective.k
+    basis = modes.decompose(loss.hessian(theta0), objective.metric_matrix(loss.dim))
+    h, slope = basis.curvature, basis.directions.T @ loss.gradient(theta0)
+    modes.require_minimiser(h, slope, gain, objective.gamma, horizon, charge)
+    path = _Free(theta0, basis.directions, slope, (h, gain, objective.gamma), (horizon, charge))
+    endless = math.isinf(horizon)
+    tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    # Without discount a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
+    curved = h > 0 if endless and objective.gamma == 0 else np.abs(h) > _FLAT * np.max(np.abs(h), initial=0.0)
+    reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
+    climb = float(modes.speed(*path.mode, 0.0, *path.end) * reach @ slope**2) / (2 * objective.eta)
+    level = float(loss.value(theta0)) - float(reach @ slope**2) / 2
+    flat = ~curved & tilted & (objective.gamma > 0 or not endless)
+    if np.any(flat):
+        climb -= objective.k / 2 * float(_descent(objective, h[flat]) @ slope[flat] ** 2)
+    scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
+    action = climb + resting_action(objective.k * level, objective.gamma, scale, horizon)
+    slow, growth = modes.slow_rate(h, gain, objective.gamma), math.nan
+    if endless:
+        growth = float(np.max(-slow, initial=-math.inf, where=(slope != 0) & ((h > 0) | tilted)))
+        rests = np.all((h > 0) | ~tilted)
+        way = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0) * slope
+        stop = theta0 - basis.directions @ way if rests else np.full(loss.dim, np.nan)
     else:
-        stays = (h > 0) | (np.abs(slope) <= 1e-12 * np.max(np.abs(slope), initial=0.0))
-        reach = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0)
-        asymptote = theta0 - directions @ (reach * slope) if np.all(stays) else np.full(loss.dim, np.nan)
-    slow = modes.slow_rate(h, stiffness, gamma)
-    moves = slope != 0 if math.isfinite(horizon) else (slope != 0) & ((h > 0) | ~stays)
-    growth = float(np.max(-slow, initial=-math.inf, where=moves)) if math.isinf(horizon) else math.nan
-    slowest = float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
-    pace = growth if growth > 0 else slowest
+        stop = path.position(np.array([horizon]))[0]
+    pace = growth if growth > 0 else float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     return Trajectory(
-        objective, loss, plot_times(pace, horizon), action, excess, asymptote, "closed_form",
-        free.position, free.rate, end=horizon, growth=growth,
+        objective, loss, plot_times(pace, horizon), action + final_charge(objective, level),
+        math.nan if np.any(flat) else climb, stop, ClosedForm.name, path.position, path.rate, end=horizon,
+        growth=growth,
     )  # fmt: skip
 
 
-def _action(
-    objective: Objective, loss: Quadratic, theta0: Array, h: Array, slope: Array, horizon: float
-) -> tuple[float, float]:
-    """Return J and its excess over the cost of resting at the stationary point.
-
-    A mode with curvature contributes −x₀ẋ₀/2η = ψ(0)g²/2ηh on top of resting at its stationary point. A mode too
-    flat for that (x₀ = g/h loses its digits) contributes −(kg²/2)∫e^{−γt}φ dt on top of resting where it starts, and
-    −(cg²/2)e^{−γT}φ(T) by the charge at a deadline.
-    """
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
+def _descent(objective: Objective, h: Array) -> Array:
+    """Return ∫e^{−γt}φ(t) dt up to the deadline, per mode, with what the end counts beside it."""
+    gain, gamma, horizon = objective.eta * objective.k, objective.gamma, objective.horizon
+    if math.isinf(horizon):
+        return gain / (gamma * modes.fast_rate(h, gain, gamma) ** 2)
     charge = objective.charge / objective.k
-    curved = np.abs(h) > 1e-6 * np.max(np.abs(h), initial=0.0)
-    if gamma == 0 and not math.isfinite(horizon):
-        curved = h > 0  # the other form does not exist; require_minimiser has seen to it that flat modes have no slope
-    safe = np.where(curved, h, 1.0)
-    start_speed = modes.speed(h, stiffness, gamma, 0.0, horizon, charge)
-    climb = float(np.sum(np.where(curved, start_speed * slope**2 / (2 * objective.eta * safe), 0.0)))
-    level = float(loss.value(theta0)) - float(np.sum(np.where(curved, slope**2 / (2 * safe), 0.0)))
-    flat = ~curved & (np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))
-    if np.any(flat):
-        gain = _discounted(h[flat], stiffness, gamma, horizon, charge)
-        climb -= objective.k / 2 * float(np.sum(slope[flat] ** 2 * gain))
-    scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    rest = resting_action(objective.k * level, gamma, scale, horizon) + final_charge(objective, level)
-    return rest + climb, math.nan if np.any(flat) else climb
-
-
-def _discounted(h: Array, stiffness: float, gamma: float, horizon: float, charge: float) -> Array:
-    """Return ∫ e^{−γt}φ(t) dt over the horizon, per mode, with what the end counts beside it."""
-    if not math.isfinite(horizon):
-        if gamma == 0:  # only for modes without slope, whose share is dropped
-            return np.zeros_like(h)
-        return stiffness / (gamma * modes.fast_rate(h, stiffness, gamma) ** 2)
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    t = horizon * (1 + nodes[:, None]) / 2
-    phi = modes.displacement(h, stiffness, gamma, t, horizon, charge)
-    running = horizon / 2 * np.sum(weights[:, None] * np.exp(-gamma * t) * phi, axis=0)
-    if not charge:
-        return running
-    return running + charge * math.exp(-gamma * horizon) * modes.displacement(
-        h, stiffness, gamma, horizon, horizon, charge
-    )
+    t = horizon * np.append((1 + nodes) / 2, 1.0)[:, None]
+    phi = modes.displacement(h, gain, gamma, t, horizon, charge)
+    return np.append(horizon / 2 * weights, charge) @ (np.exp(-gamma * t) * phi)
 
 
 def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: Array, horizon: float) -> Trajectory:
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    """Return the optimum that is at ``endpoint`` at the deadline.
+
+    Raises:
+        NoMinimiser: if the deadline is later than the first conjugate point.
+    """
+    gain, gamma = objective.eta * objective.k, objective.gamma
     metric = objective.metric_matrix(loss.dim)
     basis = modes.decompose(loss.hessian(theta0), metric)
     h, directions = basis.curvature, basis.directions
@@ -112,31 +92,25 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
         raise ValueError(
             "method = 'closed_form' with an endpoint needs a Hessian without flat directions; use 'action' or 'bvp'"
         )
-    rest = np.where(flat, 0.0, -slope / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
-    start, stop = -rest, directions.T @ metric @ (endpoint - theta0) - rest
-    square = _without_conjugate_point(h, stiffness, gamma, horizon)
-    bridge = _Bridge(theta0, directions, rest, start, stop, square, gamma, horizon)
-    _, pace = bridge.in_modes(np.array([0.0, horizon]))
-    climb = float(math.exp(-gamma * horizon) * stop @ pace[1] - start @ pace[0]) / (2 * objective.eta)
-    level = float(loss.value(theta0 + directions @ rest))
-    action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
-    action += final_charge(objective, float(loss.value(endpoint)))
-    times, stays = plot_times(1.0, horizon), endpoint.copy()
-    return Trajectory(
-        objective, loss, times, action, climb, stays, "closed_form", bridge.position, bridge.rate, end=horizon
-    )  # fmt: skip
-
-
-def _without_conjugate_point(h: Array, stiffness: float, gamma: float, horizon: float) -> Array:
-    """Return γ²/4 + ηkh per mode, or raise where a path between two ends is no minimum."""
-    square = gamma**2 / 4 + stiffness * h
+    square = gamma**2 / 4 + gain * h
     if np.any((square < 0) & (np.sqrt(np.maximum(-square, 0)) * horizon >= np.pi)):
         worst = int(np.argmin(square))
         raise NoMinimiser(
             f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
-    return square
+    rest = np.where(flat, 0.0, -slope / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
+    stop = directions.T @ metric @ (endpoint - theta0) - rest
+    path = _Bridge(theta0, directions, rest, -rest, stop, square, gamma, horizon)
+    _, pace = path.in_modes(np.array([0.0, horizon]))
+    climb = float(math.exp(-gamma * horizon) * stop @ pace[1] + rest @ pace[0]) / (2 * objective.eta)
+    level = float(loss.value(theta0 + directions @ rest))
+    action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
+    action += final_charge(objective, float(loss.value(endpoint)))
+    return Trajectory(
+        objective, loss, plot_times(1.0, horizon), action, climb, endpoint.copy(), ClosedForm.name, path.position,
+        path.rate, end=horizon,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +195,9 @@ class ClosedForm:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the exact optimum."""
-        objective, loss = case.objective, case.loss
-        assert isinstance(loss, Quadratic)  # accepts has said so
-        if objective.drift is not None:
-            return riccati.follow(objective, loss, case.theta0, self.name)
-        limit = objective.horizon if case.endpoint is None or case.span is None else case.span
-        return solve(objective, loss, case.theta0, endpoint=case.endpoint, horizon=limit)
+        assert isinstance(case.loss, Quadratic)  # accepts has said so
+        if case.objective.drift is not None:
+            return riccati.follow(case.objective, case.loss, case.theta0, self.name)
+        if case.endpoint is not None:
+            return _fixed_end(case.objective, case.loss, case.theta0, case.endpoint, case.deadline)
+        return _free_end(case.objective, case.loss, case.theta0)

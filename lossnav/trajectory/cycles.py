@@ -27,10 +27,10 @@ from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import fourier
 from lossnav.trajectory.motion import acceleration
 
-_FIRST_NODES = 33
+_FIRST_NODES = 33  # ten modes that are resolved, and as many that show whether more are needed
 _MOST_UNKNOWNS = 2500  # a dense Jacobian of 50 MB
-_MOST_STEPS = 60
-_TAIL = 1e-8
+_MOST_STEPS = 60  # of Newton's method, which takes ten from a good guess
+_TAIL = 1e-8  # of the orbit's size: modes fall off geometrically, so that what is left out is far smaller
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +121,13 @@ def cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
         >>> round(found.period / np.pi, 6), round(1 + found.rate, 9)
         (4.0, 1.0)
     """
-    return _solve(objective, loss, guess, None)
+    start = _start(objective, loss, guess)
+    try:
+        return _resolved(start, True)
+    except NotConverged:
+        if isinstance(guess, Cycle):
+            raise
+    return _eased(start)
 
 
 def slow_cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, *, period: float) -> Cycle:
@@ -139,20 +145,8 @@ def slow_cycle(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, *, pe
     Raises:
         ValueError, NotConverged: as ``cycle``.
     """
-    return _solve(objective, loss, guess, _checks.positive("period", period))
-
-
-def _solve(objective: Objective, loss: Loss, guess: ArrayLike | Cycle, period: float | None) -> Cycle:
-    _check(objective, loss)
-    start = _start(objective, loss, guess)
-    if period is not None:
-        return _slowed(start if isinstance(guess, Cycle) else _first(start, period), period)
-    try:
-        return _resolved(start, True)
-    except NotConverged:
-        if isinstance(guess, Cycle):
-            raise
-    return _eased(start)
+    start, period = _start(objective, loss, guess), _checks.positive("period", period)
+    return _slowed(start if isinstance(guess, Cycle) else _first(start, period), period)
 
 
 def _first(start: Cycle, period: float) -> Cycle:
@@ -161,7 +155,8 @@ def _first(start: Cycle, period: float) -> Cycle:
         if period / part > 2 * start.period and part < 2**9:
             continue
         try:
-            return _resolved(_hurry(start, period / part), False)
+            faster = replace(start, period=period / part, strength=start.strength * start.period * part / period)
+            return _resolved(faster, False)
         except NotConverged as error:
             last = error
     raise last
@@ -195,7 +190,8 @@ def _resolved(start: Cycle, clock: bool) -> Cycle:
     """Solve on ever more nodes until they resolve the orbit."""
     count = max(len(start.nodes), _FIRST_NODES)
     while True:
-        start = _newton(_resampled(start, count), clock)
+        nodes = fourier.series(start.nodes, np.arange(count) / count, 0)
+        start = _newton(replace(start, nodes=nodes), clock)
         if start.tail <= _TAIL:
             return start
         count = 2 * count - 1
@@ -221,9 +217,9 @@ def _newton(start: Cycle, clock: bool) -> Cycle:
         """Return θ'' and the balance's integrand at each node, shape (N, D+1), in units of size and period."""
         period, strength = unpack(factor)
         theta, rate = size * place, size / period * speed
-        bend = acceleration(objective, theta, rate, loss.gradient(theta), strength) * period**2 / size
+        turn = acceleration(objective, theta, rate, loss.gradient(theta), strength) * period**2 / size
         slip = (rate - strength * _drift(objective, theta)) * period / size
-        return np.concatenate([bend, np.einsum("ni,ij,nj->n", speed, metric, slip)[:, None]], axis=1)
+        return np.concatenate([turn, np.einsum("ni,ij,nj->n", speed, metric, slip)[:, None]], axis=1)
 
     place = start.nodes / size
     along = first[0] @ place / np.linalg.norm(first[0] @ place)
@@ -287,22 +283,23 @@ def _newton(start: Cycle, clock: bool) -> Cycle:
 
 
 def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
+    """Return the guess, with the time that it takes for the drift's work to pay for its speed; or raise ValueError."""
+    check_problem(objective, loss)
+    if objective.drift is None:
+        raise ValueError("objective.drift = None, but without a drift no closed path is optimal")
+    metric = objective.metric_matrix(loss.dim)
     if isinstance(guess, Cycle):
         return replace(guess, objective=objective, loss=loss)
     loop = _checks.array("guess", guess, shape=(None, loss.dim))
     if len(loop) < 8:
         raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
     slope = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
-    metric, drift = objective.metric_matrix(loss.dim), _drift(objective, loop)
+    drift = _drift(objective, loop)
     length = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, slope)))
     helped = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, drift)))
     if not helped > 1e-9 * math.sqrt(length) * float(np.max(np.abs(drift))):
         raise ValueError(f"guess is a loop along which the drift's circulation is {helped:.3g}, but it must be > 0")
     return Cycle(objective, loss, 1.0, length / helped, loop)  # at this pace the balance holds
-
-
-def _hurry(start: Cycle, period: float) -> Cycle:
-    return replace(start, period=period, strength=start.strength * start.period / period)
 
 
 def _wait(start: Cycle, period: float) -> Cycle:
@@ -317,10 +314,6 @@ def _wait(start: Cycle, period: float) -> Cycle:
     return replace(start, period=period, nodes=start.position(moved))
 
 
-def _resampled(start: Cycle, count: int) -> Cycle:
-    return replace(start, nodes=fourier.series(start.nodes, np.arange(count) / count, 0))
-
-
 def _times(t: ArrayLike) -> Array:
     times = _checks.array("t", t)
     if times.ndim > 1:
@@ -328,13 +321,6 @@ def _times(t: ArrayLike) -> Array:
     return times
 
 
-def _check(objective: Objective, loss: Loss) -> None:
-    check_problem(objective, loss)
-    if objective.drift is None:
-        raise ValueError("objective.drift = None, but without a drift no closed path is optimal")
-    objective.metric_matrix(loss.dim)
-
-
 def _drift(objective: Objective, theta: Array) -> Array:
-    assert objective.drift is not None  # asked by _check
+    assert objective.drift is not None  # asked by _start
     return objective.drift(theta)

@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 import scipy
+from scipy.optimize import elementwise
 
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory import modes, stationary
-from lossnav.trajectory.manifold import Branch, branch, edge_speed
+from lossnav.trajectory.manifold import Orbit, orbit
 
 Span = tuple[float, float]
 
@@ -87,14 +88,14 @@ def heteroclinic_discount(objective: Objective, loss: Loss, *, span: Span | None
         ValueError: unless the loss is one-dimensional with exactly two minima, one maximum between them, and no other
             stationary point.
     """
-    stiffness = one_dimensional(objective, loss)
+    gain = one_dimensional(objective, loss)
     found = wells(objective, loss, span)
     if found.drop == 0:
         return 0.0
-    unit = _pulled(loss, stiffness, found.barrier)
+    unit = _pulled(loss, gain, found.barrier)
 
     def gap(speed: float) -> float:
-        return _meeting(loss, stiffness, speed * unit, found.shallow, found.deep, found.barrier) / unit
+        return _meeting(loss, gain, speed * unit, found.shallow, found.deep, found.barrier) / unit
 
     return unit * _root(gap, 0.0)
 
@@ -114,9 +115,9 @@ def barrier_discount(objective: Objective, loss: Loss, *, span: Span | None = No
 
     Args, Raises: as for ``heteroclinic_discount``.
     """
-    stiffness = one_dimensional(objective, loss)
+    gain = one_dimensional(objective, loss)
     found = wells(objective, loss, span)
-    return max(_invasion(loss, stiffness, found.barrier, end) for end in (found.shallow, found.deep))
+    return max(_invasion(loss, gain, found.barrier, end) for end in (found.shallow, found.deep))
 
 
 def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = None) -> Discounts:
@@ -131,7 +132,7 @@ def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = N
     Raises:
         ValueError: as there, and if L′ is not a cubic with these roots.
     """
-    stiffness = one_dimensional(objective, loss)
+    gain = one_dimensional(objective, loss)
     found = wells(objective, loss, span)
     m, b, p = found.shallow, found.barrier, found.deep
     rise, fall = abs(b - m), abs(p - b)
@@ -140,41 +141,39 @@ def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = N
     cubic = four_a * (theta - m) * (theta - b) * (theta - p)
     if not np.allclose(loss.gradient(theta), cubic, rtol=0, atol=1e-6 * float(np.max(np.abs(cubic)))):
         raise ValueError(f"loss = {_checks.shown(loss)} is not of degree four, but the closed form holds for quartics")
-    speed = math.sqrt(stiffness * four_a / 2)
+    speed = math.sqrt(gain * four_a / 2)
     pushed = fall > 2 * rise
-    linear = 2 * math.sqrt(stiffness * four_a * rise * fall)
+    linear = 2 * math.sqrt(gain * four_a * rise * fall)
     return Discounts(speed * (fall - rise), speed * (fall + 2 * rise) if pushed else linear, pushed)
 
 
 def wells(objective: Objective, loss: Loss, span: Span | None = None) -> Wells:
     """Return the two wells of a one-dimensional loss and the barrier between them, or raise ValueError."""
     places = _stationary(objective, loss, span)
-    curvatures = [float(loss.hessian([x])[0, 0]) for x in places]
-    minima = [x for x, h in zip(places, curvatures, strict=True) if h > 0]
-    if len(places) != 3 or len(minima) != 2 or not curvatures[1] < 0:
+    curved = loss.hessian(places[:, None])[:, 0, 0] if len(places) else places
+    if len(places) != 3 or not np.array_equal(np.sign(curved), [1, -1, 1]):
         where = f" within span = {span}" if span is not None else ""
         raise ValueError(
-            f"loss = {_checks.shown(loss)} has minima at {[float(f'{x:.6g}') for x in minima]} among {len(places)} "
-            f"stationary points{where}, but it must have exactly two, one maximum of negative curvature between "
-            "them, and no other stationary point (span = (low, high) says where to look)"
+            f"loss = {_checks.shown(loss)} has minima at {[float(f'{x:.6g}') for x in places[curved > 0]]} among "
+            f"{len(places)} stationary points{where}, but it must have exactly two, one maximum of negative curvature "
+            "between them, and no other stationary point (span = (low, high) says where to look)"
         )
-    left, barrier, right = places
-    up, down = (_climb(loss, end, barrier) for end in (left, right))
-    drop = down - up
-    if abs(drop) <= _EQUAL * (up + down):
-        drop = 0.0
+    left, barrier, right = (float(x) for x in places)
+    up, down = (_height(loss, end, barrier) for end in (left, right))
+    drop = down - up if abs(down - up) > _EQUAL * (up + down) else 0.0
     return Wells(left, barrier, right, drop) if drop >= 0 else Wells(right, barrier, left, -drop)
 
 
-def arrive(loss: Loss, stiffness: float, gamma: float, minimum: float, edge: float) -> Branch:
+def arrive(loss: Loss, gain: float, gamma: float, minimum: float, edge: float) -> Orbit:
     """Return the orbit that comes to rest in ``minimum`` from the side of ``edge``."""
-    return branch(loss, stiffness, gamma, minimum, edge, _arriving(loss, stiffness, gamma, minimum))
+    rate = -float(modes.slow_rate(loss.hessian([minimum])[0, 0], gain, gamma))
+    return orbit(loss, gain, gamma, minimum, edge, rate)
 
 
-def passes_barrier(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: float) -> bool:
+def passes_barrier(loss: Loss, gain: float, gamma: float, barrier: float, minimum: float) -> bool:
     """Say whether the orbit into ``minimum``, followed back, is on the other side of the barrier at some time."""
-    pulled = _pulled(loss, stiffness, barrier)
-    return gamma < pulled or _lead(loss, stiffness, gamma, barrier, minimum) < 0
+    pulled = _pulled(loss, gain, barrier)
+    return gamma < pulled or _lead(loss, gain, gamma, barrier, minimum) < 0
 
 
 def one_dimensional(objective: Objective, loss: Loss) -> float:
@@ -187,13 +186,13 @@ def one_dimensional(objective: Objective, loss: Loss) -> float:
     return objective.eta * objective.k / float(objective.metric_matrix(1)[0, 0])
 
 
-def _invasion(loss: Loss, stiffness: float, barrier: float, minimum: float) -> float:
+def _invasion(loss: Loss, gain: float, barrier: float, minimum: float) -> float:
     """Return the least speed at which the phase at ``minimum`` invades the unstable one at ``barrier``."""
-    pulled = _pulled(loss, stiffness, barrier)
-    return pulled * _root(lambda speed: _lead(loss, stiffness, speed * pulled, barrier, minimum), 1.0)
+    pulled = _pulled(loss, gain, barrier)
+    return pulled * _root(lambda speed: _lead(loss, gain, speed * pulled, barrier, minimum), 1.0)
 
 
-def _lead(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: float) -> float:
+def _lead(loss: Loss, gain: float, gamma: float, barrier: float, minimum: float) -> float:
     """Return by how much, halfway, the fast orbit out of the barrier leads the orbit into the minimum (γ ≥ pulled).
 
     The lead grows with γ. Followed back, an orbit with less speed than the fast one ends in the barrier along the slow
@@ -201,21 +200,15 @@ def _lead(loss: Loss, stiffness: float, gamma: float, barrier: float, minimum: f
     passes vanishes like a power of its lead, from which no root could be read off.
     """
     halfway = (barrier + minimum) / 2
-    return _meeting(loss, stiffness, gamma, barrier, minimum, halfway) / (gamma * abs(halfway - barrier))
+    return _meeting(loss, gain, gamma, barrier, minimum, halfway) / (gamma * abs(halfway - barrier))
 
 
-def _meeting(loss: Loss, stiffness: float, gamma: float, origin: float, end: float, place: float) -> float:
+def _meeting(loss: Loss, gain: float, gamma: float, origin: float, end: float, place: float) -> float:
     """Return by how much the fast orbit out of ``origin`` is faster at ``place`` than the one into ``end``."""
     # ``modes.fast_rate`` but at the pulled speed, where rounding may leave less than 0 under the root.
-    square = gamma**2 / 4 + stiffness * float(loss.hessian([origin])[0, 0])
+    square = gamma**2 / 4 + gain * float(loss.hessian([origin])[0, 0])
     out = math.sqrt(max(square, 0.0)) + gamma / 2
-    leaving = edge_speed(loss, stiffness, gamma, origin, place, out)
-    return leaving - edge_speed(loss, stiffness, gamma, end, place, _arriving(loss, stiffness, gamma, end))
-
-
-def _arriving(loss: Loss, stiffness: float, gamma: float, minimum: float) -> float:
-    """Return the negative eigenvalue at a minimum."""
-    return -float(modes.slow_rate(loss.hessian([minimum])[0], stiffness, gamma)[0])
+    return orbit(loss, gain, gamma, origin, place, out).last - arrive(loss, gain, gamma, end, place).last
 
 
 def _root(increasing: Callable[[float], float], low: float) -> float:
@@ -231,15 +224,14 @@ def _root(increasing: Callable[[float], float], low: float) -> float:
     return float(scipy.optimize.brentq(increasing, low, high, xtol=1e-12, rtol=1e-12))
 
 
-def _climb(loss: Loss, minimum: float, barrier: float) -> float:
+def _height(loss: Loss, minimum: float, barrier: float) -> float:
     """Return L(barrier) − L(minimum) from L′, which an offset of L cannot spoil."""
     way = barrier - minimum
-
-    def slope(part: float) -> float:
-        return way * float(loss.gradient(np.array([minimum + part * way]))[0])
-
     # With full_output quad reports instead of warning; rounding keeps shallow wells from 1e-13, which does no harm.
-    height, error, *_ = scipy.integrate.quad(slope, 0.0, 1.0, epsabs=0.0, epsrel=1e-13, limit=200, full_output=1)
+    height, error, *_ = scipy.integrate.quad(
+        lambda part: way * float(loss.gradient(np.array([minimum + part * way]))[0]), 0.0, 1.0,
+        epsabs=0.0, epsrel=1e-13, limit=200, full_output=1,
+    )  # fmt: skip
     if not error <= 1e-6 * abs(height):
         raise NotConverged(f"the height of {loss!r} between {minimum:g} and {barrier:g} could not be summed")
     return float(height)
@@ -253,38 +245,24 @@ def ends(span: Any) -> tuple[float, float]:
     return low, high
 
 
-def _stationary(objective: Objective, loss: Loss, span: Span | None) -> list[float]:
-    """Return the stationary points in ascending order, those that were searched for polished."""
+def _stationary(objective: Objective, loss: Loss, span: Span | None) -> Array:
+    """Return the stationary points in ascending order."""
     if span is None:
-        found = np.sort(stationary.points(objective, loss, np.zeros(1))[:, 0])
-        return [_polished(loss, float(x), found) for x in found]
+        found = np.sort(stationary.points(objective, loss, np.zeros(1)), axis=0)
+        for _ in range(3 if len(found) else 0):  # Newton's method, where they were searched for
+            curvature = loss.hessian(found)[:, 0]
+            found = found - np.divide(loss.gradient(found), curvature, out=0 * found, where=curvature != 0)
+        return found[:, 0]
     low, high = ends(span)
     if not low < high:
         raise ValueError(f"span = {span}, but it must be (low, high) with low < high")
     theta = np.linspace(low, high, _SCAN)
-    slope = loss.gradient(theta[:, None])[:, 0]
-    places = [float(x) for x in theta[slope == 0]]
-    for i in np.flatnonzero(slope[:-1] * np.sign(slope[1:]) < 0):
-        root = scipy.optimize.brentq(
-            lambda part, i=i: float(loss.gradient([theta[i] + part * (theta[i + 1] - theta[i])])[0]), 0.0, 1.0,
-            xtol=1e-15, rtol=1e-14,
-        )  # fmt: skip
-        places.append(float(theta[i] + root * (theta[i + 1] - theta[i])))
-    return sorted(places)
+    change = np.sign(loss.gradient(theta[:, None])[:, 0])
+    left = np.flatnonzero(change[:-1] * change[1:] < 0)
+    between = elementwise.find_root(lambda x: loss.gradient(x[:, None])[:, 0], (theta[left], theta[left + 1])).x
+    return np.sort(np.concatenate([theta[change == 0], between]))
 
 
-def _polished(loss: Loss, place: float, others: Array) -> float:
-    """Return ``place`` after Newton steps, unless they lead away from it (a flat or a double root)."""
-    apart = np.abs(others - place)
-    near = 1e-3 * float(np.min(apart[apart > 0], initial=math.inf))
-    polished = place
-    for _ in range(3):
-        curvature = float(loss.hessian([polished])[0, 0])
-        if curvature != 0:
-            polished -= float(loss.gradient([polished])[0]) / curvature
-    return polished if abs(polished - place) < near else place
-
-
-def _pulled(loss: Loss, stiffness: float, barrier: float) -> float:
+def _pulled(loss: Loss, gain: float, barrier: float) -> float:
     """Return 2√(κ|h_b|): below it orbits spiral around the barrier."""
-    return 2 * math.sqrt(-stiffness * float(loss.hessian([barrier])[0, 0]))
+    return 2 * math.sqrt(-gain * float(loss.hessian([barrier])[0, 0]))

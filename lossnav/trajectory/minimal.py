@@ -85,49 +85,38 @@ def rest_of(basis: Array) -> Array:
     return np.linalg.qr(basis, mode="complete")[0][:, basis.shape[1] :]
 
 
-def solution(curvature: Array, jacobian: Array, gamma: float, blind: Array, floor: float) -> Array:
+def solution(curvature: Array, jacobian: Array, gamma: float, blind: Array | None, floor: float) -> Array:
     """Return Π of V = yᵀΠy/2η + …, shape (D, D).
 
     Args:
         curvature: M = ηkL⁻¹HL⁻ᵀ, shape (D, D), unit 1/T².
         jacobian: LᵀJL⁻ᵀ, shape (D, D), unit 1/T.
         gamma: γ.
-        blind: basis of N, from ``unseen``.
+        blind: basis of N, from ``unseen``; None asks for Π among the paths that come to rest, or grow by less than the
+            discount allows.
         floor: eigenvalues of M up to this size are rounding.
 
     Raises:
         NoMinimiser: where J has no lower bound, or on the boundary where that is not decided.
         NotConverged: if the Riccati equation cannot be solved to rounding.
     """
-    seen = rest_of(blind)
+    seen = rest_of(np.zeros((len(curvature), 0)) if blind is None else blind)
     if not seen.size:
         return np.zeros_like(curvature)
     weight = seen.T @ curvature @ seen
     shifted = seen.T @ jacobian @ seen - gamma / 2 * np.eye(seen.shape[1])
     lowest = float(np.linalg.eigvalsh(weight)[0])
-    if lowest < -floor:
-        _require_bounded(weight, shifted, gamma, lowest)
     found = stabilising(weight, shifted)
-    if found is None or np.max(np.linalg.eigvals(shifted - found).real) >= 0:
-        if lowest < -floor:
+    if blind is not None and lowest < -floor:
+        _require_bounded(weight, shifted, gamma, lowest)
+    if found is None or (blind is not None and np.max(np.linalg.eigvals(shifted - found).real) >= 0):
+        if blind is None or lowest < -floor:
             raise NoMinimiser(_none(gamma, lowest))
         raise NotConverged(
             "the Riccati equation could not be solved: the loss hardly sees a direction in which the drift grows at "
             "gamma/2; make that curvature of the Hessian exactly 0, or larger"
         )
     return np.asarray(seen @ found @ seen.T)
-
-
-def resting(curvature: Array, jacobian: Array, gamma: float) -> Array:
-    """Return Π among the paths that come to rest, or grow by less than the discount allows; arguments as ``solution``.
-
-    Raises:
-        NoMinimiser: if there is none.
-    """
-    found = stabilising(curvature, jacobian - gamma / 2 * np.eye(len(jacobian)))
-    if found is None:
-        raise NoMinimiser(_none(gamma, float(np.linalg.eigvalsh(curvature)[0])))
-    return found
 
 
 def stabilising(weight: Array, shifted: Array) -> Array | None:
@@ -193,15 +182,8 @@ def require_slow_tilt(jacobian: Array, blind: Array, flat: Array, gamma: float) 
     if not tilted.size:
         return
     growth = float(np.max(np.linalg.eigvals(tilted.T @ jacobian @ tilted).real))
-    size = float(np.max(np.abs(jacobian), initial=0.0))
-    if growth < gamma - 1e-12 * size:
-        return
-    if gamma == 0 and size == 0:
+    if growth >= gamma - 1e-12 * float(np.max(np.abs(jacobian), initial=0.0)):
         raise NoMinimiser(
-            "no minimiser: gamma = 0 and the gradient has a component along a flat direction of the Hessian, "
-            "so J falls without bound; set gamma > 0 or a horizon"
+            "no minimiser: the loss is tilted along a direction without curvature in which the drift grows at "
+            f"{growth:.3g}, and gamma = {gamma:.3g} must be larger for J to converge; raise gamma, or set a horizon"
         )
-    raise NoMinimiser(
-        f"no minimiser: the loss is tilted along a direction without curvature in which the drift grows at {growth:.3g}"
-        f", and gamma = {gamma:.3g} must be larger for J to converge; raise gamma, or set a horizon"
-    )

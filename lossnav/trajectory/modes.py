@@ -20,7 +20,7 @@ from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions.roots import exp_mean, fast_rate, slow_rate
 
 __all__ = [
-    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "first_speed", "focal_time", "require_minimiser",
+    "Modes", "decompose", "displacement", "exp_mean", "fast_rate", "focal_time", "require_minimiser",
     "rounding", "slow_rate", "speed", "waves", "whitening",
 ]  # fmt: skip
 
@@ -75,14 +75,14 @@ def decompose(hessian: Array, metric: Array | None = None) -> Modes:
     return Modes(curvature, directions)
 
 
-def focal_time(curvature: Array, stiffness: float, gamma: float, charge: float = 0.0) -> Array:
+def focal_time(curvature: Array, gain: float, gamma: float, charge: float = 0.0) -> Array:
     r"""Return after which time per mode a free end is no minimum any more, in the shape of ``curvature``; inf: never.
 
     The first zero of :math:`D(s)=\cosh Ss+(\tfrac\gamma2+\eta ch)\sinh(Ss)/S` (Jacobi's condition). ``charge`` is c/k,
     the time for which L at the deadline counts.
     """
-    square = gamma * gamma / 4 + stiffness * curvature
-    slope = gamma / 2 + stiffness * charge * curvature
+    square = gamma * gamma / 4 + gain * curvature
+    slope = gamma / 2 + gain * charge * curvature
     omega, root = np.sqrt(np.maximum(-square, 0.0)), np.sqrt(np.maximum(square, 0.0))
     turning, sinking = square < 0, (square >= 0) & (slope < -root)
     pole = np.where(sinking, -slope, 1.0)
@@ -93,16 +93,16 @@ def focal_time(curvature: Array, stiffness: float, gamma: float, charge: float =
 
 
 def require_minimiser(
-    curvature: Array, slope: Array, stiffness: float, gamma: float, horizon: float = math.inf, charge: float = 0.0
+    curvature: Array, slope: Array, gain: float, gamma: float, horizon: float = math.inf, charge: float = 0.0
 ) -> None:
     """Raise NoMinimiser unless J has one, for modes of these curvatures and gradients ``slope``, both shape (D,).
 
     Infinite horizon: needs γ²/4 + ηkh > 0 in every mode, or (γ = 0) h = 0 with no slope. Finite horizon: needs the
     end before the first focal point (``focal_time``, with its ``charge``).
     """
-    square = gamma * gamma / 4 + stiffness * curvature
+    square = gamma * gamma / 4 + gain * curvature
     if math.isfinite(horizon):
-        focal = focal_time(curvature, stiffness, gamma, charge)
+        focal = focal_time(curvature, gain, gamma, charge)
         if np.any(focal <= horizon):
             worst = int(np.argmin(focal))
             raise NoMinimiser(
@@ -114,7 +114,7 @@ def require_minimiser(
     negative = (square < 0) | ((square == 0) & (curvature < 0))
     if np.any(negative):
         worst = int(np.argmin(curvature))
-        needed = 2 * math.sqrt(max(0.0, -stiffness * curvature[worst]))
+        needed = 2 * math.sqrt(max(0.0, -gain * curvature[worst]))
         raise NoMinimiser(
             f"no minimiser: the Hessian has the eigenvalue {curvature[worst]:.6g}, and gamma²/4 + eta·k·h = "
             f"{square[worst]:.6g} must be > 0; raise gamma above {needed:.6g}, "
@@ -140,7 +140,7 @@ def waves(square: Array, t: Array) -> tuple[Array, Array]:
 
 
 def displacement(
-    curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
+    curvature: Array, gain: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
 ) -> Array:
     """Return φ(t), shape (..., D), for t of shape (..., 1) or scalar; t = inf gives 1/h where h > 0.
 
@@ -148,75 +148,62 @@ def displacement(
     """
     t = np.asarray(t, dtype=np.float64)
     if math.isfinite(horizon):
-        return _displacement_finite(curvature, stiffness, gamma, t, horizon, charge)
-    fast = fast_rate(curvature, stiffness, gamma)
+        return _displacement_finite(curvature, gain, gamma, t, horizon, charge)
+    fast = fast_rate(curvature, gain, gamma)
     safe_fast = np.where(fast == 0, 1.0, fast)  # γ = h = 0: only reached with zero slope, so that φ is immaterial
-    slow = stiffness * curvature / safe_fast
+    slow = gain * curvature / safe_fast
     with np.errstate(invalid="ignore", over="ignore"):
-        finite = stiffness / safe_fast * np.where(np.isinf(t), 1.0, t) * exp_mean(slow * np.where(np.isinf(t), 1.0, t))
+        finite = gain / safe_fast * np.where(np.isinf(t), 1.0, t) * exp_mean(slow * np.where(np.isinf(t), 1.0, t))
     at_rest = np.where(curvature > 0, 1 / np.where(curvature > 0, curvature, 1.0), np.inf)
     return np.where(fast == 0, 0.0, np.where(np.isinf(t), at_rest, finite))
 
 
 def speed(
-    curvature: Array, stiffness: float, gamma: float, t: ArrayLike, horizon: float = math.inf, charge: float = 0.0
+    curvature: Array, gain: float, gamma: float, t: ArrayLike, horizon: ArrayLike = math.inf, charge: float = 0.0
 ) -> Array:
-    """Return ψ(t) = dφ/dt, arguments and shapes as in ``displacement``."""
-    t = np.asarray(t, dtype=np.float64)
-    if not math.isfinite(horizon):
-        fast = fast_rate(curvature, stiffness, gamma)
-        slow = slow_rate(curvature, stiffness, gamma)
-        return np.where(fast == 0, 0.0, stiffness / np.where(fast == 0, 1.0, fast) * np.exp(-slow * t))
-    decay, left, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon, charge)
-    return stiffness * decay * left / denominator
-
-
-def first_speed(curvature: Array, stiffness: float, gamma: float, remaining: Array, charge: float = 0.0) -> Array:
-    """Return ψ(0) with a time ``remaining`` to the deadline, inf included, in the shape of both arrays."""
-    endless = np.isinf(remaining)
-    start = np.zeros_like(remaining)
-    _, left, denominator = _finite_parts(curvature, stiffness, gamma, start, np.where(endless, 1.0, remaining), charge)
-    steady = fast_rate(np.where(endless, curvature, 1.0), stiffness, gamma)
-    return stiffness * np.where(endless, 1 / steady, left / denominator)
+    """Return ψ(t) = dφ/dt, arguments and shapes as in ``displacement``; ``horizon`` may be an array, too."""
+    t, endless = np.asarray(t, dtype=np.float64), np.isinf(horizon)
+    fast, slow = fast_rate(curvature, gain, gamma), slow_rate(curvature, gain, gamma)
+    steady = np.where(fast == 0, 0.0, gain / np.where(fast == 0, 1.0, fast) * np.exp(-slow * t))
+    if np.all(endless):
+        return steady
+    until = np.where(endless, 1.0, horizon)
+    decay, left, denominator = _finite_parts(curvature, gain, gamma, t, until, charge)
+    return np.where(endless, steady, gain * decay * left / denominator)
 
 
 def _finite_parts(
-    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: Any, charge: float
+    curvature: Array, gain: float, gamma: float, t: Array, horizon: Any, charge: float
 ) -> tuple[Array, Array, Array]:
     """Return e^{−rt}-like decay, sinh(S(T−t))/S with the charge's share, and the free end's denominator, rescaled."""
-    square = gamma * gamma / 4 + stiffness * curvature
+    square = gamma * gamma / 4 + gain * curvature
     real = np.sqrt(np.maximum(square, 0.0))
     decay = np.exp((gamma / 2 - real) * t)
     (left, beside), (full, cosine) = waves(square, horizon - t), waves(square, horizon)
     if charge:
         # cosh − (γ/2)sinh/S = e^{−Ss} + r·sinh/S, which does not cancel
-        real_part = np.exp(-2 * real * (horizon - t)) + _slow(curvature, stiffness, gamma) * left
+        real_part = np.exp(-2 * real * (horizon - t)) + _slow(curvature, gain, gamma) * left
         left = left + charge * np.where(square < 0, beside - gamma / 2 * left, real_part)
-    return decay, left, cosine + (gamma / 2 + stiffness * charge * curvature) * full
+    return decay, left, cosine + (gamma / 2 + gain * charge * curvature) * full
 
 
-def _slow(curvature: Array, stiffness: float, gamma: float) -> Array:
+def _slow(curvature: Array, gain: float, gamma: float) -> Array:
     """Return r, and 0 where it is imaginary."""
-    return np.nan_to_num(slow_rate(curvature, stiffness, gamma), nan=0.0)
+    return np.nan_to_num(slow_rate(curvature, gain, gamma), nan=0.0)
 
 
-def _displacement_finite(
-    curvature: Array, stiffness: float, gamma: float, t: Array, horizon: float, charge: float
-) -> Array:
-    square = gamma * gamma / 4 + stiffness * curvature
+def _displacement_finite(curvature: Array, gain: float, gamma: float, t: Array, horizon: float, charge: float) -> Array:
+    t, square = np.atleast_1d(t), gamma * gamma / 4 + gain * curvature
     smooth = square * horizon**2 < 1e-2  # here the closed form divides by S ≈ 0, and ψ is smooth enough for Gauss
     root = np.sqrt(np.where(smooth, 1.0, square))
     fast, slow = root + gamma / 2, root - gamma / 2
-    *_, denominator = _finite_parts(curvature, stiffness, gamma, t, horizon, charge)
+    *_, denominator = _finite_parts(curvature, gain, gamma, t, horizon, charge)
     safe_fast = np.where(fast == 0, 1.0, fast)
     with np.errstate(over="ignore", invalid="ignore"):
         grown = (np.exp(fast * t - 2 * root * horizon) - np.exp(-2 * root * horizon)) / safe_fast
-        share = (1 + charge * _slow(curvature, stiffness, gamma)) / (2 * root)
-        closed = stiffness * (share * (t * exp_mean(slow * t) - grown) + charge * grown) / denominator
+        share = (1 + charge * _slow(curvature, gain, gamma)) / (2 * root)
+        closed = gain * (share * (t * exp_mean(slow * t) - grown) + charge * grown) / denominator
     if not np.any(smooth):
         return closed
-    nodes = t[..., None] * (1 + _GAUSS_NODES) / 2  # (..., 1, nodes)
-    parts = [speed(np.array([h]), stiffness, gamma, np.moveaxis(nodes, -1, 0), horizon, charge) for h in curvature]
-    sums = [np.tensordot(_GAUSS_WEIGHTS, part, axes=1) for part in parts]
-    quadrature = t / 2 * np.concatenate([np.atleast_1d(s) for s in sums], axis=-1)
-    return np.where(smooth, quadrature, closed)
+    rates = speed(curvature, gain, gamma, np.multiply.outer((1 + _GAUSS_NODES) / 2, t), horizon, charge)
+    return np.where(smooth, t / 2 * np.tensordot(_GAUSS_WEIGHTS, rates, axes=1), closed)

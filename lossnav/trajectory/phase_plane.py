@@ -21,7 +21,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import fronts
 from lossnav.trajectory.fronts import Discounts, barrier_discount, heteroclinic_discount, quartic_discounts
-from lossnav.trajectory.manifold import Branch, linear_reach
+from lossnav.trajectory.manifold import Orbit, linear_reach
 from lossnav.trajectory.result import resting_action
 
 __all__ = [
@@ -65,7 +65,7 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
     Raises:
         ValueError: naming the argument that does not fit.
     """
-    stiffness = fronts.one_dimensional(objective, loss)
+    gain = fronts.one_dimensional(objective, loss)
     target = _checks.finite("target", target)
     low, high = fronts.ends(span)
     if not low < target < high:
@@ -76,9 +76,9 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
         size = linear_reach(loss, target, curvature, size)
     if curvature <= 0 or abs(float(loss.gradient([target])[0])) > 1e-5 * curvature * size:
         raise ValueError(f"target = {target:g}, but it must be a minimum of the loss with positive curvature")
-    left, right = (fronts.arrive(loss, stiffness, objective.gamma, target, edge) for edge in (low, high))
+    left, right = (fronts.arrive(loss, gain, objective.gamma, target, edge) for edge in (low, high))
 
-    def evaluate(theta: ArrayLike, quantity: Callable[[Branch, Array], Array]) -> Array:
+    def evaluate(theta: ArrayLike, quantity: Callable[[Orbit, Array], Array]) -> Array:
         theta = np.asarray(theta, dtype=np.float64)
         return np.where(theta < target, quantity(left, theta), quantity(right, theta))
 
@@ -88,8 +88,8 @@ def feedback(objective: Objective, loss: Loss, target: float, span: tuple[float,
     return Feedback(
         target,
         (left.stop, right.stop),
-        lambda theta: evaluate(theta, Branch.speed),
-        lambda theta: mass * evaluate(theta, Branch.area),
+        lambda theta: evaluate(theta, Orbit.speed),
+        lambda theta: mass * evaluate(theta, Orbit.area),
         resting_action(level, objective.gamma, abs(level) + objective.k * abs(float(loss.value([low])))),
     )
 
@@ -114,22 +114,22 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
     Raises:
         ValueError: as there.
     """
-    stiffness, gamma = fronts.one_dimensional(objective, loss), objective.gamma
+    gain, gamma = fronts.one_dimensional(objective, loss), objective.gamma
     found = fronts.wells(objective, loss, span)
     passing = [
-        fronts.passes_barrier(loss, stiffness, gamma, found.barrier, minimum) for minimum in (found.shallow, found.deep)
+        fronts.passes_barrier(loss, gain, gamma, found.barrier, minimum) for minimum in (found.shallow, found.deep)
     ]
     if not any(passing):
         return found.barrier
-    stay = fronts.arrive(loss, stiffness, gamma, found.shallow, found.deep)
-    cross = fronts.arrive(loss, stiffness, gamma, found.deep, found.shallow)
+    stay = fronts.arrive(loss, gain, gamma, found.shallow, found.deep)
+    cross = fronts.arrive(loss, gain, gamma, found.deep, found.shallow)
     if cross.complete and found.drop > 0:
         return None
     stop = stay.stop if passing[0] else found.barrier
     start = cross.stop if passing[1] else found.barrier
     if abs(stop - start) < 1e-9 * abs(found.deep - found.shallow):  # both orbits turn within rounding of one place
         return (start + stop) / 2
-    far = gamma > math.sqrt(-stiffness * float(loss.hessian([found.barrier])[0, 0]))
+    far = gamma > math.sqrt(-gain * float(loss.hessian([found.barrier])[0, 0]))
 
     def lead(part: float) -> float:
         theta = np.array(start + part * (stop - start))
@@ -137,7 +137,7 @@ def indifference_point(objective: Objective, loss: Loss, *, span: fronts.Span | 
             crossing, staying = (abs(float(np.nan_to_num(orbit.speed(theta)))) for orbit in (cross, stay))
             return staying - crossing
         # γ(J of crossing − J of staying) is the difference of p²/2η; for small γ it is better had from the integrals.
-        rest = stiffness * found.drop / gamma if found.drop > 0 else 0.0
+        rest = gain * found.drop / gamma if found.drop > 0 else 0.0
         return float(cross.area(theta) - stay.area(theta)) - rest
 
     low, high = 1e-9, 1 - 1e-9

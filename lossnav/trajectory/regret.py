@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from lossnav.trajectory.result import final_charge
 from lossnav.trajectory.solve import optimal_velocity, solve
 
 _NODES = 6  # exact for a polynomial of degree 11 along a step
+_UNSEEN = 40.0  # e-folds of a discount after which nothing is left but rounding
 _SOLVED = 3  # where each costs a solution
 _KINKED = 48  # for √L, which has a kink where a step passes the minimum
 _WORDS = ("auto", "ends")
@@ -239,36 +239,12 @@ def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -
 # ----------------------------------------------------------------------------------------------------- sums along steps
 
 
-@lru_cache(maxsize=8)
-def _gauss(count: int) -> tuple[Array, Array]:
-    """Return Gauss's nodes and weights on [−1, 1]: an eigenvalue problem, which a search for a step asks for often."""
-    x, w = np.polynomial.legendre.leggauss(count)
-    x.setflags(write=False)
-    w.setflags(write=False)
-    return x, w
-
-
 def _discounted_gauss(faded: float, count: int) -> tuple[Array, Array]:
-    """Return nodes and weights on [0, 1] for the weight e^{−``faded``·s}, shape (count,) each, exact to 2·count − 1.
-
-    By Lanczos' method on a fine sum of the weight: positive weights, however fast it falls.
-    """
-    x, w = _gauss(max(64, 3 * count))
-    reach = min(1.0, 40 / faded) if faded > 0 else 1.0
-    x, w = reach * (1 + x) / 2, reach * w / 2
-    w = w * np.exp(-faded * x)
-    mass = float(w.sum())
-    basis = [np.sqrt(w / mass)]
-    middle, side = [], []
-    for _ in range(count):
-        image = x * basis[-1]
-        middle.append(float(image @ basis[-1]))
-        for _ in range(2):  # once more against rounding
-            image = image - np.array(basis).T @ (np.array(basis) @ image)
-        side.append(float(np.linalg.norm(image)))
-        basis.append(image / side[-1])
-    nodes, vectors = scipy.linalg.eigh_tridiagonal(middle, side[:-1])
-    return nodes, mass * vectors[0] ** 2
+    """Return Gauss's nodes on [0, 1] and weights that hold e^{−``faded``·s}: more than ``count`` for a steep one."""
+    x, w = np.polynomial.legendre.leggauss(count + int(min(faded, _UNSEEN)))
+    reach = min(1.0, _UNSEEN / faded) if faded > 0 else 1.0
+    nodes = reach * (1 + x) / 2
+    return nodes, reach * w / 2 * np.exp(-faded * nodes)
 
 
 def _sampled(places: Array, objective: Objective, step: float, count: int) -> tuple[Array, Array, Array, Array]:
@@ -279,7 +255,7 @@ def _sampled(places: Array, objective: Objective, step: float, count: int) -> tu
     times = (begin[:, None] + step * s).ravel()
     at = (places[:-1, None] + s[:, None] * move[:, None]).reshape(-1, places.shape[1])
     weights = (step * np.exp(-objective.gamma * begin)[:, None] * w).ravel()
-    return times, at, np.repeat(move / step, count, axis=0), weights
+    return times, at, np.repeat(move / step, len(s), axis=0), weights
 
 
 def _running(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:

@@ -7,7 +7,6 @@ The value function is :math:`V = \tfrac12x^\top Px + s^\top x + v_0` in :math:`x
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -206,7 +205,7 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     elif exact:
         pull = minimal.solution(curvature, jacobian, gamma, blind, eta * k * floor)
     else:
-        pull = minimal.resting(curvature, jacobian, gamma)
+        pull = minimal.solution(curvature, jacobian, gamma, None, 0.0)
     minimal.require_slow_tilt(jacobian, blind, flat, gamma)
     # What neither curvature nor gradient sees has no share in V: the rest is solved in its complement.
     seen = minimal.rest_of(flat)
@@ -349,15 +348,10 @@ class _Flow:
         return self.size * (self._state(t) @ self.flow.T)[:, : len(self.theta0)]
 
     def _state(self, t: Array) -> Array:
-        """Return (z, λ) by the exponential series, which is short within a step."""
+        """Return (z, λ) from the last node before."""
         last = np.clip(np.floor(t / self.step).astype(int), 0, len(self.nodes) - 1)
-        state = term = self.nodes[last]
-        for order in itertools.count(1):
-            term = term @ self.flow.T * ((t - last * self.step) / order)[:, None]
-            state = state + term
-            if not np.max(np.abs(term), initial=0.0) > 1e-17 * np.max(np.abs(state), initial=0.0):
-                break
-        return state
+        onwards = scipy.linalg.expm((t - last * self.step)[:, None, None] * self.flow)
+        return np.einsum("tij,tj->ti", onwards, self.nodes[last])
 
 
 class Riccati:

@@ -133,9 +133,33 @@ def explorables(table):
         yield table.value(row, "ms") <= 8 and table.value(row, "99 of 100") <= 16
 
 
+def default(table):
+    for rule in ("Belief", "Ballistic", "BallisticMatrix"):
+        yield table.value(rule, "above AdamW") <= 0.02
+
+
+def many(table):
+    for label in ("160 small", "transformer"):
+        yield table.value(f"{label}: BallisticMatrix", "of Muon") <= 1
+        for now, was in (("BallisticMatrix", ", one by one"), ("Uncertain", ", list of operations")):
+            yield table.value(f"{label}: {now}", "ms") < table.value(f"{label}: {now}{was}", "ms")
+
+
 CLAIMS = {
     claims.__name__: claims
-    for claims in (action, data, eigenpairs, explorables, matrices, optimizers, seeds, step, update)
+    for claims in (
+        action,
+        data,
+        default,
+        eigenpairs,
+        explorables,
+        many,
+        matrices,
+        optimizers,
+        seeds,
+        step,
+        update,
+    )
 }
 
 

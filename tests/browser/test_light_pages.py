@@ -12,13 +12,13 @@ from urllib.parse import unquote, urlsplit
 import icons
 import pytest
 from chrome import Page
-from lossnav_bundles import HELD, HOME, bundles
+from lossnav_bundles import HELD, SHOWN
 from lossnav_pages import lighter
 from paths import EXPLORE, pages
 from PIL import Image
 from test_explorables import WITH_EXPLORABLES
 
-from lossnav.explore._scripts import bundle, stylesheet
+from lossnav.explore._scripts import bundle, constants, stylesheet
 
 MEGABYTE = 1_000_000
 COMPRESSED = {".html", ".js", ".css", ".svg", ".json"}  # by any server; pictures and fonts are already small
@@ -52,21 +52,25 @@ def test_every_icon_of_a_page_has_its_drawing(html: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", pages())
-def test_explorables_of_a_page_have_small_scripts(html: Path, name: str) -> None:
-    """Each is what the bundler made of the sources as they are now, and hides none of the widget's state."""
+def test_explorables_of_a_page_bring_each_script_once_and_their_values_beside_them(html: Path, name: str) -> None:
     page = (html / f"{name}.html").read_text(encoding="utf-8")
-    made = bundles()
-    assert made, "npm has not brought the bundler"
-    for found in HELD.finditer(page):
-        for model in json.loads(found[2])["state"].values():
-            state = model["state"]
-            if home := HOME.fullmatch(state.get("_anywidget_id", "")):
-                folder = EXPLORE / home["folder"]
-                assert {part: state[part] for part in ("_esm", "_css")} == made[folder.name]
-                assert len(state["_esm"]) < len(bundle(folder)) and len(state["_css"]) < len(stylesheet(folder))
-                assert len(state) > 5
+    views = [json.loads(found["view"])["model_id"] for found in SHOWN.finditer(page)]
+    shown = re.findall(r'explorables\.show\("(\w+)","([\w-]+)",(\{.*?\})\)</script>', page)
+    assert [key for _, key, _ in shown] == views
+    assert not HELD.search(page) and "_anywidget_id" not in page
+    for folder in {folder for folder, _, _ in shown}:
+        assert page.count(bundle(EXPLORE / folder).replace("</script", "<\\/script")) == 1
+    for folder, _, values in shown:
+        assert json.loads(values).keys() >= constants(EXPLORE / folder)["traits"].keys()
+    assert page.count(stylesheet()) == bool(shown)
     if name.removeprefix("book/") in WITH_EXPLORABLES:
-        assert "_anywidget_id" in page
+        assert shown
+
+
+def test_every_page_but_the_search_does_without_its_index(html: Path) -> None:
+    named = [path.name for path in html.rglob("*.html") if 'src="searchindex.js' in path.read_text(encoding="utf-8")]
+    assert named == ["search.html"]
+    assert not any("/searchindex.js" in path.read_text(encoding="utf-8") for path in html.rglob("book/*.html"))
 
 
 def test_pages_lose_what_they_do_not_need_and_keep_the_rest(tmp_path: Path) -> None:

@@ -128,12 +128,12 @@ def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (MODEL, 2, "--data is needed"),
-        (f"{MODEL} --data mine_analysed:nothing", 2, "--data = 'mine_analysed:nothing' returned"),
+        (MODEL, 2, "data = None, but it must be one of"),
+        (f"{MODEL} --data mine_analysed:nothing", 2, "data = 'mine_analysed:nothing' returned"),
         (f"{MODEL} {DATA}", 2, "--batch-size: not given"),
-        (f"network.pt --model mine_analysed:net {DATA}", 2, "--model = 'mine_analysed:net' is not found"),
-        (f"network.pt --model elsewhere:net {DATA}", 2, "--model = 'elsewhere:net' is not found"),
-        (f"network.pt --model network {DATA}", 2, "--model = 'network', but it must be one of"),
+        (f"network.pt --model mine_analysed:net {DATA}", 2, "model = 'mine_analysed:net' is not found"),
+        (f"network.pt --model elsewhere:net {DATA}", 2, "model = 'elsewhere:net' is not found"),
+        (f"network.pt --model network {DATA}", 2, "model = 'network', but it must be one of"),
         (f"network.pt --model mlp {DATA}", 2, "with your data, name your own"),
         (f"network.pt --model mine_analysed:loss {DATA}", 2, "cannot be called so"),
         (f"network.pt --model mine_analysed:examples {DATA}", 2, "must be a torch module"),

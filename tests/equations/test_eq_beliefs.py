@@ -14,9 +14,9 @@ import scipy.sparse.linalg
 import scipy.stats
 import sympy
 from direct import measured_order, spd
-from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 from lossnav import belief
+from lossnav.trajectory.beliefs import Beliefs, Exact, Prior, Simplified
 
 T = sympy.Symbol("t", positive=True)
 ETA, K, C, LAMBDA = sympy.symbols("eta k c lambda_b", positive=True)

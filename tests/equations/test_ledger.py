@@ -108,7 +108,7 @@ def test_rows_say_truly_whether_their_tests_prove_the_paper_or_the_code() -> Non
 MODULE = """
 import numpy as np
 import lossnav as ln
-from lossnav.losses import Quadratic as Bowl
+from lossnav.problem.losses import Quadratic as Bowl
 
 TABLE = {"a": 1}
 RULES = [ln.update]

@@ -29,11 +29,13 @@ def node() -> Iterator[Node]:
 
 @pytest.fixture(scope="session")
 def module(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Callable[[type[Explorable]], Script]:
-    """The very module that an explorable carries into a page; each is written once."""
+    """The very module that an explorable carries into a page, and the files it is made of; each is written once."""
 
     @functools.cache
     def script(widget: type[Explorable]) -> Script:
-        return Script(node, tmp_path_factory.mktemp("script"), widget()._esm)
+        folder = widget._folder
+        files = [path for path in [*folder.glob("*.js"), *folder.parent.glob("*.js")] if path.name != "bundle.js"]
+        return Script(node, tmp_path_factory.mktemp("script"), widget()._esm, files)
 
     return script
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -75,12 +76,17 @@ class Node:
 
 
 class Script:
-    """A module under test; call it with a JavaScript expression over its exports ``M`` and JSON data ``given``."""
+    """A module under test; call it with a JavaScript expression over its exports ``M`` and JSON data ``given``.
 
-    def __init__(self, node: Node, folder: Path, source: str):
+    ``M.default`` is the module that pages and notebooks carry; the rest is what the files export of which it is made.
+    """
+
+    def __init__(self, node: Node, folder: Path, source: str, files: Iterable[Path] = ()):
         self._node = node
         self.path = folder / "module.mjs"
-        self.path.write_text(source, encoding="utf-8")
+        (folder / "bundle.mjs").write_text(source, encoding="utf-8")
+        lines = [f"export * from {json.dumps(file.as_uri())};" for file in files]
+        self.path.write_text("\n".join([*lines, 'export { default } from "./bundle.mjs";', ""]), encoding="utf-8")
 
     def __call__(self, expression: str, given: Any = None) -> Any:
         answer = self._node.ask(module=self.path.as_uri(), expression=expression, given=given)

@@ -10,8 +10,9 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.stats
-from lossnav.belief import memory
 from oracles.stream import gradient_stream, uniform
+
+from lossnav.trajectory.beliefs import memory
 
 SETTINGS = [
     {"gamma": gamma, "decay": decay, "diffusion": diffusion, "noise": 0.8}

@@ -28,6 +28,15 @@ def test_beliefs_and_steps_are_pythons(module):
             np.testing.assert_allclose(steps[name], widget.steps()[name], atol=2e-8, err_msg=name)
 
 
+def test_the_angle_between_two_steps_is_that_of_their_scalar_product(module):
+    pairs = np.random.default_rng(0).normal(size=(40, 2, 2))
+    found = module(explore.BelievedEllipse)("given.map(([u, v]) => M.angleApart(u, v))", pairs.tolist())
+    u, v = pairs.swapaxes(0, 1)
+    cosines = np.sum(u * v, axis=1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
+    np.testing.assert_allclose(found, np.degrees(np.arccos(cosines)), atol=1e-6)
+    assert max(found) > 150 and min(found) < 30
+
+
 def test_exponents_are_slopes_of_the_step(module):
     given = [[h, gamma] for h in (0.25, 2.25) for gamma in (0.0, 0.5, 10.0)]
     found = module(explore.BelievedEllipse)("given.map(([h, gamma]) => M.exponent(h, gamma))", given)

@@ -256,9 +256,13 @@ def assert_program_is_the_path(page):
 def test_switches_answer_the_keyboard_and_an_address_that_is_none(stand):
     page = stand(oracles.Board(), (390, 900), phone=True, hash='#explore=Board&metric="round"&drift="decay"')
     pressed = "[...document.querySelectorAll('.ln-switch [aria-pressed=true]')].map((e) => e.textContent)"
-    assert page.evaluate(pressed) == ["γ = 0", "G = 1", "−jθ", "fading", "avg g²", "Δt·v"]
+    assert page.evaluate(pressed) == [
+        "everything", "the same for all weights", "shrink", "an average that fades", "average square", "straight on"
+    ]  # fmt: skip
     page.evaluate("document.querySelector('.ln-switch button:not([aria-pressed=true])').focus()")
     page.key("Enter")
-    assert page.evaluate(pressed)[0] == "γ > 0"
+    assert page.evaluate(pressed)[0] == "a while"
+    answer = page.evaluate("document.querySelector('.lossnav-readout').textContent")
+    assert answer.startswith("You now look less far ahead, so steep directions go first.")
     assert page.evaluate("document.querySelectorAll('.ln-changed').length") == 1
     assert page.complaints() == []

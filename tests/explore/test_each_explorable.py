@@ -95,7 +95,8 @@ MOVED = {
 
 
 HIDDEN = "getComputedStyle(document.querySelector('.lossnav-fallback')).display === 'none'"
-SAID = "[...document.querySelectorAll('.lossnav-readout')].map((e) => e.textContent)"
+SAID = """[...document.querySelectorAll('.lossnav-explorable')].map((root) =>
+  [...root.querySelectorAll('.lossnav-readout')].map((e) => e.textContent).join('|'))"""
 
 
 @pytest.fixture(scope="module", params=WIDGETS)

@@ -32,7 +32,7 @@ def test_the_script_draws_what_the_library_says(frame, setting):
         (oracles.BrokenCharge((2.2, 0.0), 0.1, 0.9, 0.0, 1.0), "away: the steps are too long for this valley"),
         (oracles.NoisyOscillator(eta=1.0, beta=0.5, rho=3.5), "diverges"),
         (oracles.NoisyValley(angle=45.0, ratio=8.0), "othing goes round"),
-        (oracles.DoubleWell(gamma=1.0), "no path from here that meets the conditions of optimality crosses"),
+        (oracles.DoubleWell(gamma=1.0), "No path from here that meets the conditions of optimality crosses"),
     ],
 )
 def test_a_frame_says_what_is_the_matter(frame, widget, told):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from handles import HANDLES, moves_readout
 
@@ -89,11 +91,13 @@ FUZZ = """(async () => {
     heights.add(root.offsetHeight);
     if (/NaN|undefined|Infinity/.test(root.innerHTML)) broken ??= JSON.stringify(state);
     const frame = root.getBoundingClientRect();
-    for (const text of root.querySelectorAll("p, td, th, text, output, button, math")) {
+    const texts = root.querySelectorAll("p, td, th, li, text, output, button, math");
+    const seen = [...texts].filter((text) => text.checkVisibility());
+    for (const text of seen) {
       const box = text.getBoundingClientRect();
       if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5) spilled.add(text.textContent);
     }
-    const labels = [...root.querySelectorAll("svg text")].map((text) => {
+    const labels = seen.filter((text) => text.ownerSVGElement).map((text) => {
       const style = getComputedStyle(text), box = text.getBoundingClientRect();
       const rim = style.stroke === "none" ? 0 : parseFloat(style.strokeWidth) / 2;  // its halo may touch a neighbour
       return [text.textContent, new DOMRect(box.x + rim, box.y + rim, box.width - 2 * rim, box.height - 2 * rim)];
@@ -123,7 +127,9 @@ def test_every_handle_answers_the_finger(phone):
         assert moves_readout(phone, 0, index, "finger"), f"handle {index} is dead to the finger"
 
 
-def test_no_state_breaks_the_layout(phone):
+@pytest.mark.parametrize("folded", [True, False])
+def test_no_state_breaks_the_layout(phone, folded):
+    phone.evaluate(f"document.querySelector('#one .ln-details').open = {json.dumps(not folded)}")
     for width in (*PHONES, *DESKS):
         found = at_width(phone, width, FUZZ)
         assert found["broken"] is None
@@ -142,10 +148,31 @@ def at_width(page, width, script):
 
 
 @pytest.mark.parametrize("make", [explore.DriftField, explore.Horizon, explore.MetricEllipse, explore.NoisyValley])
-def test_a_plane_uses_the_column_of_the_book(stand, make):
+def test_a_plane_has_most_of_the_column_of_the_book(stand, make):
     page = stand(make(), (720, 900))
     plane = page.evaluate("document.querySelector('.ln-stage .ln-panel').getBoundingClientRect().width")
-    assert 440 <= plane <= 0.7 * 704  # of 704, and not so large that it does not fit on a screen
+    assert plane > 0.5 * 704
+
+
+# What is to be seen at once: the plot, the main control and the sentence, and then the whole with "Details" folded.
+SEEN = """(() => {
+  const root = document.querySelector("#one .lossnav-explorable"), top = root.getBoundingClientRect().top;
+  const parts = [".ln-stage", ".ln-control", ".ln-verdict"].map((part) => root.querySelector(part));
+  return [Math.max(...parts.map((part) => part.getBoundingClientRect().bottom)) - top, root.offsetHeight];
+})()"""
+PHONE, DESK = (390, 844), (1300, 850)
+COLUMN = 720  # pixels that the book's text leaves on a desk, with the page's rims here
+MARGIN = 16  # pixels on either side of a text on a phone
+
+
+@pytest.mark.parametrize("make", WIDGETS)
+def test_an_explorable_fits_one_screen(stand, make):
+    page = stand(make(), (PHONE[0] - 2 * MARGIN + 16, PHONE[1]), phone=True)
+    seen, _ = page.evaluate(SEEN)
+    assert seen <= 700
+    page = stand(make(), (COLUMN, DESK[1]))
+    _, whole = page.evaluate(SEEN)
+    assert whole <= 780
 
 
 # How many points of the drawn lines each label covers, the labels inside the plane being those that could.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lossnav_bundles import with_bundles
 from lossnav_explorables import markup
 from paths import BOOK
 
@@ -10,7 +11,7 @@ from lossnav import explore
 
 pytestmark = pytest.mark.browser
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title>
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <script src="%(host)s"></script><script src="%(light)s"></script><style>%(css)s</style>
 <article class="bd-article"><p>The <span class="ln-term" data-light="Acceleration:heavy">heavy ball</span>,
@@ -40,7 +41,8 @@ def address(tmp_path):
     scripts = {name: (BOOK / "_static" / f"{name}.js").as_uri() for name in ("host", "light")}
     css = (BOOK / "_static" / "lossnav.css").read_text(encoding="utf-8")
     path = tmp_path / "page.html"
-    path.write_text(PAGE % {**scripts, "css": css, "shown": markup("Acceleration", {}, "one")}, encoding="utf-8")
+    page = PAGE % {**scripts, "css": css, "shown": markup("Acceleration", {}, "one")}
+    path.write_text(with_bundles(page.replace("<article", "</head><article")), encoding="utf-8")
     return path.as_uri()
 
 

@@ -69,53 +69,13 @@ def test_script_is_one_small_module(widget):
     script = widget()._esm
     assert len(script.encode()) < LIMITS.get(widget.__name__, LIMIT)
     assert not re.search(r"^import ", script, re.MULTILINE)
-    assert script.count("export default explorable(") == 1
-    assert f'explorable("{widget.__name__}"' in script
+    assert script.count("export default ") == 1 and f'"{widget.__name__}"' in script
     assert not re.search(r"https?://(?!www\.w3\.org/(2000/svg|1998/Math/MathML))", script)  # nothing from elsewhere
 
 
-def folder(path, **modules):
-    """A widget's folder with a constant and these modules."""
-    path.mkdir()
-    (path / "constants.json").write_text('{"edge": 2, "name": "θ"}', encoding="utf-8")
-    for name, text in modules.items():
-        (path / f"{name}.js").write_text(text, encoding="utf-8")
-    return path
-
-
-def test_bundle_leaves_comments_and_indents_behind_and_nothing_else(tmp_path):
-    code = "/** a */ const a = /** @type {1} */ (1); // b\n  // c\nif (a) {\n  a;\n}\n/**\n * e\n */\nconst f = 2;\n"
-    joined = _scripts.bundle(folder(tmp_path / "widget", view=code)).split("\n", 1)[1]
-    assert joined == "/** a */ const a = (1); // b\nif (a) {\na;\n}\nconst f = 2;\n"
-
-
-def test_no_literal_of_a_script_goes_over_lines():
-    for script in Path(_scripts.__file__).parent.rglob("*.js"):
-        text = _scripts._COMMENT.sub("", script.read_text(encoding="utf-8"))
-        assert all(line.count("`") % 2 == 0 for line in text.split("\n")), script
-
-
-def test_bundle_puts_each_module_once_after_what_it_imports(tmp_path):
-    (tmp_path / "kit.js").write_text("export const kit = 1;\n", encoding="utf-8")
-    view = 'import { kit } from "../kit.js";\nimport { model } from "./model.js";\nexport default kit + model;\n'
-    shared = 'import SHARED from "./constants.json" with { type: "json" };\n'
-    model = f'import {{ kit }} from "../kit.js";\n{shared}export const model = kit + SHARED.edge;\n'
-    assert _scripts.bundle(folder(tmp_path / "widget", view=view, model=model)) == (
-        'const SHARED = {"edge":2,"name":"θ"};\n'
-        "export const kit = 1;\n\nexport const model = kit + SHARED.edge;\n\nexport default kit + model;\n"
-    )
-
-
-def test_bundle_refuses_modules_that_go_in_circles(tmp_path):
-    modules = {"view": 'import { b } from "./b.js";\n', "b": 'import { view } from "./view.js";\n'}
-    with pytest.raises(ValueError, match=r"b\.js imports view\.js, which waits for it"):
-        _scripts.bundle(folder(tmp_path / "widget", **modules))
-
-
-@pytest.mark.parametrize("line", ['import x from "./b.js";', 'import "./b.js";', 'import { x } from "somewhere";'])
-def test_bundle_refuses_other_ways_to_import(tmp_path, line):
-    with pytest.raises(ValueError, match=r"view\.js says 'import"):
-        _scripts.bundle(folder(tmp_path / "widget", view=line + "\n"))
+def test_a_script_that_was_not_bundled_says_what_bundles_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"pictures\.py write` makes it of view\.js"):
+        _scripts.bundle(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def assert_shows_the_same(widget: explore.Explorable, drawn: list, words: str) -
         assert distance(np.concatenate(seen_lines), lines, size) < near, curve
     for number in re.findall(r"[−]?\d+\.\d+", " ".join(widget.said())) if curves else widget.said():
         assert number in words
-    assert widget._shared["title"] in words
+    assert (widget.headline() if hasattr(widget, "headline") else widget._shared["title"]) in words
 
 
 def shown_lines(widget: explore.Explorable) -> dict[str, list[np.ndarray]]:

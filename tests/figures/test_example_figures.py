@@ -7,7 +7,7 @@ from matplotlib.patches import Ellipse
 
 import lossnav as ln
 from lossnav import figures
-from lossnav.figures import example, training
+from lossnav.figures import example
 
 
 def way(end):
@@ -17,7 +17,9 @@ def way(end):
 
 def test_paths_stand_where_they_were_computed_and_the_first_is_dotted():
     first, stays = way((1.06, 0.0)), way((-0.93, 0.0))
-    ax = example.bent(first, {"stays": ("gradient descent", stays, 0.5, "left")}).axes[0]
+    ax = example.bent(first, {"stays": {"rule": "gradient descent", "points": stays, "at": 0.5, "side": "left"}}).axes[
+        0
+    ]
     dotted, path = [line for line in ax.get_lines() if len(line.get_xdata()) > 1]
     assert dotted.get_linestyle() == ":" and np.array_equal(dotted.get_xydata(), first)
     assert np.array_equal(path.get_xydata(), stays)
@@ -28,7 +30,8 @@ def test_paths_stand_where_they_were_computed_and_the_first_is_dotted():
 
 
 def test_clouds_are_one_standard_deviation():
-    ax = example.bent(way((1, 0)), {"one": ("uncertain", way((0, 0)), 0.5, "above")}, [[0.1, 0.2, 0.3, 0.4]]).axes[0]
+    one = {"rule": "uncertain", "points": way((0, 0)), "at": 0.5, "side": "above"}
+    ax = example.bent(way((1, 0)), {"one": one}, [[0.1, 0.2, 0.3, 0.4]]).axes[0]
     (cloud,) = [patch for patch in ax.patches if isinstance(patch, Ellipse)]
     assert cloud.center == (0.1, 0.2) and (cloud.width, cloud.height) == (0.6, 0.8)
 
@@ -39,12 +42,3 @@ def test_start_and_landscape_are_those_of_the_papers_figure():
     _, barrier, _ = example.LANDSCAPE.stationary_points()[:, 0]
     slope = example.LANDSCAPE.gradient(example.START)
     assert example.START[0] < barrier and slope[0] > 0, "gradient descent leads to the shallow valley"
-
-
-def test_epsilon_curves_cross_their_labels_heights():
-    sizes = np.logspace(-10, -1, 50)
-    inside, outside = sizes / np.sqrt(sizes**2 + 1e-8), sizes / (sizes + 1e-8)
-    ax = training.epsilon(sizes, inside, outside).axes[0]
-    drawn = [line.get_ydata() for line in ax.get_lines()]
-    assert np.allclose(drawn[0], inside) and np.allclose(drawn[1], outside)
-    assert {text.get_text() for text in ax.texts} == {"ε inside the root", "ε outside"}

@@ -7,8 +7,9 @@ import pytest
 
 from lossnav.figures import rows as pictures
 
-NEAR = {"one": ("newton", [1.0, 2.0, 3.0]), "two": ("adam", [2.0]), "three": ("sgd", [4.0, 2.0])}
-FAR = {"two": ("adam", [0.1, 0.2]), "one": ("newton", [30.0]), "three": ("sgd", [4.0])}
+NEAR = {"one": [1.0, 2.0, 3.0], "two": [2.0], "three": [4.0, 2.0]}
+FAR = {"two": [0.1, 0.2], "one": [30.0], "three": [4.0]}
+RULES = {"one": "newton", "two": "adam", "three": "sgd"}
 
 
 def drawn(ax, mark):
@@ -18,7 +19,7 @@ def drawn(ax, mark):
 
 
 def test_dots_are_seeds_marks_are_means_and_a_wide_panel_is_logarithmic():
-    figure = pictures.compared({"near": NEAR, "far": FAR, "last": NEAR}, {"far": {"one": 20.0}}, {"near": 2.5})
+    figure = pictures.compared({"near": NEAR, "far": FAR, "last": NEAR}, RULES, {"far": {"one": 20.0}}, {"near": 2.5})
     near, far, last, empty = figure.axes
     assert [ax.get_xlabel() for ax in (near, far, last)] == ["near", "far", "last"] and not empty.get_visible()
     assert [ax.get_xscale() for ax in (near, far, last)] == ["linear", "log", "linear"]
@@ -33,10 +34,12 @@ def test_dots_are_seeds_marks_are_means_and_a_wide_panel_is_logarithmic():
 
 def test_rows_and_quantities_that_are_not_drawn_are_refused():
     with pytest.raises(ValueError, match=r"panels\['b'\] has 1 rows, but the first panel has 3"):
-        pictures.compared({"a": NEAR, "b": {"one": ("adam", [1.0])}})
-    with pytest.raises(ValueError, match="a row of 'b' = 'four', but it must be one of 'one', 'two', 'three'"):
-        pictures.compared({"a": NEAR, "b": {**{k: NEAR[k] for k in ("one", "two")}, "four": ("adam", [1.0])}})
+        pictures.compared({"a": NEAR, "b": {"one": [1.0]}}, RULES)
+    with pytest.raises(ValueError, match=r"a row of panels\['b'\] = 'four', but it must be one of 'one', 'two'"):
+        pictures.compared({"a": NEAR, "b": {"one": [1.0], "two": [2.0], "four": [1.0]}}, RULES)
     with pytest.raises(ValueError, match="a quantity of said = 'b', but it must be one of 'a'"):
-        pictures.compared({"a": NEAR}, {"b": {"one": 1.0}})
+        pictures.compared({"a": NEAR}, RULES, {"b": {"one": 1.0}})
     with pytest.raises(ValueError, match="a quantity of lines = 'b'"):
-        pictures.compared({"a": NEAR}, lines={"b": 1.0})
+        pictures.compared({"a": NEAR}, RULES, lines={"b": 1.0})
+    with pytest.raises(ValueError, match="a row of rules = 'one', but it must be one of 'two'"):
+        pictures.compared({"a": NEAR}, {"two": "adam"})

@@ -209,13 +209,7 @@ def _equations() -> dict[str, Recipe]:
     place = {"mean": mean, "variance": variance}
     return {
         "uncertainty.acceleration": Recipe(uncertainty.acceleration, problem | loss | state),
-        "uncertainty.force": Recipe(uncertainty.force, problem | loss | state | {"t": number(0.0)}),
-        "uncertainty.drive": Recipe(uncertainty.drive, problem | loss | place),
         "uncertainty.overdamped_rate": Recipe(uncertainty.overdamped_rate, problem | loss | place),
-        "uncertainty.momentum": Recipe(uncertainty.momentum, problem | {
-            "variance": array(V, any_shape=True, below=0.0, at=True), "mean_rate": array(X, any_shape=True),
-            "variance_rate": array(X, any_shape=True), "t": number(0.0),
-        }),
         "uncertainty.log_acceleration": Recipe(uncertainty.log_acceleration, problem | loss | {
             "mean": mean, "log_variance": mean, "mean_rate": speed, "log_rate": speed
         }),

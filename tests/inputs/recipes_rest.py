@@ -162,7 +162,7 @@ def _style() -> dict[str, Recipe]:
     axes, rule = thing(AXES), word("newton")
     return {
         "figures.halo": Recipe(figures.halo, {"width": rate(2.5)}),
-        "figures.style.readable": Recipe(figures.style.readable, {
+        "figures.readable": Recipe(figures.readable, {
             "colour": Argument("#ffffff", ["x", "", 0, 1.5, None, [], Odd(), len, {}, (2.0, 0.0, 0.0)]),
             "ratio": number(4.5, low=1.0, high=21.0),
         }),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -28,7 +29,6 @@ from walk import Recipe
 
 import lossnav as ln
 from lossnav.euler_lagrange import EulerLagrange, derive, euler_lagrange
-from lossnav.rules import recipe
 from lossnav.trajectory import curved, cycles, phase_plane
 from lossnav.trajectory.regret import alignment
 
@@ -216,7 +216,7 @@ def recipes() -> dict[str, Recipe]:
         }),
         "euler_lagrange.Derivation.print": Recipe(DERIVED.print, {"expression": _formulas(none=False)}),
         "euler_lagrange.Derivation.in_time": Recipe(DERIVED.in_time, {"expression": _formulas(none=False)}),
-        **_paths(), **_fields(), **_rules(), **_beliefs(), **_noise(),
+        **_paths(), **_fields(), **_beliefs(), **_noise(),
     }  # fmt: skip
     for name, made in (("Linear", TURN), ("Function", FIELD)):
         found[f"drifts.{name}.__call__"] = Recipe(made, {"theta": points(POINT)})
@@ -356,71 +356,6 @@ def _deadlines() -> dict[str, Recipe]:
     }  # fmt: skip
 
 
-def _rules() -> dict[str, Recipe]:
-    """The pieces of a rule as memory × preconditioner × decay, and the rule that is made of them."""
-    plan, newton, prior = recipe.Plan(0.1), recipe.Newton(0.1, 2.0), recipe.Prior(0.5)
-    given = recipe.Recipe(plan, recipe.Memory(datum=recipe.Given()))
-    drawn = recipe.Recipe(newton, recipe.Memory(datum=recipe.Sampled()), prior, renewal=recipe.Renewal(0.1))
-    spread = rate(0.5, infinite=True)
-    share = number(0.5, low=0.0, high=1.0)
-    moved = {
-        "theta": array(POINT, also=("gradient",), any_shape=True, bad=[np.zeros(7), 1.0]), "gradient": array(POINT),
-        "state": Argument(given.init(POINT), [*thing(given.init(POINT)).bad, given.init([1.0]), (0.0,) * 6]),
-    }  # fmt: skip
-    draws = recipe.Draws(POINT, POINT, POINT)
-    spoilt = [draws._replace(**{name: bad}) for name in draws._fields for bad in (None, [1.0], "x", [NAN, 0.0])]
-    found = {
-        "Filter": Recipe(recipe.Filter, {"tau": spread, "corrected": flag(False)}),
-        "Filter.of_weight": Recipe(recipe.Filter.of_weight, {
-            "beta": number(0.9, low=0.0, high=1.0, open_high=True), "corrected": flag(True), "dt": positive(1.0),
-        }),
-        **{
-            name: Recipe(getattr(recipe, name), {"scale": rate(1.0)})
-            for name in ("SecondMoment", "Centred", "Innovation", "Given", "Sampled")
-        },
-        "Memory": Recipe(recipe.Memory, {
-            "mean": thing(recipe.Filter(1.0)), "curvature": thing(recipe.Filter(1.0)),
-            "datum": thing(recipe.Centred()),
-        }),
-        "Plan": Recipe(recipe.Plan, {
-            **{name: rate(0.1) for name in ("rate", "floor", "fading", "curvature_scale")}, "discount": spread,
-            "negative": word("clip"),
-        }),
-        "Plan.of": Recipe(recipe.Plan.of, {
-            "objective": Argument(OBJECTIVE, [*thing(OBJECTIVE).bad, DRIVEN, ln.Objective(horizon=1.0)])
-        }),
-        "Newton": Recipe(recipe.Newton, {
-            "rate": rate(0.1), "floor": positive(1.0), "radius": positive(1.0, infinite=True),
-        }),
-        "Decoupled": Recipe(recipe.Decoupled, {"rate": rate(0.1), "exact": flag(True)}),
-        "Prior": Recipe(recipe.Prior, {"strength": rate(0.1), "mean": number(0.3)}),
-        "Blur": Recipe(recipe.Blur, {"speed": rate(0.1), "drift": thing(recipe.Filter(1.0))}),
-        "Renewal": Recipe(recipe.Renewal, {
-            "intensity": spread, "threshold": rate(0.1), "age": rate(10.0)
-        }),
-        "Renewal.of_probability": Recipe(recipe.Renewal.of_probability, {
-            "probability": share, "threshold": rate(0.1), "age": rate(10.0)
-        }),
-        "Recipe": Recipe(recipe.Recipe, {
-            "preconditioner": Argument(newton, [*thing(newton).bad, plan]), "memory": thing(recipe.Memory()),
-            "decay": Argument(prior, [*thing(prior).bad, recipe.Decoupled()]), "dt": positive(1.0),
-            "maximize": flag(False), "blur": thing(recipe.Blur(0.1), none=True),
-            "renewal": thing(recipe.Renewal(0.1), none=True),
-        }),
-        "Recipe.at": Recipe(given.at, {"dt": positive(0.1)}),
-        "Recipe.init": Recipe(given.init, {"theta": array(POINT, any_shape=True)}),
-        **{
-            f"Recipe.{name}": Recipe(getattr(given, name), {
-                **moved, "curvature": array(POINT, bad=[None]), "draws": thing(recipe.Draws()),
-            }) for name in ("update", "velocity", "state_rate")
-        },
-        "Recipe.update (draws)": Recipe(drawn.update, {
-            **moved, "draws": Argument(draws, [*thing(draws).bad, *spoilt]),
-        }, rest=frozenset({"curvature"})),
-    }  # fmt: skip
-    return {f"rules.recipe.{name}": made for name, made in found.items()}
-
-
 def _noise() -> dict[str, Recipe]:
     """Relative prices, and what noise takes off a mean."""
     tensor = np.array([[1.0, -0.5], [0.3, 2.0]])
@@ -464,7 +399,10 @@ def _beliefs() -> dict[str, Recipe]:
             "share": number(0.1, low=0.0, high=1.0),
         }),
         "SecondMoment": Recipe(ln.assume.SecondMoment, {**average, "centred": flag(False), "signal": flag(False)}),
-        "Hutchinson": Recipe(ln.assume.Hutchinson, average),
+        **{
+            name: Recipe(getattr(ln.assume, name), average) for name in ln.assume.__all__
+            if {field.name for field in dataclasses.fields(getattr(ln.assume, name))} == set(average)
+        },
         "Known": Recipe(ln.assume.Known, {"hessian": hessian}),
         "RootMeanSquare": Recipe(ln.assume.RootMeanSquare, {
             "beta": weight, "eps": rate(1e-8), "corrected": flag(True)
@@ -541,7 +479,6 @@ def _fields() -> dict[str, Recipe]:
 
 FORMULA = "takes sympy's symbols as well as numbers: it returns the formula itself, and refuses nothing"
 EXEMPT = {
-    "rules.recipe.Draws": "arrays; the rule that takes them checks them",
     "trajectory.Status": "an enum, which the library makes",
     **dict.fromkeys((
         "losses.Loss.expression", "losses.Quadratic.expression", "losses.DoubleWell.expression",
@@ -564,9 +501,13 @@ EXEMPT = {
         *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
     ), "walked at those that inherit it"),
     **dict.fromkeys((
+        f"assume.{name}.{ask}" for name in ln.assume.__all__
+        for ask in ("refuse", "foresee", "believed", "term") if (name, ask) != ("Filter", "term")
+    ), "what rules ask, with what they have checked"),
+    **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",
         "trajectory.phase_plane.Feedback", "trajectory.phase_plane.Discounts", "classifiers.Link",
-        "trajectory.cycles.Cycle", "rules.recipe.State", "LearningRule", "rules.Cooling", "rules.LossWeight",
+        "trajectory.cycles.Cycle", "LearningRule", "rules.Cooling", "rules.LossWeight",
         "Regret",
     ), "a result, which the library makes"),
 }  # fmt: skip

@@ -129,8 +129,7 @@ def _data() -> dict[str, Recipe]:
         }),
         "data.load": Recipe(data.load, {
             "name": word("digits"), "root": file(None), "download": flag(False),
-            "mirrors": Argument(None, [0, 1.5, NAN, True, 1j, "x", {"x"}, Odd(), len, [0], [None], [b"x"], [[]],
-            10**400]), "cache": file(None),
+            "cache": file(None),
         }),
     }  # fmt: skip
 
@@ -450,6 +449,7 @@ def _optimizers() -> dict[str, Recipe]:
         "max_dim": whole(1024),
         "block": whole(128, none=True),
         "long": word("polar"),
+        "root": word("auto"),
         "eps_relative": number(None, none=True, low=0.0),
     }
     descent = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
@@ -458,18 +458,11 @@ def _optimizers() -> dict[str, Recipe]:
     }), "explain": Recipe(ln.explain, {"optimizer": thing(torch.optim.Adam([weight]))})}  # fmt: skip
     for name, arguments in (("Ballistic", ballistic | fused), ("Belief", belief | fused), ("Navigator",
         navigator | fused), ("BallisticMatrix", matrix | flags),
-                            ("Uncertain", uncertain | flags)):  # fmt: skip
-        for made in (getattr(optim, name), getattr(optim, f"{name}Reference")):
-            taken = set(_options(made))
-            known = {key: value for key, value in arguments.items() if key in taken}
-            found[f"optim.{made.__name__}"] = Recipe(made, known, rest=frozenset({"process_group"}))
-            if name == "BallisticMatrix":
-                continue
-            optimizer = made([weight], **({"prior_variance": 1.0} if name == "Uncertain" else {}))
-            found[f"optim.{made.__name__}.recipe"] = Recipe(optimizer.recipe, {
-                "group": thing(optimizer.param_groups[0], none=True),
-                "parameter": tensor(weight, none=True, bad=[torch.ones(2), nn.Parameter(torch.ones(2))]),
-            })  # fmt: skip
+                            ("Uncertain", uncertain | fused)):  # fmt: skip
+        made = getattr(optim, name)
+        taken = set(_options(made))
+        known = {key: value for key, value in arguments.items() if key in taken}
+        found[f"optim.{name}"] = Recipe(made, known, rest=frozenset({"process_group"}))
     found["optim.Uncertain.sampled"] = Recipe(_sampled, {"again": flag(False)})
     found["optim.deadline_schedule"] = Recipe(optim.deadline_schedule, {
         "optimizer": thing(SGD), "total_steps": whole(5), "kind": word("kernel"), "stiffness": rate(5.0),
@@ -529,11 +522,9 @@ def _options(kind: type) -> list[str]:
 
 
 TORCH = "torch's own method with torch's own errors; the contract tests of optimizers ask for it"
-_RULES = ("Ballistic", "BallisticMatrix", "Belief", "Navigator", "Uncertain")
+_RULES = [name for name in optim.__all__ if hasattr(getattr(optim, name), "load_state_dict")]
 EXEMPT = {
-    **{f"optim.BallisticMatrix{kind}.recipe": "states none, and says so: the pure functions know one weight at a time"
-       for kind in ("", "Reference")},
-    **{f"optim.{name}{kind}.{method}": TORCH for name in _RULES for kind in ("", "Reference")
+    **{f"optim.{name}.{method}": TORCH for name in _RULES
        for method in ("add_param_group", "load_state_dict", "step")},
     **dict.fromkeys((
         "continual.ContinualBackprop.load_state_dict", "continual.ContinualBackprop.zero_grad",

@@ -105,7 +105,7 @@ def test_theta_and_velocity_have_the_same_coordinates():
         (lambda: ln.helmholtz.effective_loss(OBJECTIVE, BOWL, None), "decomposition"),
         (lambda: ln.curvature.Hessian("x", None, []), "model"),
         (lambda: uncertainty.plan(OBJECTIVE, BOWL, [0.0], [1.0]), "problem"),
-        (lambda: uncertainty.drive(uncertainty.Problem(), BOWL, [0.0], [1.0]), "loss"),
+        (lambda: uncertainty.overdamped_rate(uncertainty.Problem(), BOWL, [0.0], [1.0]), "loss"),
         (lambda: uncertainty.Problem().cost_rate(uncertainty.average(BOWL), [0.0], [-1.0], [0.0], [0.0]), "variance"),
         (lambda: uncertainty.Problem().kinetic([math.nan], [0.0], [0.0]), "variance"),
         (lambda: ln.belief.Beliefs().parameter_rate(-1.0), "variance"),

@@ -18,7 +18,6 @@ from lossnav import figures
 ROOMS = [name for name in lossnav.__all__ if inspect.ismodule(getattr(lossnav, name))]
 
 PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation of others send a reader to
-    "rules.recipe",
     "trajectory.curved",
     "trajectory.cycles",
     "trajectory.phase_plane",
@@ -82,7 +81,10 @@ def public() -> Iterator[tuple[str, Any]]:
     """Yield every public function and class with its name below ``lossnav``, each once."""
     seen = set()
     for path in [*ROOMS, *PLACES]:
-        module = importlib.import_module(f"lossnav.{path}")
+        first, *inner = path.split(".")
+        module = getattr(lossnav, first)
+        for name in inner:
+            module = importlib.import_module(f"{module.__name__}.{name}")
         names = getattr(module, "__all__", None)
         if names is None:
             own = vars(module).items()

@@ -47,13 +47,6 @@ def test_keys_tell_experiments_apart():
     assert Experiment(options={"a": 1, "b": 2}).key() == Experiment(options={"b": 2, "a": 1}).key()
 
 
-def test_runs_of_earlier_versions_keep_their_names():
-    """A config as 0.1 wrote it, with a setting that is gone, and the key that it had then."""
-    case = Experiment(data="digits", lr=5e-3, model_options={"hidden": [32]})
-    assert Experiment.of({**case.config(), "cuda_graphs": False}) == case
-    assert (Experiment().key(), case.key()) == ("5d21b021acce46e5", "56d123c2e6bc4ced")
-
-
 CNN = Experiment(data="digits", model="cnn", train_size=64, test_size=20)
 SAME = [
     (Experiment(), Experiment(device="cpu")),
@@ -207,8 +200,6 @@ def test_only_models_that_need_square_images_ask_for_them():
         ({"stream": "permuted", "tasks": 1, "loss": "squared_error"}, "loss = 'squared_error'.*'cross_entropy'"),
         ({"stream": "bits", "tasks": 1, "loss": "squared_error"}, "data = 'mnist', but it must be 'bits'"),
         ({"data": "bits"}, "data = 'bits', but it must be 'bits' for stream = 'bits' and for no other"),
-        ({"cuda_graphs": True}, "cuda_graphs = True, but it must be False or left out"),
-        ({"cuda_graphs": 0}, "cuda_graphs = 0, but it must be False or left out"),
     ],
 )
 def test_bad_values_are_named(values, message):

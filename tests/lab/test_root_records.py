@@ -103,7 +103,7 @@ def test_an_exponent_of_one_half_is_adam_and_zero_is_momentum(script):
     """The rule of the study against torch's, on one member."""
     import torch
 
-    from lossnav.lab.members import Ensemble
+    from lossnav.lab.ensemble import Ensemble
 
     for exponent, make in (
         (0.5, lambda params: torch.optim.Adam(params, 1e-3, script.BETAS)),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from resources import RESULTS, STUDIES, recorded
 
 from lossnav import data, records, sweep
 from lossnav.lab import study
-from lossnav.lab.experiment import Experiment
+from lossnav.lab.experiment import OPTIMIZERS, Experiment
 
-SCRIPTS = sorted(path.stem for path in STUDIES.glob("*.py"))
 SMALL = {"data": "digits", "train_size": 100, "test_size": 50, "model_options": {"hidden": [4]}}
 
 
@@ -19,17 +21,83 @@ def digits(seeds, lr=0.1):
     return [Experiment(**SMALL, optimizer="sgd", lr=lr, seed=seed) for seed in range(seeds)]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_the_studies_of_a_script_have_records_that_name_them_and_say_how_they_are_run(name):
-    script = recorded(name)
-    stem = name.replace("_", "-")
-    for key, one in script.STUDIES.items():
-        record = records.load(RESULTS / f"{key}.json")
-        assert record.study == key and key.startswith(stem)
-        assert record.command.split()[:2] == ["python", f"studies/{name}.py"]
-        wanted = one.wanted(**one.options)
-        made = wanted.tried() if isinstance(wanted, sweep.Comparison) else wanted
-        assert made and isinstance(one.config(**one.options), dict)
+@functools.cache
+def studies() -> dict[str, tuple[str, study.Study]]:
+    """The script and the declaration of each study, by its name."""
+    scripts = [path.stem for path in sorted(STUDIES.glob("*.py"))]
+    return {key: (name, one) for name in scripts for key, one in recorded(name).STUDIES.items()}
+
+
+def told(wanted) -> dict[str, Any]:
+    """What a run is told, by the names that results have for it; what was left to the machine is not said."""
+    if isinstance(wanted, study.Measurement):
+        return {"seed": wanted.seed, **wanted.settings}
+    config = wanted.config()
+    given = {**config, **config["options"], "rule": wanted.optimizer}
+    return {name: value for name, value in given.items() if value != "auto"}
+
+
+def is_of(row: dict[str, Any], wanted) -> bool:
+    """Whether a row of a record says nothing else than what a run was told."""
+    given = told(wanted)
+    names = [name for name in row if name in given and row[name] is not None]  # None is what a row does not say
+    if isinstance(wanted, Experiment) and row.get("rule") not in OPTIMIZERS:  # a name that the study gives
+        names = [name for name in names if name != "rule"]
+    return all(same(row[name], given[name]) for name in names)
+
+
+def same(one: Any, other: Any) -> bool:
+    numbers = all(isinstance(value, (int, float)) for value in (one, other))
+    return math.isclose(one, other, rel_tol=1e-5) if numbers else one == other
+
+
+def options_of(command: str) -> dict[str, Any]:
+    words = command.split()
+    places = [place for place, word in enumerate(words) if word.startswith("--")]
+    return {
+        words[n].removeprefix("--").replace("-", "_"): int(words[n + 1]) if words[n + 1 : n + 2] and n + 1 not in places
+        else True for n in places
+    }  # fmt: skip
+
+
+def test_each_record_of_the_book_is_of_a_study():
+    assert {path.stem for path in RESULTS.glob("*.json")} == {*studies()}
+
+
+@pytest.mark.parametrize("key", sorted(path.stem for path in RESULTS.glob("*.json")))
+def test_a_record_is_complete(key):
+    """By what its script wants today, with the options of its command: each run is there, as often as it was wanted."""
+    name, one = studies()[key]
+    record = records.load(RESULTS / f"{key}.json")
+    assert record.study == key and key.startswith(name.replace("_", "-"))
+    assert record.command.split()[:2] == ["python", f"studies/{name}.py"]
+    options = {**one.options, **options_of(record.command)}
+    wanted, results = one.wanted(**options), record.results
+    assert isinstance(one.config(**options), dict)
+    if isinstance(wanted, sweep.Comparison):
+        budget = len(next(iter(wanted.trials.values())))
+        assert record.seeds == sorted(
+            s for seeds in wanted.seeds for s in (seeds if isinstance(seeds, tuple) else [seeds])
+        )
+        if "tuned" in results:
+            assert len(results["tuned"]) == len(wanted.trials) * budget * len(wanted.tuning_seeds)
+            assert {run["rule"] for run in results["tuned"]} == {*wanted.trials} == {*results["chosen"]}
+            assert len(results["tested"]) == len(wanted.trials) * len(wanted.seeds)
+        else:
+            assert {*results} == {*wanted.trials}
+            assert all(len(found["tuning"]) == budget for found in results.values())
+            assert all(len(found["scores"]) == len(found["finite"]) == len(record.seeds) for found in results.values())
+        return
+    rows = results["runs"] if isinstance(results, dict) else results
+    assert {*rows[0]} & {*told(wanted[0])} or len(rows) % len(wanted) == 0
+    for run in wanted:
+        assert any(is_of(row, run) for row in rows), told(run)
+    for row in rows:
+        assert any(is_of(row, run) for run in wanted), row
+    if isinstance(wanted[0], Experiment):
+        assert len(rows) == len(wanted)
+        curves = [row["test_accuracy"] for row in rows if "test_accuracy" in row and "diverged" not in row]
+        assert all(len(curve) == wanted[0].epochs for curve in curves)
 
 
 def test_a_study_is_a_sweep_and_a_record_of_it(tmp_path):

@@ -92,18 +92,23 @@ def test_what_a_chapter_reads_is_fetched_where_the_repository_is_not(
     script = "\n".join(
         ["def get_ipython():\n    return types.SimpleNamespace(**{'register_magic_function': print})", COLAB]
     )
-    script = "\n".join(["import types", script, "from pathlib import Path", *fetching])
+    magic = re.compile(r"^(\s*)%", flags=re.MULTILINE)
+    fetching_plainly = [magic.sub(r"\1pass  # ", source) for source in fetching]
+    script = "\n".join(["import types", script, "from pathlib import Path", *fetching_plainly])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     strings = [
         node.value
         for source in code
         if source not in fetching
-        for node in ast.walk(ast.parse(re.sub(r"^(\s*)%", r"\1pass  # ", source, flags=re.MULTILINE)))
+        for node in ast.walk(ast.parse(magic.sub(r"\1pass  # ", source)))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
+    drawn = {
+        f"drawing/{name}.py" for source in code for name in re.findall(r"^from drawing import (\w+)", source, re.M)
+    }
     read = {value for value in strings if re.fullmatch(r"(?!https?:)[\w./-]+/[\w-]+\.(json|npz)", value)}
-    assert {path for path in read if not Path(path).exists()} == set()
+    assert {path for path in read | drawn if not Path(path).exists()} == set()
 
 
 def test_a_simulated_colab_runs_from_top_to_bottom(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import pytest
 import torch
 from optim_table import ROWS, Row
 
-from lossnav.optim import _native
+from lossnav.optim import Ballistic, _native
+
+KERNEL = Ballistic([torch.zeros(1)])._step_of({"momentum": None, "bias_correction": True, "weight_decay": 0})[0].kernel
 
 
 @pytest.fixture(params=ROWS, ids=lambda row: row.name)
@@ -20,6 +22,6 @@ def rule(request: pytest.FixtureRequest) -> Row:
 def kernel() -> ctypes.CDLL:
     """For tests of the kernel itself: a machine without a compiler has none."""
     try:
-        return _native.load(torch.float32)
+        return _native.load(torch.float32, KERNEL)
     except _native.NoKernel as reason:
         pytest.skip(f"no kernel on this machine: {reason}")

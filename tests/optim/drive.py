@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,3 +24,39 @@ def drive(optimizer_class: Any, grads: np.ndarray, *, start: Any = 1.0, **option
         optimizer.step()
         path.append(parameter.detach().clone().numpy())
     return np.array(path)
+
+
+class _Lists:
+    """The list operations that a generated text calls, on one numpy array: each rounds once, in its precision."""
+
+    def __getattr__(self, name):
+        real, kind = self.real, name.removeprefix("_foreach_")
+
+        def do(target, *parts, alpha=1.0):
+            x, *others = (real(p) if isinstance(p, float) else p[0] for p in (target, *parts))
+            y, z, w = (*others, None, None, None)[:3]
+            found = {
+                "copy_": lambda: y, "mul": lambda: x * y, "div": lambda: x / y, "sub": lambda: x - y, "neg": lambda: -x,
+                "add": lambda: x + y if alpha == 1 else x + real(alpha) * y, "sqrt": lambda: np.sqrt(x),
+                "lerp": lambda: x + z * (y - x), "addcmul": lambda: x + w * y * z, "addcdiv": lambda: x + w * y / z,
+                "clamp_min": lambda: np.maximum(x, y),
+            }[kind if kind == "copy_" else kind.removesuffix("_")]()  # fmt: skip
+            if not kind.endswith("_"):
+                return [found]
+            target[0] = found
+            return target
+
+        return do
+
+
+def in_numpy(optimizer, theta, grads):
+    """Walk by the text of an optimizer's step on numpy's arrays; return the weights."""
+    (group,), lists, space = optimizer.param_groups, _Lists(), {"math": math}
+    lists.real, space["torch"] = theta.dtype.type, lists
+    written = optimizer._step_of(group).written
+    exec(written.python, space)
+    theta, memory = [theta], [[np.zeros_like(theta)] for _ in written.memory]
+    sign = theta[0].dtype.type(-1 if group["maximize"] else 1)
+    for n, g in enumerate(grads, start=1):
+        space["step"](theta, [sign * g], *memory, float(n), *map(float, optimizer._values(group)))
+    return theta[0]

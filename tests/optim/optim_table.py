@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from reference_matrix import BallisticMatrixReference
+from references import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
 
 from lossnav import optim
 
@@ -118,7 +120,7 @@ MATRIX = Family(
     bad=(
         *_RATES, *_FLAGS, ("lr_overdamped", -1.0), ("discount", -0.1), ("betas", 0.9), ("curvature", "shampoo"),
         ("every", 0), ("watch", 0), ("max_dim", 1.5), ("block", 0), ("long", "thin"), ("eps", -1e-8),
-        ("eps_relative", -1.0), ("weight_decay", -1),
+        ("eps_relative", -1.0), ("root", "svd"), ("weight_decay", -1),
     ),
     turns=True,
 )  # fmt: skip
@@ -148,8 +150,8 @@ ROWS = [
     Row("ballistic, one at a time", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "foreach": False}),
     Row("ballistic, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC, "fused": True}),
     Row("ballistic, all options, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "fused": True}, compiles=False),
-    Row("ballistic reference", BALLISTIC, optim.BallisticReference, _BALLISTIC, compiles=False),
-    Row("ballistic reference, all options", BALLISTIC, optim.BallisticReference, _BALLISTIC_ALL, compiles=False),
+    Row("ballistic reference", BALLISTIC, BallisticReference, _BALLISTIC, compiles=False),
+    Row("ballistic reference, all options", BALLISTIC, BallisticReference, _BALLISTIC_ALL, compiles=False),
     Row("belief", BELIEF, optim.Belief, {"lr": 0.01}),
     Row("belief, centred", BELIEF, optim.Belief, {"lr": 0.01, "variance": "centred"}, compiles=False),
     Row("belief, SGD", BELIEF, optim.Belief, _SGD),
@@ -160,7 +162,7 @@ ROWS = [
     Row("belief, one at a time", BELIEF, optim.Belief, {**_BELIEF_ALL, "foreach": False}, compiles=False),
     Row("belief, fused", BELIEF, optim.Belief, {"lr": 0.01, "fused": True}),
     Row("belief, all options, fused", BELIEF, optim.Belief, {**_BELIEF_ALL, "fused": True}, compiles=False),
-    Row("belief reference", BELIEF, optim.BeliefReference, _BELIEF_ALL, compiles=False),
+    Row("belief reference", BELIEF, BeliefReference, _BELIEF_ALL, compiles=False),
     *(
         Row(f"matrix, {shape}", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "curvature": shape, "every": 5},
             compiles=False, shards=False)
@@ -170,7 +172,7 @@ ROWS = [
         "long": "identity", "discount": 0.1, "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
     Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {**_EIGENBASIS, "block": 2, "every": 5}, compiles=False,
         shards=False),
-    Row("matrix reference", MATRIX, optim.BallisticMatrixReference, {**_EIGENBASIS, "every": 5}, compiles=False,
+    Row("matrix reference", MATRIX, BallisticMatrixReference, {**_EIGENBASIS, "every": 5}, compiles=False,
         shards=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
     Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),
@@ -180,10 +182,10 @@ ROWS = [
     Row("navigator, all options, fused", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "fused": True}, compiles=False),
     Row("navigator, a function, fused", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0, "fused": True},
         compiles=False, code={"curvature": steepness}),
-    Row("navigator reference", NAVIGATOR, optim.NavigatorReference, _NAVIGATOR_ALL, compiles=False),
+    Row("navigator reference", NAVIGATOR, NavigatorReference, _NAVIGATOR_ALL, compiles=False),
     Row("uncertain", UNCERTAIN, optim.Uncertain, _UNCERTAIN),
     Row("uncertain, all options", UNCERTAIN, optim.Uncertain, _UNCERTAIN_ALL, compiles=False),
     Row("uncertain, with resets", UNCERTAIN, optim.Uncertain, {**_RESET, "foreach": False},
         compiles=False, sober={"reset": None}),
-    Row("uncertain reference", UNCERTAIN, optim.UncertainReference, _UNCERTAIN_ALL, compiles=False),
+    Row("uncertain reference", UNCERTAIN, UncertainReference, _UNCERTAIN_ALL, compiles=False),
 ]  # fmt: skip

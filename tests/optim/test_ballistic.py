@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, network, vector
+from references import BallisticReference, ballistic
 
 import lossnav as ln
-from lossnav.optim import Ballistic, BallisticReference
-from lossnav.optim.reference import ballistic
+from lossnav.optim import Ballistic
 
 OPTIONS = [
     {},

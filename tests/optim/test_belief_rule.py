@@ -12,9 +12,10 @@ from drive import drive, gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, network, vector
+from references import BeliefReference
 
 import lossnav as ln
-from lossnav.optim import Ballistic, Belief, BeliefReference
+from lossnav.optim import Ballistic, Belief
 
 OPTIONS = [
     {},

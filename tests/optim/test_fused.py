@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from drive import in_numpy
 
 from lossnav.optim import Ballistic
 
@@ -32,30 +33,14 @@ def walk(parameters, steps=20, optimizer_class=Ballistic, **options):
     return optimizer
 
 
-def recursion(theta, grads, *, lr, beta, eps, weight_decay, bias_correction, momentum, maximize):
-    """Ballistic with all its options in numpy, which rounds each operation once, as IEEE wants it."""
-    real = theta.dtype.type
-    v, m = np.zeros_like(theta), np.zeros_like(theta)
-    step = real(lr if maximize else -lr)
-    for n, g in enumerate(grads, start=1):
-        theta = real(1 - lr * weight_decay) * theta
-        v = real(beta) * v + real(1 - beta) * g * g
-        m = g if momentum is None else real(momentum) * m + real(1 - momentum) * g
-        v_hat = v / real(1 - beta**n) if bias_correction else v
-        m_hat = m / real(1 - momentum**n) if bias_correction and momentum is not None else m
-        theta = theta + step * m_hat / np.sqrt(v_hat + real(eps))
-    return theta
-
-
 @pytest.mark.parametrize("dtype", list(REAL), ids=str)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_equals_ieee_arithmetic_bit_for_bit(kernel, options, dtype):
-    settings = {"lr": 0.01, "beta": 0.97, "eps": 1e-6, "weight_decay": 0.0, "bias_correction": False, "momentum": None,
-                "maximize": False, **options}  # fmt: skip
+    """The kernel is the text that the list operations run, in numpy, which rounds each operation once."""
     parameter = torch.nn.Parameter(random(1003, dtype=dtype))
+    optimizer = Ballistic([parameter], fused=True, **{"lr": 0.01, "beta": 0.97, "eps": 1e-6, **options})
     grads = [random(1003, seed=k + 1, dtype=dtype) * 10.0 ** (k % 5 - 3) for k in range(30)]
-    expected = recursion(parameter.detach().numpy().copy(), [g.numpy() for g in grads], **settings)
-    optimizer = Ballistic([parameter], fused=True, **settings)
+    expected = in_numpy(optimizer, parameter.detach().numpy().copy(), [g.numpy() for g in grads])
     for g in grads:
         parameter.grad = g
         optimizer.step()

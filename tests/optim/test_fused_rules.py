@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from drive import in_numpy
 
 from lossnav.optim import Belief, Navigator
 
@@ -22,31 +23,6 @@ def gradients(count, size=101):
     return np.random.default_rng(0).normal(size=(count, size)) * np.logspace(-3, 1, size)
 
 
-def belief_in_numpy(theta, grads, *, lr, slow, betas, eps, variance):
-    """Eq. 14 to first order in Δt, with bias correction; numpy rounds each operation once, as IEEE wants it."""
-    real, (b1, b2) = theta.dtype.type, betas
-    m, v = np.zeros_like(theta), np.zeros_like(theta)
-    for n, g in enumerate(grads, start=1):
-        past = 1 - b1 ** (n - 1) if n > 1 else 1.0
-        before = m / real(past) - g
-        m = real(b1) * m + real(1 - b1) * g
-        q, weight = {"uncentred": (g, 1.0), "centred": (g - m, 1.0), "innovation": (before, 1.0)}[variance]
-        if variance == "innovation" and n > 1:
-            weight = (1 + b1) * past / (2 * (1 - b1**n))
-        v = real(b2) * v + real(weight * (1 - b2)) * q * q
-        mean, h = m / real(1 - b1**n), v / real(1 - b2**n)
-        if lr == INF:
-            theta = theta + -mean * real(slow)
-        elif slow == INF:
-            theta = theta + -mean * real(lr) / (np.sqrt(h) + real(eps + 1e-30))
-        else:
-            e = lr / (2 * slow)
-            scaled = np.sqrt(real(e**-2) * h + real(1)) + real(1)
-            root = scaled * real(e) if e > 1e9 else np.sqrt(h + real(e**2)) + real(e + 1e-30)
-            theta = theta + -mean * real(lr) / root
-    return theta
-
-
 @pytest.mark.parametrize("dtype", list(REAL), ids=str)
 @pytest.mark.parametrize("variance", ["uncentred", "centred", "innovation"])
 @pytest.mark.parametrize(("lr", "slow"), RATES)
@@ -54,8 +30,8 @@ def test_belief_equals_ieee_arithmetic_bit_for_bit(lr, slow, variance, dtype):
     grads = gradients(20).astype(REAL[dtype])
     parameter = torch.nn.Parameter(torch.ones(grads.shape[1], dtype=dtype))
     options = {"lr": lr, "betas": (0.8, 0.95), "eps": 1e-6, "variance": variance}
-    expected = belief_in_numpy(parameter.detach().numpy().copy(), grads, slow=slow, **options)
     optimizer = Belief([parameter], lr_overdamped=slow, fused=True, **options)
+    expected = in_numpy(optimizer, parameter.detach().numpy().copy(), grads)
     for g in grads:
         parameter.grad = torch.from_numpy(g)
         optimizer.step()

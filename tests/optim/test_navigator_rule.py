@@ -15,9 +15,10 @@ from drive import drive, gradients
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, loss, network, vector
+from references import NavigatorReference
 
 import lossnav as ln
-from lossnav.optim import Ballistic, Navigator, NavigatorReference
+from lossnav.optim import Ballistic, Navigator
 
 
 @pytest.mark.parametrize(

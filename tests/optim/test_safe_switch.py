@@ -6,6 +6,7 @@ import copy
 import inspect
 import itertools
 import math
+import warnings
 
 import pytest
 import torch
@@ -193,6 +194,38 @@ def test_the_look_at_gradients_can_be_left_out():
     rule = copy.deepcopy(rule)
     rule.param_groups[0]["params"][0].grad = torch.tensor([1.0, math.inf])
     rule.step()
+
+
+# -------------------------------------------------------------------------------------------------- a loss's unit
+
+
+@pytest.mark.parametrize(
+    ("make", "size", "said"),
+    [
+        (optim.Ballistic, 1e-6, r"eps = 1e-08 exceeds most gradients' squares \(mean 1\.0e-12\)"),
+        (optim.Navigator, 1e-6, r"eps = 1e-08 exceeds most curvatures"),
+        (optim.Navigator, 1e4, r"curvature_scale = 1 makes the step Newton's"),
+    ],
+)
+def test_a_loss_in_a_unit_that_decides_the_step_is_told_of_at_the_first(make, size, said):
+    w = torch.nn.Parameter(torch.ones(4))
+    rule = make([w])
+    w.grad = torch.tensor([size, -size, size, 0.0])
+    with pytest.warns(RuntimeWarning, match=f"^{make.__name__}: {said}"):
+        rule.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rule.step()
+        rule = make([w], **({"eps": 1e-20} if size < 1 else {"curvature_scale": 1e-8}))
+        rule.step()
+
+
+@pytest.mark.parametrize("make", [*RULES, derived])
+def test_a_loss_in_an_ordinary_unit_is_not_told_of(make):
+    model = network()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        advance(model, make(model.parameters()), range(2))
 
 
 # ------------------------------------------------------------------------------------------------------ defaults

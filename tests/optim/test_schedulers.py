@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 from optim_problem import advance, loss, network, vector
+from references import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
 from torch.optim import lr_scheduler as schedules
 from torch.optim.swa_utils import SWALR
 
@@ -48,12 +49,12 @@ SCHEDULES = {
     "SWALR": lambda o: SWALR(o, swa_lr=1e-3, anneal_epochs=6),
 }
 
-BELIEF = (optim.Belief, optim.BeliefReference)
+BELIEF = (optim.Belief, BeliefReference)
 SGD = {"lr": PEAK, "discount": math.inf, "betas": (0.0, 0.9), "weight_decay": 0.1}
 RULES = {
-    "ballistic": (optim.Ballistic, optim.BallisticReference, {"lr": PEAK, "beta": 0.9, "weight_decay": 0.1}),
+    "ballistic": (optim.Ballistic, BallisticReference, {"lr": PEAK, "beta": 0.9, "weight_decay": 0.1}),
     "ballistic with momentum, fused": (
-        optim.Ballistic, optim.BallisticReference,
+        optim.Ballistic, BallisticReference,
         {"lr": PEAK, "beta": 0.9, "momentum": 0.8, "bias_correction": True, "fused": True},
     ),
     "belief": (*BELIEF, {"lr": PEAK}),
@@ -65,11 +66,11 @@ RULES = {
     "belief, discounted": (*BELIEF, {"lr": PEAK, "discount": 0.3, "variance": "innovation"}),
     "belief, discounted, fused": (*BELIEF, {"lr": PEAK, "discount": 0.3, "curvature_scale": 3.0, "fused": True}),
     "belief, both rates": (*BELIEF, {"lr": PEAK, "lr_overdamped": 0.1, "weight_decay": 0.1}),
-    "navigator": (optim.Navigator, optim.NavigatorReference, {"lr": PEAK, "gamma": 2.0, "weight_decay": 0.1}),
+    "navigator": (optim.Navigator, NavigatorReference, {"lr": PEAK, "gamma": 2.0, "weight_decay": 0.1}),
     "navigator, no foresight, fused": (
-        optim.Navigator, optim.NavigatorReference, {"lr": PEAK, "gamma": math.inf, "fused": True},
+        optim.Navigator, NavigatorReference, {"lr": PEAK, "gamma": math.inf, "fused": True},
     ),
-    "uncertain": (optim.Uncertain, optim.UncertainReference, {"lr": PEAK, "temperature": 0.1}),
+    "uncertain": (optim.Uncertain, UncertainReference, {"lr": PEAK, "temperature": 0.1}),
 }  # fmt: skip
 
 
@@ -211,9 +212,9 @@ CYCLES = {
 def test_momentum_is_cycled_where_there_is_one(cycle):
     """As torch cycles its own: β₁ of Adam, the momentum of SGD; with the literal reference as the yardstick."""
     pairs = (
-        (optim.Ballistic, optim.BallisticReference, {"momentum": 0.9}, torch.optim.SGD, {"lr": 1.0, "momentum": 0.9}),
-        (optim.Belief, optim.BeliefReference, {}, torch.optim.Adam, {}),
-        (optim.Belief, optim.BeliefReference, {**SGD, "betas": (0.9, 0.9)}, torch.optim.Adam, {"betas": (0.9, 0.9)}),
+        (optim.Ballistic, BallisticReference, {"momentum": 0.9}, torch.optim.SGD, {"lr": 1.0, "momentum": 0.9}),
+        (optim.Belief, BeliefReference, {}, torch.optim.Adam, {}),
+        (optim.Belief, BeliefReference, {**SGD, "betas": (0.9, 0.9)}, torch.optim.Adam, {"betas": (0.9, 0.9)}),
     )
     for fast, plain, options, torchs, theirs in pairs:
         model, expected, other = network(), network(), network()
@@ -236,7 +237,7 @@ def test_momentum_is_cycled_where_there_is_one(cycle):
 @pytest.mark.parametrize("cycle", CYCLES)
 def test_a_cycle_gives_no_momentum_to_a_rule_without(cycle):
     """It made momentum=None .95 without a word; now the scheduler refuses, and takes cycle_momentum=False."""
-    for make in (optim.Ballistic, optim.BallisticReference, optim.Navigator, optim.Uncertain):
+    for make in (optim.Ballistic, BallisticReference, optim.Navigator, optim.Uncertain):
         model = network()
         rule = make(model.parameters())
         with pytest.raises(ValueError, match="must support momentum or beta1"):

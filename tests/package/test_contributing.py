@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import fresh
+import node
 import pytest
-from node import node_command
+from node import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -36,6 +37,10 @@ def copy(tmp_path):
             shutil.copytree(compiled, tmp_path / folder / "__pycache__")
     for name in names:
         shutil.copy2(ROOT / name, tmp_path / name)  # with its time, by which Python knows what it has compiled
+    for modules in MODULES:  # the bundler
+        if modules.is_dir():
+            (tmp_path / modules.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / modules.relative_to(ROOT)).symlink_to(modules)
     return tmp_path
 
 
@@ -89,8 +94,8 @@ def run(folder: Path, line: str) -> None:
     assert done.returncode == 0, f"{line}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 
-def test_the_guide_has_its_four_recipes():
-    assert list(RECIPES) == ["An equation", "A rule", "An explorable", "A study"]
+def test_the_guide_has_its_five_recipes():
+    assert list(RECIPES) == ["An equation", "A belief", "A rule", "An explorable", "A study"]
     for text in RECIPES.values():
         steps = [found["what"] for found in STEP.finditer(text)]
         assert steps[0].startswith("write ") and steps[-1] == "run"
@@ -100,8 +105,8 @@ def test_the_guide_has_its_four_recipes():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_following_a_recipe_works(name, copy):
-    if name == "An explorable" and node_command() is None:
-        pytest.skip("no node here, which draws the new explorable; `make book` installs one where the machine has none")
+    if name == "An explorable" and node.tool(node.BUNDLER) is None:
+        pytest.skip("no esbuild here, which bundles the new explorable; `make book` brings it")
     for step in STEP.finditer(RECIPES[name]):
         follow(copy, step["what"], step["text"])
     style = subprocess.run(

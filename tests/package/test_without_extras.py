@@ -36,7 +36,7 @@ for name in lossnav.__all__:
             if error.name == blocked:
                 print(name, error)
 """
-EXTRAS = {"torch": "torch", "matplotlib": "book", "anywidget": "book", "joblib": "sweep", "distributed": "cluster"}
+EXTRAS = {"torch": "torch", "matplotlib": "book", "anywidget": "book", "distributed": "cluster"}
 ROOM = {"torch": "optim", "matplotlib": "figures", "anywidget": "explore", "sympy": "euler_lagrange"}
 
 
@@ -78,9 +78,8 @@ print("torch" in sys.modules, found.action)
 
 @pytest.mark.parametrize(("missing", "call"), [
     ("torch", "lossnav.derive(lossnav.Objective(gamma=0.1), dt=0.1).optimizer([])"),
-    ("matplotlib", "importlib.import_module('lossnav.figures.momentum')"),
+    ("matplotlib", "importlib.import_module('lossnav.figures.rows')"),
     ("anywidget", "importlib.import_module('lossnav.explore.race.widget')"),
-    ("joblib", "next(importlib.import_module('lossnav.lab.sweep.drive')._survive([], 1, None, 1, None))"),
     ("distributed", "importlib.import_module('lossnav.lab.sweep.drive')._client('tcp://nowhere').__enter__()"),
 ])  # fmt: skip
 @pytest.mark.slow

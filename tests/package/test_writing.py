@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_tidies_up(tmp_path
     target = tmp_path / "a[b].json"  # a name that is a pattern, too
     write(target, b"old")
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(target)])
-    while not _writing.parts(target):
+    while not any(part.stat().st_size for part in _writing.parts(target)):
         time.sleep(0.02)
     write(target, b"beside it")  # the other one is still writing: its part is not touched
     assert len(_writing.parts(target)) == 1
@@ -57,6 +58,22 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_one_tidies_up(tmp_path
     assert target.read_bytes() == b"beside it"
     write(target, b"new")
     assert target.read_bytes() == b"new" and list(tmp_path.iterdir()) == [target]
+
+
+def test_links_are_followed_and_what_is_no_regular_file_is_left_alone(tmp_path):
+    (tmp_path / "there").mkdir()
+    link, real = tmp_path / "link", tmp_path / "there" / "file"
+    link.symlink_to(real)
+    for content in (b"first", b"second"):
+        write(link, content)
+        assert link.is_symlink() and real.read_bytes() == content
+    assert sorted(tmp_path.rglob("*")) == [link, tmp_path / "there", real]
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path(os.devnull)):
+        for go in (_writing.check_place, lambda target: write(target, b"")):
+            with pytest.raises(OSError, match=rf"Not a regular file: '{place}'"):
+                go(place)
+    assert (tmp_path / "pipe").is_fifo() and Path(os.devnull).is_char_device()
 
 
 def test_where_files_have_no_locks_only_old_parts_are_removed(tmp_path, monkeypatch):

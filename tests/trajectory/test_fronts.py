@@ -11,6 +11,7 @@ from wells import Landscape, bumped, section
 import lossnav as ln
 from lossnav.trajectory import phase_plane
 
+LINE = ln.losses.Function(lambda x: x[..., 0], dim=1)
 PULLED_SHALLOW_SIDE_PUSHED = bumped([-1.0, 0.0, 1.7], 8.0, -0.5, 0.15)  # barrier 0; the deeper well is at 1.7
 
 
@@ -259,6 +260,8 @@ def test_several_wells_pairwise_and_merged():
         (lambda: phase_plane.barrier_discount(ln.Objective(), ln.losses.DoubleWell()), "dim = 2"),
         (lambda: phase_plane.barrier_discount(ln.Objective(horizon=2.0), section()), "infinite horizon"),
         (lambda: phase_plane.barrier_discount(ln.Objective(), section(d=-2.0)), "exactly two"),
+        (lambda: phase_plane.barrier_discount(ln.Objective(), LINE), "0 stationary points"),
+        (lambda: phase_plane.barrier_discount(ln.Objective(), LINE, span=(-1, 1)), "0 stationary points"),
         # A maximum beyond the wells: what lies behind it may be deeper than either.
         (lambda: phase_plane.heteroclinic_discount(ln.Objective(), Landscape([-1, 0, 1.5, 2])), "exactly two"),
         (lambda: phase_plane.barrier_discount(ln.Objective(), section(), span=(1, -1)), "span"),

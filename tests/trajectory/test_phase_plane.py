@@ -13,33 +13,12 @@ SECTION = ln.losses.Section(ln.losses.DoubleWell())
 LOW, BARRIER, HIGH = SECTION.stationary_points()[:, 0]
 
 
-def test_heteroclinic_discount_of_the_paper():
-    assert phase_plane.heteroclinic_discount(ln.Objective(), SECTION) == pytest.approx(0.5390310809, abs=1e-9)
-
-
-def test_heteroclinic_discount_scales_with_the_root_of_eta_k():
-    scaled = phase_plane.heteroclinic_discount(ln.Objective(eta=0.5, k=3.0), SECTION)
-    assert scaled == pytest.approx(0.5390310809 * np.sqrt(1.5), abs=1e-8)
-
-
-def test_mirrored_landscape_has_the_same_threshold():
-    mirrored = ln.losses.Section(ln.losses.DoubleWell(d=0.5))
-    assert phase_plane.heteroclinic_discount(ln.Objective(), mirrored) == pytest.approx(0.5390310809, abs=1e-9)
-    left = phase_plane.indifference_point(ln.Objective(gamma=0.8), SECTION)
-    right = phase_plane.indifference_point(ln.Objective(gamma=0.8), mirrored)
-    assert right == pytest.approx(-left, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("gamma", "place"),
     [
         (0.54, -0.9065),
-        (0.6, -0.6995),
         (0.664610, -0.6),
-        (0.8, -0.4746),
         (1, -0.3689),
-        (1.5, -0.2428),
-        (2, -0.1851),
         (3, -0.1360),
     ],
 )
@@ -97,16 +76,10 @@ def test_reach_is_where_the_orbit_turns():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: phase_plane.feedback(ln.Objective(), ln.losses.DoubleWell(), 1.0, (0, 2)), "dim = 2"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, 0.5, (0, 2)), "target = 0.5.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, HIGH + 1e-4, (0, 2)), "target = 1.0.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, 0.9, (0, 2)), "target = 0.9.*minimum"),
         (lambda: phase_plane.feedback(ln.Objective(), SECTION, HIGH, (2, 3)), "span"),
-        (lambda: phase_plane.feedback(ln.Objective(horizon=1.0), SECTION, HIGH, (0, 3)), "infinite horizon"),
-        (
-            lambda: phase_plane.heteroclinic_discount(ln.Objective(), ln.losses.Quadratic([[1.0]], minimum=[0.0])),
-            "exactly two",
-        ),
     ],
 )
 def test_errors_name_the_argument(call, words):

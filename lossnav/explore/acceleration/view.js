@@ -1,15 +1,17 @@
 // The view of the methods: their losses over the steps, and what a step leaves of a mode, against its curvature.
 
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State } from "../life.js" */
+/** @import { Scale } from "../kit.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Recursion, Rule, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { handle, logDial } from "../controls.js";
-import { clamp, compact, curve, drawLine, entries, figure, fixed, ink, layer, mapped, nameAcross, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
+import { clamp, compact, curve, drawLine, entries, fixed, ink, mapped, nameAcross, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { overTime, runner } from "../runner.js";
+import { overTime } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { kept, race } from "./model.js";
@@ -19,78 +21,70 @@ const FLOOR = Math.log10(SHARED.edge);
 /** How a rule's line is drawn. */
 const style = (/** @type {Rule} */ rule) => ({ ...inked(SHARED.lines[rule]), "stroke-width": 2.2 });
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildAcceleration(root, state) {
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["kappa", "guess", "curvature"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildAcceleration = (root, state) => {
   const { traits } = SHARED;
-  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) });
-  const guess = logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: traits.guess.range });
   const table = lineTable(SHARED.lines, ["", "steps to 10⁻⁶", "kept at h"], (_, key) => style(key));
-  const [stage, chart, readout] = [figure(), figure(), readoutNode()];
-  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
-  const run = runner(root, state, stage, 8);
-  scaffold(root, {
+  /** @type {Scale} */
+  let across;
+  const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
+  return simpleView(root, state, TRAITS, {
     label: "accelerated methods and rules that know the curvature",
     title: SHARED.title,
     hint: "Raise κ: two of them need √κ steps, for two reasons. Lower the belief to see who diverges. Drag h along the lower axis.",
-    areas: { control: [kappa.node, guess.node, run.node, table.node], stage: [stage], rows: [chart], words: [readout] },
-  });
-  /** @type {ChartFrame<"loss">} */
-  let top;
-  /** @type {ChartFrame<"kept">} */
-  let bottom;
-  const across = () => scale([FLOOR, 0], [bottom.left, bottom.right]);
-  const move = (/** @type {number} */ u) => state.set("curvature", 10 ** clamp(u, FLOOR, 0));
-  const knob = handle(chart, {
-    label: "curvature h; arrow keys move it",
-    color: ink("ink"),
-    onDrag: (px) => move(across().invert(px)),
-    onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 0.25 : 0.03)),
-    onEnd: (side) => move(side < 0 ? FLOOR : 0),
-  });
-  return {
-    /** @param {number} width */
-    layout(width) {
-      bottom = chartFrame(chart, root, width, { kept: ["what a step leaves of a mode", 150, 130] }, 24);
-      top = chartFrame(stage, root, width, { loss: ["loss, as a power of ten", 330, 190] });
-      ground.replaceChildren();
-      under.replaceChildren();
+    dials: {
+      kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),
+      guess: logDial(state, "guess", { symbol: "ĥ/h", name: "curvature believed in", marks: traits.guess.range }),
+    },
+    legend: [table.legend],
+    numbers: [table.node],
+    two: "below",
+    grips(_, chart) {
+      const knob = handle(chart, {
+        label: "curvature h; arrow keys move it",
+        color: ink("ink"),
+        onDrag: (px) => move(across.invert(px)),
+        onKey: ([dx, dy], big) => move(Math.log10(state.get("curvature")) + (dx + dy) * (big ? 0.25 : 0.03)),
+        onEnd: (side) => move(side < 0 ? FLOOR : 0),
+      });
+      return ({ bottom }, { curvature: h }) => {
+        const place = { now: h.toFixed(4), low: SHARED.edge, high: 1, text: `h = ${compact(h)}` };
+        knob.place(across(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
+      };
+    },
+    lay(stage, ground, width, chart, under) {
+      const bottom = chartFrame(chart, root, width, { kept: ["what a step leaves of a mode", 120, 120] });
+      const top = chartFrame(stage, root, width, { loss: ["loss, as a power of ten", 250, 190] });
       chartGround(ground, top);
       chartGround(under, bottom);
+      across = scale([FLOOR, 0], [bottom.left, bottom.right]);
       /** @type {[number, string][]} */
       const ticks = traits.curvature.range.map((h) => [Math.log10(h), String(h)]);
-      ticksAcross(under, bottom.rows.kept, across(), ticks);
+      ticksAcross(under, bottom.rows.kept, across, ticks);
       nameAcross(under, bottom.rows.kept, "curvature h, the largest being 1", 33);
+      return { top, bottom };
     },
-    update() {
-      const setting = state.pick("kappa", "guess", "curvature");
+    show(at, { top, bottom }, setting, over) {
       const found = race(setting);
-      kappa.show(setting.kappa);
-      guess.show(setting.guess);
-      moving.replaceChildren();
-      over.replaceChildren();
-      run.show(top.rows.loss, drawLosses(moving, top, mapped(found.runs, ({ losses }) => losses)));
-      drawKept(over, bottom, found.rules, setting, across());
+      const tracks = drawLosses(at, top, mapped(found.runs, ({ losses }) => losses));
+      drawKept(over, bottom, found.rules, setting, across);
       for (const [rule, { cells }] of entries(table.rows)) {
         const { needed } = found.runs[rule];
         cells[0].textContent = Number.isFinite(needed) ? String(needed) : "never";
         cells[1].textContent = fixed(found.here[rule], 3);
       }
-      const h = setting.curvature;
-      const place = { now: h.toFixed(4), low: SHARED.edge, high: 1, text: `h = ${compact(h)}` };
-      knob.place(across()(Math.log10(h)), bottom.rows.kept.bottom - 16, place);
-      readout.replaceChildren(...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)));
+      return [...accelerationWords(setting, mapped(found.runs, ({ needed }) => needed)), tracks];
     },
-    leave: run.leave,
-    python() {
-      const { kappa: ratio, guess: belief, curvature } = state.pick("kappa", "guess", "curvature");
-      const range = `${inPython(belief / ratio)}, ${inPython(belief)}`;
+    run: { seconds: 8, inside: ({ top }) => top.rows.loss },
+    python({ kappa, guess, curvature }) {
+      const range = `${inPython(guess / kappa)}, ${inPython(guess)}`;
       return [`ball = ln.acceleration.tuned("heavy ball", ${range})`, `ball.kept([${inPython(curvature)}])`];
     },
-  };
-}
+  });
+};
 
 /**
  * The losses; returns where each rule is as steps are made.
@@ -107,7 +101,7 @@ function drawLosses(at, f, losses) {
   });
 }
 
-/** @type {(at: Element, f: ChartFrame<"kept">, rules: Record<Rule, Recursion>, setting: Setting, x: import("../kit.js").Scale) => void} */
+/** @type {(at: Element, f: ChartFrame<"kept">, rules: Record<Rule, Recursion>, setting: Setting, x: Scale) => void} */
 function drawKept(at, f, rules, { kappa, curvature }, x) {
   const row = f.rows.kept;
   const y = valueAxis(at, row, [0, SHARED.top], plainTicks([0, 0.5, 1], 1));
@@ -120,17 +114,17 @@ function drawKept(at, f, rules, { kappa, curvature }, x) {
   upright(at, x(Math.log10(curvature)), row, "ln-axis");
 }
 
-/** @type {(setting: Setting, needed: Record<Rule, number>) => Node[]} */
+/** @type {(setting: Setting, needed: Record<Rule, number>) => [string, string[]]} */
 function accelerationWords({ kappa, guess, curvature }, needed) {
   const lost = entries(needed).filter(([, count]) => !Number.isFinite(count)).length;
   const ratio = needed.descent / needed.heavy;
   const verdict = lost ? `${lost} of ${entries(needed).length} do not arrive.` : `Memory saves a factor of ${compact(ratio)}.`;
   const inside = curvature >= (1 - 1e-9) / kappa ? "" : ", flatter than the loss";
-  return verdictLines(verdict, [
+  return [verdict, [
     `κ = ${compact(kappa)}, √κ = ${compact(Math.sqrt(kappa))}.`,
     `Believed curvature: ${fixed(guess, 2)} times the true.`,
     `Mark at h = ${compact(curvature)}${inside}.`,
-  ]);
+  ]];
 }
 
 export default explorable("Acceleration", buildAcceleration, SHARED);

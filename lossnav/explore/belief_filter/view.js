@@ -7,7 +7,7 @@
 
 import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, logDial, rootDial } from "../controls.js";
-import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readoutNode, scaffold, trace, upright, verdictLines } from "../kit.js";
+import { clamp, compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, mapped, panelWindow, plainTicks, readout, scaffold, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -40,7 +40,7 @@ function buildBeliefFilter(root, state) {
     diffusion: logDial(state, "diffusion", { symbol: "σ", name: "believed wandering", marks: traits.diffusion.range, text: finely }),
     noise: logDial(state, "noise", { symbol: "s", name: "believed noise", marks: traits.noise.range, text: finely }),
   };
-  const [stage, readout, table] = [figure(), readoutNode(), beliefTable()];
+  const [stage, says, table] = [figure(), readout(), beliefTable()];
   const at = () => state.get("now");
   const go = (/** @type {number} */ step) => state.set("now", clamp(Math.round(step), 1, LAST));
   let due = 0;
@@ -68,7 +68,12 @@ function buildBeliefFilter(root, state) {
     label: "what a belief remembers of a stream of noisy gradients",
     title: SHARED.title,
     hint: "Send γ to 0: half the weight lies on the future. Raise it: the kernel becomes a moving average, and a longer one. Then let the mean jump.",
-    areas: { control: [row.node, ...Object.values(dials).map((dial) => dial.node)], stage: [stage], words: [table.node, readout] },
+    stage: [stage],
+    legend: [table.legend],
+    control: [row.node, dials.gamma.node],
+    says,
+    more: [dials.decay, dials.diffusion, dials.noise].map((dial) => dial.node),
+    numbers: [table.node],
   });
   const [ground, moving] = [layer(stage), layer(stage)];
   const cursor = handle(stage, {
@@ -123,7 +128,7 @@ function buildBeliefFilter(root, state) {
       cursor.place(x(given.now), top.bottom, { now: given.now, low: 1, high: LAST, text: `step ${given.now}` });
       const scores = beliefScores(found, first, given.now);
       table.show(found, given.now, scores);
-      readout.replaceChildren(...beliefWords(given, law, scores));
+      says.say(...beliefWords(given, law, scores));
     },
     python() {
       const { gamma, decay, diffusion, noise } = state.pick("gamma", "decay", "diffusion", "noise");
@@ -224,7 +229,7 @@ function beliefScores({ hidden, average, smoother }, first, now) {
 
 /**
  * What the picture means, in words and numbers.
- * @type {(given: Setting, law: BeliefLaw, scores: Scores) => Node[]}
+ * @type {(given: Setting, law: BeliefLaw, scores: Scores) => [string, string[]]}
  */
 function beliefWords({ gamma, now }, law, scores) {
   const ahead = 1 - law.causal;
@@ -235,16 +240,16 @@ function beliefWords({ gamma, now }, law, scores) {
         ? "The moving average is nearly the smoother."
         : `${fixed(100 * ahead, 0)}% of the smoother's weight lies on the future.`;
   const steps = 1 / law.rate;
-  return verdictLines(verdict, [
+  return [verdict, [
     `γ = ${fixed(gamma, 2)}: β = ${fixed(law.beta, 4)}, memory ${compact(steps)} steps.`,
     `κ = B/A = ${fixed(law.gain, 3)}, B = σ²/s² = ${compact(law.evidence)}.`,
     `Error to step ${now}: ${compact(scores.average / scores.smoother)} times the smoother's.`,
-  ]);
+  ]];
 }
 
 /** The table of the lines: where each is now, and how far from the hidden mean it has been. */
 function beliefTable() {
-  const { node, rows } = lineTable(SHARED.lines, ["line", "now", "error"], (_, key) => LINES[key]);
+  const { node, legend, rows } = lineTable(SHARED.lines, ["line", "now", "error"], (_, key) => LINES[key]);
   /** @type {(found: Lines, now: number, scores: Scores) => void} */
   const show = (found, now, scores) => {
     for (const [key, { cells }] of entries(rows)) {
@@ -252,7 +257,7 @@ function beliefTable() {
       cells[1].textContent = key === "hidden" ? "–" : fixed(scores[key], 3);
     }
   };
-  return { node, show };
+  return { node, legend, show };
 }
 
 export default explorable("BeliefFilter", buildBeliefFilter, SHARED);

@@ -33,13 +33,14 @@ const buildBelievedEllipse = (root, state) => {
       ratio: linearDial(state, "ratio", { symbol: "ρ", name: "other row's ratio", marks: TRAITS_OF.ratio.range }, 200),
       gamma: discountDial(state, TRAITS_OF.gamma.range),
     },
-    beside: [table.node],
+    legend: [table.legend],
+    numbers: [table.node],
     grips(stage) {
       const tip = planePoint(stage, state, "gradient", { label: "gradient g", color: ink("ink"), hold: SHARED.hold, kind: "gradient", axes: ["g₁", "g₂"] });
       return (frame) => tip.show(frame);
     },
     lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
+      const frame = squareFrame(stage, root, width, { edge: SHARED.edge });
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["first weight of the row", "second weight of the row"]);
       return frame;
     },

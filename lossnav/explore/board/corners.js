@@ -15,6 +15,8 @@ const PREFIX = "torch._foreach_";
 
 /** The switches in their order, with the words of their positions. */
 export const SWITCHES = /** @type {Record<SwitchName, [string, Record<string, string>]>} */ (/** @type {unknown} */ (SHARED.switches));
+/** What each answer means to the learner. */
+export const ANSWERS = /** @type {Record<SwitchName, Record<string, string>>} */ (/** @type {unknown} */ (SHARED.answers));
 export const SWITCH_NAMES = /** @type {SwitchName[]} */ (Object.keys(SWITCHES));
 
 /** @type {(positions: string[]) => Corner} */

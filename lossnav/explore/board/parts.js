@@ -4,10 +4,10 @@
 /** @import { Shown, SwitchName } from "./corners.js" */
 
 import { formula } from "../formula.js";
-import { couple, detail, entries, fixed, lastOf, make, mapped, setAll } from "../kit.js";
+import { couple, entries, fixed, lastOf, make, mapped, setAll } from "../kit.js";
 import { treeNode } from "../trees.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { KNOWN, SWITCHES, differing } from "./corners.js";
+import { ANSWERS, KNOWN, SWITCHES, differing } from "./corners.js";
 import { BOARD_BOWL } from "./model.js";
 
 /**
@@ -97,10 +97,10 @@ export function codeBox() {
 }
 
 /**
- * What the board says of a corner and its path.
- * @type {(at: Corner, run: Run, path: number[][], planned: boolean) => (Node | string)[]}
+ * What the board says of a corner and its path: first what the last answer changed.
+ * @type {(at: Corner, run: Run, path: number[][], planned: boolean, changed: SwitchName[]) => [string, string[]]}
  */
-export function boardWords(at, { start, dt, noise }, path, planned) {
+export function boardWords(at, { start, dt, noise }, path, planned, changed) {
   const away = KNOWN.map((known) => ({ known, names: differing(at, known.at) })).sort((a, b) => a.names.length - b.names.length);
   const [{ known, names }] = away;
   const near = away.filter((one) => one.names.length === names.length).map((one) => `${one.known.name} (${switchWords(one.names)})`);
@@ -108,10 +108,15 @@ export function boardWords(at, { start, dt, noise }, path, planned) {
   const end = lastOf(path);
   const loss = end.reduce((sum, x, i) => sum + (BOARD_BOWL[i] * x * x) / 2, 0);
   const lost = end.some((x) => Math.abs(x) > SHARED.gone);
+  const [last] = changed;
+  const answer = changed.length === 1 ? [ANSWERS[last][at[last]]] : [];
   const from = `Δt = ${fixed(dt, 2)}, σ = ${fixed(noise, 2)}, from ${couple(start, spell)}`;
-  if (!planned) return [make("b", {}, "There is no plan."), detail("With γ = 0 the whole future counts, without a curvature nothing ends the descent, and the gradient is believed to last: J has no minimum."), detail("Any one helps: γ > 0, a curvature, or a belief that fades."), detail(from)];
+  if (!planned) {
+    const reason = "With γ = 0 the whole future counts, without a curvature nothing ends the descent, and the gradient is believed to last: J has no minimum.";
+    return [[...answer, "There is no plan."].join(" "), [reason, "Any one helps: γ > 0, a curvature, or a belief that fades.", from]];
+  }
   const verdict = names.length ? "No optimizer of the list." : `This is ${known.name}.`;
   const more = names.length ? `${names.length === 1 ? "One switch" : `${names.length} switches`} away: ${near.slice(0, 2).join("; ")}.` : `${known.note}.`;
   const where = lost ? `lost after ${path.length - 1} steps` : `after ${path.length - 1} steps at ${couple(end, spell)}, L = ${fixed(loss, 3)}`;
-  return [make("b", {}, verdict), detail(more), detail(`${from}: first to ${couple(path[1], spell)}, ${where}.`)];
+  return [[...answer, verdict].join(" "), [more, `${from}: first to ${couple(path[1], spell)}, ${where}.`]];
 }

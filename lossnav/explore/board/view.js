@@ -6,7 +6,7 @@
 /** @import { SwitchName } from "./corners.js" */
 
 import { linearDial, logDial } from "../controls.js";
-import { curve, draw, drawDot, drawLine, entries, figure, ink, lastOf, layer, panelWindow, pixels, readoutNode, samples, scaffold } from "../kit.js";
+import { curve, draw, drawDot, drawLine, entries, figure, ink, lastOf, layer, panelWindow, pixels, readout, samples, scaffold } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
@@ -40,14 +40,19 @@ function buildBoard(root, state) {
     dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
     noise: linearDial(state, "noise", { symbol: "σ", name: "noise of a gradient", marks: SHARED.traits.noise.range }, 40),
   };
-  const [stage, readout, formulas, code] = [figure(), readoutNode(), formulaBox(), codeBox()];
+  const [stage, says, formulas, code] = [figure(), readout(), formulaBox(), codeBox()];
   const [ground, moving] = [layer(stage), layer(stage)];
   const dots = runner(root, state, stage, SHARED.until);
   scaffold(root, {
     label: "assumptions, and the optimizer that follows from them",
     title: SHARED.title,
-    hint: "Switch an assumption and see what it bends; or let a name take you to its corner.",
-    areas: { control: [switches.node, known.node], stage: [stage, dials.dt.node, dials.noise.node, dots.node], words: [readout, formulas.node], rows: [code.node] },
+    hint: "Change an answer, or let a name take you to its answers.",
+    stage: [stage],
+    control: [switches.node],
+    says,
+    more: [known.node],
+    rows: [dots.node, dials.dt.node, dials.noise.node],
+    numbers: [formulas.node, code.node],
   });
   const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
   /** @type {SquareFrame} */
@@ -63,7 +68,7 @@ function buildBoard(root, state) {
     dials.noise.show(run.noise);
     formulas.show(shown);
     code.show(shown);
-    readout.replaceChildren(...boardWords(at, run, path, shown !== null));
+    says.say(...boardWords(at, run, path, shown !== null, changed));
     moving.replaceChildren();
     const last = stepsUntilEnd(run.dt);
     dots.show(frame, shown ? [{ at: (share) => pixels(frame)(between(path, share * last)), color: ink("optimal") }] : []);

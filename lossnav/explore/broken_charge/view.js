@@ -2,94 +2,77 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { PairWalk, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { linearDial, logDial, rootDial } from "../controls.js";
-import { compact, couple, curve, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { compact, couple, curve, drawDot, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
-import { evenly, runner } from "../runner.js";
+import { evenly } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { chargeLaw, pairWalk } from "./model.js";
 
 /** @typedef {ChartFrame<"imbalance">} ChargeFrame */
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildBrokenCharge(root, state) {
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["start", "eta", "beta", "decay", "noise"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildBrokenCharge = (root, state) => {
   const { traits, lines, edge, hold, high } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
-  const dials = {
-    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: finely }),
-    beta: momentumDial(state, traits.beta.range),
-    decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
-    noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: traits.noise.range }, 100),
-  };
-  const [plane, chart, readout] = [figure(), figure(), readoutNode()];
-  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(chart), layer(chart)];
-  const run = runner(root, state, plane, 6);
-  const table = lineTable(lines, [], inked);
-  scaffold(root, {
+  return simpleView(root, state, TRAITS, {
     label: "what a loss cannot change of two weights, and what changes it",
     title: SHARED.title,
     hint: "Drag the start. Then break the law, one part at a time: η up, λ up, and noise.",
-    areas: { control: [...Object.values(dials).map((dial) => dial.node), run.node], stage: [plane], rows: [table.node, chart], words: [readout] },
-  });
-  /** @type {SquareFrame} */
-  let square;
-  /** @type {ChargeFrame} */
-  let frame;
-  /** @type {{ x: Scale, y: Scale }} */
-  let scales;
-  const knob = planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold });
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = chartFrame(chart, root, width, { imbalance: ["a² − b² over the steps", 150, 130] }, 24);
-      square = squareFrame(plane, root, width, { edge });
-      ground.replaceChildren();
-      under.replaceChildren();
+    dials: {
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: finely }),
+      beta: momentumDial(state, traits.beta.range),
+      decay: rootDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+      noise: linearDial(state, "noise", { symbol: "ν", name: "noise of the target", marks: traits.noise.range }, 100),
+    },
+    legend: [lineTable(lines, [], inked).legend],
+    two: "below",
+    grips: (plane) => {
+      const knob = planePoint(plane, state, "start", { label: "start", color: ink("ink"), hold });
+      return ({ square }) => knob.show(square);
+    },
+    lay(plane, ground, width, chart, under) {
+      const frame = chartFrame(chart, root, width, { imbalance: ["a² − b² over the steps", 110, 110] });
+      const square = squareFrame(plane, root, width, { edge, aside: 348 });
       squareGround(ground, square, [-2, -1, 0, 1, 2], ["a", "b"]);
       pairContours(ground, square);
       chartGround(under, frame);
       const x = timeAxis(under, frame, 0, SHARED.steps / 100, 1, "steps, in hundreds");
-      scales = { x, y: valueAxis(under, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) };
+      return { square, frame, scales: { x, y: valueAxis(under, frame.rows.imbalance, [-high, high], plainTicks([-4, -2, 0, 2, 4])) } };
     },
-    update() {
-      const setting = state.pick("start", "eta", "beta", "decay", "noise");
+    show(at, { square, frame, scales }, setting, over) {
       const walk = pairWalk(setting);
-      for (const [trait, dial] of entries(dials)) dial.show(setting[trait]);
-      moving.replaceChildren();
-      over.replaceChildren();
-      const inner = panelWindow(moving, square);
+      const inner = panelWindow(at, square);
       const pixel = pixels(square);
       const way = walk.points.map(pixel);
-      run.show(square, [evenly(way, ink("optimal"))]);
       drawLine(inner, way, { stroke: ink("optimal"), "stroke-width": 1.8, ...curve("walk", square.x, square.y) });
       drawDot(inner, pixel(lastOf(walk.points)), 5, ink("optimal"));
       const alone = chargeLaw(walk.imbalance[0], Array(SHARED.steps).fill(0), setting);
       drawCharge(over, frame, scales, walk, alone);
-      knob.show(square);
-      readout.replaceChildren(...chargeWords(setting, walk, alone));
+      return [...chargeWords(setting, walk, alone), [evenly(way, ink("optimal"))]];
     },
-    leave: run.leave,
-    python() {
-      const { start, eta, beta, decay } = state.pick("start", "eta", "beta", "decay");
+    run: { seconds: 6, inside: ({ square }) => square },
+    python({ start, eta, beta, decay }) {
       const first = start[0] ** 2 - start[1] ** 2;
       return [
         `alone = ln.noether.discrete_rescale(${inPython(first)}, 0.0, [0.0] * ${SHARED.steps}, eta=${inPython(eta)}, beta=${inPython(beta)}, decay=${inPython(decay)})`,
       ];
     },
-  };
-}
+  });
+};
 
 /**
  * Curves of equal a² − b², and those of ab = 1, where the loss is zero.
@@ -126,21 +109,21 @@ function drawCharge(at, f, { x, y }, { imbalance }, alone) {
 
 /**
  * Where the quantity began and ended, and what took it there.
- * @type {(setting: Setting, walk: PairWalk, alone: number[]) => Node[]}
+ * @type {(setting: Setting, walk: PairWalk, alone: number[]) => [string, string[]]}
  */
 function chargeWords(setting, { points, imbalance, sources }, alone) {
   const from = `From ${couple(setting.start, (v) => fixed(v, 2))}: η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}, λ = ${compact(setting.decay)}, ν = ${fixed(setting.noise, 2)}.`;
-  if (points.length <= SHARED.steps) return verdictLines("It runs away: the steps are too long for this valley.", [from]);
+  if (points.length <= SHARED.steps) return ["It runs away: the steps are too long for this valley.", [from]];
   const [first, last, left] = [imbalance[0], lastOf(imbalance), lastOf(alone)];
   const again = chargeLaw(first, sources, setting);
   const off = Math.max(...again.map((value, i) => Math.abs(value - imbalance[i])));
   const [a, b] = lastOf(points);
-  return verdictLines(`a² − b² went from ${fixed(first, 2)} to ${fixed(last, 2)}.`, [
+  return [`a² − b² went from ${fixed(first, 2)} to ${fixed(last, 2)}.`, [
     `Decay alone would leave ${fixed(left, 2)}; the length of the steps did the other ${fixed(last - left, 2)}.`,
     off < 1e-12 ? "The recursion, from speeds alone, gives the same to 12 digits." : "The recursion, from speeds alone, gives the same but for rounding.",
     `In the end ab = ${fixed(a * b, 2)}.`,
     from,
-  ]);
+  ]];
 }
 
 export default explorable("BrokenCharge", buildBrokenCharge, SHARED);

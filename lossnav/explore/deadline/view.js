@@ -3,15 +3,16 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Line, Setting } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, rootDial } from "../controls.js";
-import { clamp, curve, draw, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, scale, ticksAcross, upright, verdictLines } from "../kit.js";
+import { clamp, curve, draw, drawLine, entries, fixed, ink, lastOf, panelWindow, plainTicks, samples, scale, ticksAcross, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { overTime, runner } from "../runner.js";
+import { overTime } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { atATenth, impliedWeight, shareOfRate } from "./model.js";
@@ -21,88 +22,80 @@ const [LEAST, MOST] = SHARED.traits.span.range;
 /** How a curvature's line is drawn. */
 const lineOf = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": 2.4 });
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildDeadline(root, state) {
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["span", "gamma", "charge", "drawn"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildDeadline = (root, state) => {
   const { traits, presets } = SHARED;
-  const gamma = discountDial(state, traits.gamma.range);
-  const charge = rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: traits.charge.range });
   const table = lineTable(SHARED.lines, ["", "left at T/10"], (_, key) => lineOf(key));
   const choice = buttonRow(entries(presets).map(([name, drawn]) => [name, `draw ${name}`, () => state.set("drawn", [...drawn])]));
-  const [stage, chart, readout] = [figure(), figure(), readoutNode()];
-  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(chart), layer(chart)];
-  const run = runner(root, state, stage, 6);
-  scaffold(root, {
+  /** @type {{ time: Scale, across: Scale, level: Scale }} */
+  let scales;
+  const reach = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
+  const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
+    state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
+  return simpleView(root, state, TRAITS, {
     label: "schedules from a deadline, and the loss weight that a schedule asks for",
     title: SHARED.title,
     hint: "Drag T: the plateau and its cooldown move along. Below, draw a schedule: red is a weight that nobody has.",
-    areas: { control: [gamma.node, charge.node, run.node, table.node], stage: [stage], rows: [choice.node, chart], words: [readout] },
-  });
-  /** @type {ChartFrame<"rate">} */
-  let top;
-  /** @type {ChartFrame<"drawn" | "weight">} */
-  let bottom;
-  const time = () => scale([0, SHARED.window], [top.left, top.right]);
-  const reach = (/** @type {number} */ span) => state.set("span", clamp(span, LEAST, MOST));
-  const deadline = handle(stage, {
-    label: "deadline T; arrow keys move it",
-    color: ink("ink"),
-    onDrag: (px) => reach(time().invert(px)),
-    onKey: ([dx, dy], big) => reach(state.get("span") + (dx + dy) * (big ? 1 : 0.1)),
-    onEnd: (side) => reach(side < 0 ? LEAST : MOST),
-  });
-  const across = () => scale([0, 1], [bottom.left + 16, bottom.right - 16]);
-  const level = () => scale([0, 1], [bottom.rows.drawn.bottom - 14, bottom.rows.drawn.top + 14]);
-  const lift = (/** @type {number} */ i, /** @type {number} */ a) =>
-    state.set("drawn", state.get("drawn").map((old, j) => (i === j ? clamp(a, 0, 1) : old)));
-  const knots = state.get("drawn").map((_, i) => handle(chart, {
-    label: `rate at ${i} of 6 parts of the time; arrow keys move it`,
-    color: ink("belief"),
-    onDrag: (_px, py) => lift(i, level().invert(py)),
-    onKey: ([dx, dy], big) => lift(i, state.get("drawn")[i] + (dx + dy) * (big ? 0.25 : 0.05)),
-    onEnd: (side) => lift(i, side < 0 ? 0 : 1),
-  }));
-  return {
-    /** @param {number} width */
-    layout(width) {
-      bottom = chartFrame(chart, root, width, { drawn: ["your schedule", 170, 150], weight: ["the loss weight that it asks for, relative", 110, 110] }, 24);
-      top = chartFrame(stage, root, width, { rate: ["rate, as a share of its largest", 220, 180] });
-      ground.replaceChildren();
-      under.replaceChildren();
+    dials: {
+      gamma: discountDial(state, traits.gamma.range),
+      charge: rootDial(state, "charge", { symbol: "c", name: "charge at the deadline", marks: traits.charge.range }),
+    },
+    legend: [table.legend],
+    more: [choice.node],
+    numbers: [table.node],
+    two: "below",
+    grips(stage, chart) {
+      const deadline = handle(stage, {
+        label: "deadline T; arrow keys move it",
+        color: ink("ink"),
+        onDrag: (px) => reach(scales.time.invert(px)),
+        onKey: ([dx, dy], big) => reach(state.get("span") + (dx + dy) * (big ? 1 : 0.1)),
+        onEnd: (side) => reach(side < 0 ? LEAST : MOST),
+      });
+      const knots = state.get("drawn").map((_, i) => handle(chart, {
+        label: `rate at ${i} of 6 parts of the time; arrow keys move it`,
+        color: ink("belief"),
+        onDrag: (_px, py) => lift(i, scales.level.invert(py)),
+        onKey: ([dx, dy], big) => lift(i, state.get("drawn")[i] + (dx + dy) * (big ? 0.25 : 0.05)),
+        onEnd: (side) => lift(i, side < 0 ? 0 : 1),
+      }));
+      return ({ top }, { span, drawn }) => {
+        deadline.place(scales.time(span), top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
+        knots.forEach((knot, i) => knot.place(scales.across(i / (drawn.length - 1)), scales.level(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
+      };
+    },
+    lay(stage, ground, width, chart, under) {
+      const bottom = chartFrame(chart, root, width, { drawn: ["your schedule", 120, 120], weight: ["the loss weight that it asks for, relative", 70, 90] });
+      const top = chartFrame(stage, root, width, { rate: ["rate, as a share of its largest", 190, 180] });
       chartGround(ground, top);
       chartGround(under, bottom);
       timeAxis(ground, top, 0, SHARED.window, 2, "time t");
       valueAxis(ground, top.rows.rate, [0, 1.05], plainTicks([0, 0.5, 1], 1));
-      ticksAcross(under, bottom.rows.weight, across(), [[0, "0"], [0.5, "T/2"], [1, "T"]]);
+      scales = {
+        time: scale([0, SHARED.window], [top.left, top.right]),
+        across: scale([0, 1], [bottom.left + 16, bottom.right - 16]),
+        level: scale([0, 1], [bottom.rows.drawn.bottom - 14, bottom.rows.drawn.top + 14]),
+      };
+      ticksAcross(under, bottom.rows.weight, scales.across, [[0, "0"], [0.5, "T/2"], [1, "T"]]);
+      return { top, bottom };
     },
-    update() {
-      const setting = state.pick("span", "gamma", "charge", "drawn");
-      gamma.show(setting.gamma);
-      charge.show(setting.charge);
+    show(at, { top, bottom }, setting, over) {
       const tenth = atATenth(setting);
       for (const [line, { cells }] of entries(table.rows)) cells[0].textContent = fixed(tenth[line], 2);
-      moving.replaceChildren();
-      over.replaceChildren();
-      run.show(top.rows.rate, drawRates(moving, top, setting, time()));
-      drawDrawn(over, bottom, setting, across(), level());
-      const { span, drawn } = setting;
-      deadline.place(time()(span), top.rows.rate.bottom - 18, { now: span.toFixed(2), low: LEAST, high: MOST, text: `T = ${fixed(span, 2)}` });
-      knots.forEach((knot, i) => knot.place(across()(i / (drawn.length - 1)), level()(drawn[i]), { now: drawn[i].toFixed(3), low: 0, high: 1, text: `rate ${fixed(drawn[i], 2)}` }));
-      readout.replaceChildren(...deadlineWords(setting));
+      drawDrawn(over, bottom, setting, scales.across, scales.level);
+      return [...deadlineWords(setting), drawRates(at, top, setting, scales.time)];
     },
-    leave: run.leave,
-    python() {
-      const { span, gamma: rate, charge: end, drawn } = state.pick("span", "gamma", "charge", "drawn");
-      return [
-        `objective = ln.Objective(gamma=${inPython(rate)}, terminal=${inPython(end)})`,
-        `rates = ln.rules.deadline_rate(objective, [0, 1, 25], ${inPython(span)})`,
-        `asked = ln.rules.loss_weight(${inPython(drawn).replace("(", "[").replace(")", "]")}, gamma=${inPython(rate * span)})`,
-      ];
-    },
-  };
-}
+    run: { seconds: 6, inside: ({ top }) => top.rows.rate },
+    python: ({ span, gamma, charge, drawn }) => [
+      `objective = ln.Objective(gamma=${inPython(gamma)}, terminal=${inPython(charge)})`,
+      `rates = ln.rules.deadline_rate(objective, [0, 1, 25], ${inPython(span)})`,
+      `asked = ln.rules.loss_weight(${inPython(drawn).replace("(", "[").replace(")", "]")}, gamma=${inPython(gamma * span)})`,
+    ],
+  });
+};
 
 /**
  * The rates up to the deadline; returns where each of them is as time passes.
@@ -137,17 +130,17 @@ function drawDrawn(at, f, setting, x, level) {
   drawLine(inner, line, { stroke: ink("ink"), "stroke-width": 1.2, ...curve("weight", x, y) });
 }
 
-/** @type {(setting: Setting) => Node[]} */
+/** @type {(setting: Setting) => [string, string[]]} */
 function deadlineWords(setting) {
   const { negative, endShare } = impliedWeight(setting);
   const { span, gamma, charge, drawn } = setting;
   const idle = Math.max(...drawn) === 0;
   const verdict = idle ? "Your schedule stands still." : negative ? "Nobody who minimises a loss wants your schedule." : "Your schedule is the best for some loss weight.";
-  return verdictLines(verdict, [
+  return [verdict, [
     `You drew ${drawn.map((a) => fixed(a, 2)).join(", ")}; the weight is negative for ${fixed(100 * negative, 0)} % of the time.`,
     `The end, where the rate is ${fixed(lastOf(drawn), 2)}, is charged ${fixed(100 * endShare, 0)} % of everything.`,
     `T = ${fixed(span, 2)}, γ = ${fixed(gamma, 2)}, c = ${fixed(charge, 2)}; discounted over the whole: γT = ${fixed(gamma * span, 2)}.`,
-  ]);
+  ]];
 }
 
 export default explorable("Deadline", buildDeadline, SHARED);

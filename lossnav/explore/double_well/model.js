@@ -36,10 +36,13 @@ export function gradientFlow(gamma, start, until) {
   let y = [start, 0, 0];
   const points = [[0, start]];
   for (let i = 1; i < 20000 && Math.abs(slope(y[0])) > 1e-9; i++) {
+    const [before, , since] = y;
     y = rungeKutta(rates, y, step);
-    const t = gamma * y[2];
-    if (t <= until && (i % 8 === 0 || i < 40)) points.push([t, y[0]]);
+    const [from, t] = [gamma * since, gamma * y[2]];
+    if (t < until) {
+      if (i % 8 === 0 || i < 40) points.push([t, y[0]]);
+    } else if (from < until) points.push([until, before + ((y[0] - before) * (until - from)) / (t - from)]);
   }
-  points.push([until, points[points.length - 1][0] > until - 0.1 ? points[points.length - 1][1] : y[0]]);
+  if (points[points.length - 1][0] < until) points.push([until, y[0]]); // at rest before
   return { points, end, action: y[1] + floor / gamma };
 }

@@ -5,9 +5,10 @@
 /** @import { Orbit, Path, Policy, Rests } from "../wells.js" */
 
 import { handle, slider } from "../controls.js";
-import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, nameAcross, plainTicks, readoutNode, resize, samples, scaffold, scale, setAll, stageWidth, ticksAcross, ticksUp, trace, unbroken, upright } from "../kit.js";
+import { arrowhead, clamp, curve, draw, drawDot, drawLine, drawPanel, entries, fixed, ink, isWide, make, nameAcross, plainTicks, resize, samples, scale, stageWidth, ticksAcross, ticksUp, trace, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
-import { atTime, runner } from "../runner.js";
+import { atTime } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import { branch, course, pathFrom } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -26,13 +27,14 @@ const NOTE =
   "Beads mark every quarter unit of time. The two bars say where each start ends, under the optimal plan and under " +
   "gradient descent (Eq. 4). For γ from γₕₑₜ to 3.90 the cost has a kink at θₛ, where the verdict changes.";
 
-/**
- * @param {HTMLElement} root
- * @param {import("../life.js").State<Traits>} state
- */
-function buildDoubleWell(root, state) {
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["start", "gamma"];
+
+/** @type {(root: HTMLElement, state: import("../life.js").State<Traits>) => import("../life.js").View} */
+const buildDoubleWell = (root, state) => {
   const rests = stationary();
   const threshold = heteroclinic();
+  const table = lineTable(PATHS, ["path to", "J", "ends at"], ({ style }) => style);
   const gamma = slider({
     symbol: "γ",
     name: "discount rate",
@@ -47,56 +49,56 @@ function buildDoubleWell(root, state) {
     text: (g) => fixed(g, 3),
     onInput: (g) => state.set("gamma", g),
   });
-  const [svg, readout, ledger] = [figure(), readoutNode(), wellLedger()];
-  const [ground, moving] = [layer(svg), layer(svg)];
-  const run = runner(root, state, svg, SHARED.until);
-  scaffold(root, {
+  /** @type {Policy | null} */
+  let families = null;
+  return simpleView(root, state, TRAITS, {
     label: "stay in the shallow well or cross into the deep one",
     title: SHARED.title,
     hint: "Drag the ball along the landscape, then raise γ slowly past γₕₑₜ and watch the verdict flip.",
-    areas: { control: [gamma.node, run.node], stage: [svg], words: [readout, ledger.node, make("p", { class: "ln-note" }, NOTE)] },
-  });
-
-  const move = (/** @type {number} */ start) => state.set("start", clamp(start, STARTS[0], STARTS[1]));
-  const ball = handle(svg, {
-    label: "start θ₁(0)",
-    color: ink("ink"),
-    onDrag: (px) => move(frame.x.invert(px)),
-    onKey: ([dx, dy], big) => move(state.get("start") + (dx + dy) * (big ? 0.1 : 0.02)),
-    onEnd: (side) => move(STARTS[side < 0 ? 0 : 1]),
-  });
-
-  /** @type {WellFrame} */
-  let frame;
-  /** @type {Policy | null} */
-  let families = null;
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = wellFrame(svg, root, width);
-      ground.replaceChildren();
-      wellGround(ground, frame, rests);
+    dials: { gamma },
+    legend: [table.legend],
+    numbers: [table.node, make("p", { class: "ln-note" }, NOTE)],
+    grips(svg) {
+      /** @type {Scale} */
+      let axis;
+      const move = (/** @type {number} */ start) => state.set("start", clamp(start, STARTS[0], STARTS[1]));
+      const ball = handle(svg, {
+        label: "start θ₁(0)",
+        color: ink("ink"),
+        onDrag: (px) => move(axis.invert(px)),
+        onKey: ([dx, dy], big) => move(state.get("start") + (dx + dy) * (big ? 0.1 : 0.02)),
+        onEnd: (side) => move(STARTS[side < 0 ? 0 : 1]),
+      });
+      return (frame, { start }) => {
+        axis = frame.x;
+        const value = { now: start.toFixed(3), low: STARTS[0], high: STARTS[1], text: `θ₁ = ${fixed(start, 2)}` };
+        ball.place(frame.x(start), frame.hill(loss(start)), value);
+      };
     },
-    update() {
-      const { start, gamma: rate } = state.pick("start", "gamma");
+    lay(svg, ground, width) {
+      const frame = wellFrame(svg, root, width);
+      wellGround(ground, frame, rests);
+      return frame;
+    },
+    show(at, frame, { start, gamma: rate }) {
       if (families?.gamma !== rate) families = policy(rate);
       const plans = wellPlans(families, start);
-      gamma.show(rate);
-      moving.replaceChildren();
-      wellMoving(moving, frame, families, plans, start);
-      run.show(frame.panels[0], wellRollers(frame, plans));
-      const value = { now: start.toFixed(3), low: STARTS[0], high: STARTS[1], text: `θ₁ = ${fixed(start, 2)}` };
-      ball.place(frame.x(start), frame.hill(loss(start)), value);
-      readout.replaceChildren(...wellVerdict(families, plans, start, threshold));
-      ledger.show(plans);
+      wellMoving(at, frame, families, plans, start);
+      for (const [key, { cells }] of entries(table.rows)) {
+        const plan = { best: plans[plans.best], other: plans[plans.best === "stay" ? "cross" : "stay"], descent: plans.descent }[key];
+        cells[0].textContent = plan ? fixed(plan.action, 4) : "none";
+        cells[1].textContent = plan ? fixed(plan.end, 3) : "–";
+      }
+      return [...wellVerdict(families, plans, start, threshold), wellRollers(frame, plans)];
     },
-    leave: run.leave,
-    python() {
-      const { start, gamma: rate } = state.pick("start", "gamma");
-      return ["well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)", `path = ln.solve(ln.Objective(gamma=${inPython(rate)}), well, [${inPython(start)}])`, "path.action, path.asymptote"];
-    },
-  };
-}
+    run: { seconds: SHARED.until, inside: (frame) => frame.panels[0] },
+    python: ({ start, gamma: rate }) => [
+      "well = ln.losses.Section(ln.losses.DoubleWell(), axis=0)",
+      `path = ln.solve(ln.Objective(gamma=${inPython(rate)}), well, [${inPython(start)}])`,
+      "path.action, path.asymptote",
+    ],
+  });
+};
 
 /**
  * Both candidates and gradient flow from one start; `best` names the cheaper candidate.
@@ -137,7 +139,7 @@ function wellRollers(f, plans) {
 function wellFrame(svg, root, width) {
   const w = stageWidth(root, width, 338);
   const [left, right] = [58, w - 12];
-  const tall = isWide(root) ? [158, 112, 132] : [136, 96, 112];
+  const tall = isWide(root) ? [158, 112, 132] : [96, 54, 68];
   const [hillTop, gap] = [20, 30];
   const strips = hillTop + tall[0] + 12;
   const costTop = strips + 36 + gap;
@@ -225,6 +227,12 @@ const wellStyle = (best) =>
     ? { stroke: ink("optimal"), "stroke-width": 3.4, "stroke-dasharray": "none", "stroke-linecap": "butt" }
     : { stroke: ink("neutral"), "stroke-width": 2.2, "stroke-dasharray": "0.1 4.5", "stroke-linecap": "round" };
 
+const PATHS = {
+  best: { name: "the optimal plan", style: wellStyle(true) },
+  other: { name: "the other plan", style: wellStyle(false) },
+  descent: { name: "gradient descent", style: DESCENT },
+};
+
 /** Left of this start the optimal plan ends in the shallow well. */
 const wellBoundary = (/** @type {Policy} */ { indifference }) => indifference ?? SHARED.panels.theta[0];
 
@@ -305,21 +313,16 @@ function wellRoad(at, f, plan, style, way) {
 }
 
 /**
- * The verdict in words.
- * @type {(policy: Policy, plans: Plans, start: number, threshold: number) => (Node | string)[]}
+ * The verdict in words, and its numbers.
+ * @type {(policy: Policy, plans: Plans, start: number, threshold: number) => [string, string[]]}
  */
 function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, start, threshold) {
-  const bold = (/** @type {string} */ text) => make("b", {}, text);
   const J = (/** @type {Plan | null} */ plan) => (plan ? fixed(plan.action, 4) : "none");
-  const where = `From θ₁ = ${fixed(start, 2)} with γ = ${fixed(gamma, 3)}, `;
-  const head =
+  const verdict = best === "stay" ? "Staying wins." : start > rests.barrier ? "The deep well wins." : "Crossing wins.";
+  const against =
     best === "cross"
-      ? [bold(start > rests.barrier ? "the deep well wins" : "crossing wins"), stay
-          ? `: J = ${J(cross)} against ${J(stay)} for the shallow one. `
-          : ": no optimal path from here ends in the shallow well. "]
-      : [bold("staying wins"), cross
-          ? `: J = ${J(stay)} against ${J(cross)} for crossing. `
-          : ": no path from here that meets the conditions of optimality crosses. "];
+      ? stay ? `J = ${J(cross)} against ${J(stay)} for the shallow well.` : "No optimal path from here ends in the shallow well."
+      : cross ? `J = ${J(stay)} against ${J(cross)} for crossing.` : "No path from here that meets the conditions of optimality crosses.";
   let tail = `γ is below γₕₑₜ = ${fixed(threshold, 4)}: the deep well is worth the climb from everywhere on the left.`;
   if (indifference !== null) {
     const same = indifference > rests.barrier - 1e-4;
@@ -327,23 +330,7 @@ function wellVerdict({ gamma, indifference, rests }, { stay, cross, best }, star
       ? "The planner divides the line at the barrier, just as gradient descent does."
       : `Left of θₛ = ${fixed(indifference, 3)} it is optimal to stay, though the global minimum is never reached.`;
   }
-  return [where, ...head, tail].map((part) => (typeof part === "string" ? unbroken(part) : part));
-}
-
-/** The table of the three paths: how each is drawn, what it costs, where it ends. */
-function wellLedger() {
-  const paths = { cross: { name: "deep well" }, stay: { name: "shallow well" }, descent: { name: "(gradient descent)" } };
-  const { node, rows } = lineTable(paths, ["path to", "J", "ends at"], () => DESCENT);
-  const show = (/** @type {Plans} */ plans) => {
-    for (const [key, { drawn, cells, row }] of entries(rows)) {
-      const plan = plans[key];
-      cells[0].textContent = plan ? fixed(plan.action, 4) : "none";
-      cells[1].textContent = plan ? fixed(plan.end, 3) : "–";
-      row.classList.toggle("ln-best", key === plans.best);
-      if (key !== "descent") setAll(drawn, wellStyle(key === plans.best));
-    }
-  };
-  return { node, show };
+  return [verdict, [`From θ₁ = ${fixed(start, 2)} with γ = ${fixed(gamma, 3)}:`, against, tail]];
 }
 
 export default explorable("DoubleWell", buildDoubleWell, SHARED);

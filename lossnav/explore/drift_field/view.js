@@ -44,14 +44,15 @@ function buildDriftField(root, state) {
       decay: rootDial(state, "decay", { symbol: "j", name: "decay rate of the drift", marks: traits.decay.range }),
       gamma: discountDial(state, traits.gamma.range),
     },
-    above: [table.node],
+    legend: [table.legend],
+    numbers: [table.node],
     grips(stage) {
       const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
       const minimum = planePoint(stage, state, "minimum", { label: "minimum θ* of the loss", color: ink("neutral"), hold });
       return (frame) => [start, minimum].forEach(({ show }) => show(frame));
     },
     lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge, alone: true });
+      const frame = squareFrame(stage, root, width, { edge });
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
       return frame;
     },
@@ -151,7 +152,7 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
 function placeTable() {
   /** @type {(fill: string) => (at: SVGElement) => SVGElement} */
   const dot = (fill) => (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill });
-  const { node, rows } = sampleTable({
+  const { node, legend, rows } = sampleTable({
     end: { name: "end of the path, θ∞", sample: dot(ink("optimal")) },
     effective: { name: "minimum of L_eff", sample: (at) => draw(at, "path", { d: diamond([10, 6], 5), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 1.6 }) },
     minimum: { name: "minimum of L, θ*", sample: dot(ink("neutral")) },
@@ -160,7 +161,7 @@ function placeTable() {
   const show = (/** @type {Record<"end" | "effective" | "minimum", number[]>} */ places) => {
     for (const [key, place] of entries(places)) rows[key].cells[0].textContent = couple(place, (v) => fixed(v, 3));
   };
-  return { node, show };
+  return { node, legend, show };
 }
 
 export default explorable("DriftField", buildDriftField, SHARED);

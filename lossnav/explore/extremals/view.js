@@ -30,7 +30,7 @@ const buildExtremals = (root, state) => {
       horizon: logDial(state, "horizon", { symbol: "T", name: "horizon", marks: SHARED.traits.horizon.range }),
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },
-    beside: [lineTable(SHARED.lines, [], (_, name) => look(name)).node],
+    legend: [lineTable(SHARED.lines, [], (_, name) => look(name)).legend],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { path: ["θ − μ over time", 190, 160], cost: ["J up to T, of each c₊", 130, 116] }, 348, 72);
       chartGround(ground, f);

@@ -2,17 +2,18 @@
 
 /** @import { Figure } from "../kit.js" */
 /** @import { Label } from "../labels.js" */
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { LimitName, RegimeFrame } from "./regimes.js" */
 
 import { discountDial, handle, slider } from "../controls.js";
-import { clamp, compact, couple, curve, detail, drawDot, drawLine, entries, figure, fixed, ink, isWide, layer, make, mapped, pixels, readoutNode, resize, scaffold, scale, unbroken } from "../kit.js";
+import { clamp, compact, couple, curve, drawDot, drawLine, entries, fixed, ink, mapped, pixels, resize, scale } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, drawArrow, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
 import { traitPlayer } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { BOWL, TOLERANCE, ballisticStep, descentStep, error, groups, newtonStep, optimalStep, rate } from "./model.js";
@@ -46,11 +47,11 @@ function percent(e) {
   return e > 9.995 ? "> 10×" : `${fixed(100 * e, e < 0.1 ? 1 : 0)}%`;
 }
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildHorizon(root, state) {
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["start", "gamma", "dt"];
+
+/** @type {(root: HTMLElement, state: State<Traits>) => View} */
+const buildHorizon = (root, state) => {
   const step = () => state.get("dt") ?? Infinity; // JSON has no ∞: the trait travels as null
   const setStep = (/** @type {number} */ dt) => {
     play.pause();
@@ -59,7 +60,7 @@ function buildHorizon(root, state) {
   const along = (/** @type {number | null} */ dt) => fromTime(dt ?? Infinity);
   const value = (/** @type {number} */ u) => (u >= FOREVER ? null : toTime(u));
   const play = traitPlayer(root, state, "dt", { ends: [0, 1], along, value, seconds: 8 });
-  const gamma = discountDial(state, SHARED.traits.gamma.range);
+  const table = lineTable({ optimal: SHARED.optimal, ...LIMITS }, ["step", "Δθ", "off by"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const time = slider({
     symbol: "Δt",
     name: "until the next look",
@@ -69,61 +70,62 @@ function buildHorizon(root, state) {
     text: compact,
     onInput: setStep,
   });
-  const [stage, plane, readout, table] = [figure(), figure(), readoutNode(), stepTable()];
-  scaffold(root, {
+  /** @type {StepFrame} */
+  let frame;
+  return simpleView(root, state, TRAITS, {
     label: "one optimal step and its three limits",
     title: SHARED.title,
     hint: "Send Δt to ∞; then shrink it and compare γ = 0 with γ = 10. Drag the start, or the step.",
-    areas: { control: [gamma.node, time.node, play.node], stage: [stage], words: [readout], map: [plane], rows: [table.node] },
-  });
-
-  const [ground, moving, map, spots] = [stage, stage, plane, plane].map(layer);
-  const tip = handle(stage, {
-    label: "the optimal step, sets Δt",
-    color: ink("optimal"),
-    onDrag: (px, py) => setStep(nearestTime(frame, state.get("start"), state.get("gamma"), px, py)),
-    onKey: ([dx, dy], big) => setStep(toTime(clamp(Math.min(fromTime(step()), FOREVER) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
-    onEnd: (side) => setStep(toTime(side < 0 ? 0 : 1)),
-  });
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
-
-  /** @type {StepFrame} */
-  let frame;
-  return {
-    /** @param {number} width */
-    layout(width) {
+    dials: {
+      dt: { node: time.node, show: (dt) => time.show(dt ?? Infinity) },
+      gamma: discountDial(state, SHARED.traits.gamma.range),
+    },
+    control: [play.node],
+    numbers: [table.node],
+    two: "details",
+    grips(stage) {
+      const tip = handle(stage, {
+        label: "the optimal step, sets Δt",
+        color: ink("optimal"),
+        onDrag: (px, py) => setStep(nearestTime(frame, state.get("start"), state.get("gamma"), px, py)),
+        onKey: ([dx, dy], big) => setStep(toTime(clamp(Math.min(fromTime(step()), FOREVER) + (dx + dy) * (big ? 0.05 : 0.01), 0, 1))),
+        onEnd: (side) => setStep(toTime(side < 0 ? 0 : 1)),
+      });
+      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold, small: 0.1 });
+      return (_, { start: at, gamma }) => {
+        const dt = step();
+        start.show(frame);
+        const [x, y] = pixels(frame)(at.map((v, i) => v + optimalStep(BOWL, BOWL.map((h, j) => h * at[j]), gamma, dt)[i]));
+        tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
+      };
+    },
+    lay(stage, ground, width, plane, under) {
       frame = stepFrame(stage, plane, root, width);
-      ground.replaceChildren();
       squareGround(ground, frame, [-4, -2, 0, 2, 4], ["θ₁ (h = 1/9)", "θ₂ (h = 1)"]);
       bowlContours(ground, frame, BOWL);
-      map.replaceChildren();
-      planeGround(map, frame.plane);
+      planeGround(under, frame.plane);
+      return frame;
     },
-    update() {
-      const at = state.get("start");
-      const [g, dt] = [state.get("gamma"), step()];
-      const result = stepResult(at, g, dt);
-      gamma.show(g);
-      time.show(dt);
-      moving.replaceChildren();
-      stepMoving(moving, frame, result);
-      spots.replaceChildren();
-      planeSpots(spots, frame.plane, result);
-      start.show(frame);
-      const [x, y] = pixels(frame)(at.map((v, i) => v + result.optimal[i]));
-      tip.place(x, y, { now: fromTime(dt).toFixed(3), low: 0, high: 1, text: `Δt = ${compact(dt)}` });
-      readout.replaceChildren(...stepWords(result));
-      table.show(result);
+    show(at, f, { start, gamma }, over) {
+      const result = stepResult(start, gamma, step());
+      stepMoving(at, f, result);
+      planeSpots(over, f.plane, result);
+      for (const [key, { cells, row }] of entries(table.rows)) {
+        cells[0].textContent = couple(key === "optimal" ? result.optimal : result.steps[key], short);
+        cells[1].textContent = key === "optimal" ? "–" : percent(result.errors[key]);
+        row.classList.toggle("ln-best", key === result.nearest);
+      }
+      return stepWords(result);
     },
     leave: play.leave,
-    python() {
+    python({ start, gamma, dt }) {
       const hessian = `np.diag([${BOWL.map(inPython).join(", ")}])`;
-      const place = `np.array([${state.get("start").map(inPython).join(", ")}])`;
-      const objective = `ln.Objective(gamma=${inPython(state.get("gamma"))})`;
-      return [`hessian, start = ${hessian}, ${place}`, `ln.update(${objective}, hessian @ start, hessian, dt=${inPython(state.get("dt"))})`];
+      const place = `np.array([${start.map(inPython).join(", ")}])`;
+      const objective = `ln.Objective(gamma=${inPython(gamma)})`;
+      return [`hessian, start = ${hessian}, ${place}`, `ln.update(${objective}, hessian @ start, hessian, dt=${inPython(dt)})`];
     },
-  };
-}
+  });
+};
 
 /**
  * The optimal step and its limits from `start`, with their errors and the nearest one.
@@ -152,10 +154,8 @@ function stepResult(start, gamma, dt) {
  * @type {(stage: Figure, plane: Figure, root: HTMLElement, width: number) => StepFrame}
  */
 function stepFrame(stage, plane, root, width) {
-  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 338, most: 520, alone: true });
-  const column = root.classList.contains("ln-column");
-  const pw = column ? Math.floor((width - 40) / 2) : isWide(root) ? Math.min(width - 38 - frame.w, 380) : frame.w;
-  const ph = column ? 300 : isWide(root) ? clamp(frame.size - 100, 200, 320) : 220;
+  const frame = squareFrame(stage, root, width, { edge: SHARED.edge, aside: 268 });
+  const [pw, ph] = [Math.min(width - 24, 520), 220];
   resize(plane, pw, ph);
   const box = { left: 44, right: pw - 8, top: 22, bottom: ph - 38 };
   const scales = { x: scale(GROUPS.damping, [box.left, box.right]), y: scale(GROUPS.progress, [box.bottom, box.top]) };
@@ -233,38 +233,19 @@ function nearestTime(f, start, gamma, px, py) {
 }
 
 /**
- * The verdict in words.
- * @type {(result: StepResult) => (Node | string)[]}
+ * The verdict in words, and its numbers.
+ * @type {(result: StepResult) => [string, string[]]}
  */
 function stepWords({ start, gamma, dt, optimal, errors, nearest }) {
   const e = errors[nearest];
   const { name } = LIMITS[nearest];
-  const off = `off by ${percent(e)}`;
-  const words =
-    e < TOLERANCE
-      ? [make("b", {}, name), ` is the right picture, ${off}. `]
-      : e < 0.5
-        ? ["the step resembles ", make("b", {}, name), `, ${off}. `]
-        : [make("b", {}, "no limit fits"), `; ${name} is the nearest, ${off}. `];
+  const verdict = e < TOLERANCE ? `The step is that of ${name}.` : e < 0.5 ? `The step resembles that of ${name}.` : `No limit fits; ${name} is the nearest.`;
   const directions = BOWL.map((h, i) => {
     const { damping, progress } = groups(h, gamma, dt);
-    return detail(`θ${"₁₂"[i]}: γ²/(4ηkh) = ${compact(damping)}, rΔt = ${compact(progress)}`);
+    return `θ${"₁₂"[i]}: γ²/(4ηkh) = ${compact(damping)}, rΔt = ${compact(progress)}`;
   });
-  const where = unbroken(`From ${couple(start, short)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${couple(optimal, short)}: `);
-  return [where, ...words, ...directions];
-}
-
-/** The table of the optimal step and its limits. */
-function stepTable() {
-  const { node, rows } = lineTable({ optimal: SHARED.optimal, ...LIMITS }, ["step", "Δθ", "off by"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
-  const show = (/** @type {StepResult} */ { optimal, steps, errors, nearest }) => {
-    for (const [key, { cells, row }] of entries(rows)) {
-      cells[0].textContent = couple(key === "optimal" ? optimal : steps[key], short);
-      cells[1].textContent = key === "optimal" ? "–" : percent(errors[key]);
-      row.classList.toggle("ln-best", key === nearest);
-    }
-  };
-  return { node, show };
+  const from = `From ${couple(start, short)} with γ = ${fixed(gamma, 2)}, Δt = ${compact(dt)}, the optimal step is ${couple(optimal, short)}: ${name} is off by ${percent(e)}.`;
+  return [verdict, [from, ...directions]];
 }
 
 export default explorable("Horizon", buildHorizon, SHARED);

@@ -49,7 +49,8 @@ function buildMetricEllipse(root, state) {
       ratio: logDial(state, "ratio", { symbol: "ρ", name: "axis ratio of the ellipse", marks: SHARED.traits.ratio.range }),
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },
-    above: [table.node],
+    legend: [table.legend],
+    numbers: [table.node],
     grips(stage) {
       const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
       const tip = handle(stage, {
@@ -75,7 +76,7 @@ function buildMetricEllipse(root, state) {
       };
     },
     lay(stage, ground, width) {
-      frame = squareFrame(stage, root, width, { edge: EDGE, alone: true });
+      frame = squareFrame(stage, root, width, { edge: EDGE });
       squareGround(ground, frame, [-3, -2, -1, 0, 1, 2, 3], ["θ₁ (h = 1/4)", "θ₂ (h = 2)"]);
       bowlContours(ground, frame, VALLEY);
       return frame;
@@ -165,11 +166,11 @@ function valleyWords({ start, gamma }, law) {
 /** The table of the directions, as angles from Newton's. */
 function turnTable() {
   const lines = { optimal: SHARED.optimal, ...STEPS };
-  const { node, rows } = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
+  const { node, legend, rows } = lineTable(lines, ["direction", "from Newton's"], ({ dash }, key) => ({ stroke: ink(key), "stroke-dasharray": dash }));
   const show = (/** @type {MetricLaw["ways"]} */ ways) => {
     for (const [key, { cells }] of entries(rows)) cells[0].textContent = degrees(angleBetween(ways[key], ways.newton));
   };
-  return { node, show };
+  return { node, legend, show };
 }
 
 export default explorable("MetricEllipse", buildMetricEllipse, SHARED);

@@ -31,7 +31,7 @@ const TRAITS = ["eta", "batch", "beta", "n"];
 function buildMovingNetwork(root, state) {
   const table = lineTable(SHARED.lines, [], (line, key) => ({ ...inked(line), "stroke-width": key === "seeds" ? 6 : 2.4, "stroke-linecap": key === "seeds" ? "round" : "butt" }));
   const steps = countPlayer(root, state, [2, longest]);
-  const view = simpleView(root, state, TRAITS, {
+  return simpleView(root, state, TRAITS, {
     label: "how far a trained network gets in n steps, predicted and recorded",
     title: SHARED.title,
     hint: "Drag n along the line and read the exponent there. Then heat the network, with any of the three: where does the line leave the dots?",
@@ -40,7 +40,8 @@ function buildMovingNetwork(root, state) {
       batch: logDial(state, "batch", { symbol: "S", name: "batch size", marks: SHARED.traits.batch.range, text: (v) => fixed(v, 0), whole: true }),
       beta: momentumDial(state, SHARED.traits.beta.range),
     },
-    beside: [steps.node, table.node],
+    legend: [table.legend],
+    control: [steps.node],
     grips(stage) {
       const knob = countHandle(stage, state, [2, longest]);
       return (/** @type {Scene} */ { f, x, up }, { n, ...setting }) => {
@@ -67,8 +68,8 @@ function buildMovingNetwork(root, state) {
       const known = `eta=${inPython(eta)}, batch=${inPython(batch)}, beta=${inPython(beta)}`;
       return [`nodes, weights = explore.MovingNetwork.spectrum()`, `ln.sgd.displacement(nodes, ${n}, ${known}, gradient_variance=weights, form="discrete")`];
     },
+    leave: steps.leave,
   });
-  return { ...view, leave: steps.leave };
 }
 
 /**

@@ -2,102 +2,88 @@
 
 /** @import { ChartFrame } from "../chart.js" */
 /** @import { Scale } from "../kit.js" */
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { Setting } from "./model.js" */
 
 import { chartFrame, chartGround, valueAxis } from "../chart.js";
 import { buttonRow, linearDial, logDial } from "../controls.js";
-import { clamp, compact, curve, draw, drawLine, figure, fixed, ink, layer, panelWindow, plainTicks, readoutNode, samples, scaffold, upright, verdictLines } from "../kit.js";
+import { clamp, compact, curve, draw, drawLine, fixed, ink, panelWindow, plainTicks, samples, upright } from "../kit.js";
 import { countHandle, countPlayer, momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { logAxis } from "../logs.js";
 import { exponentAt } from "../modes.js";
+import { simpleView } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { mostSteps, noiseShares, octaves, spectrumDistances, stillCounts } from "./model.js";
 
 /** @typedef {Setting & { n: number }} Traits */
 /** @typedef {{ h: Scale, share: Scale, x: Scale, c: Scale }} SpectrumScales */
 
-/**
- * @param {HTMLElement} root
- * @param {State<Traits>} state
- */
-function buildNoiseSpectrum(root, state) {
-  const eta = logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) });
-  const beta = momentumDial(state, SHARED.traits.beta.range);
+/** @type {(keyof Traits)[]} */
+const TRAITS = ["eta", "beta", "slope", "own", "n"];
+
+/** @type {(root: HTMLElement, state: State<Traits>) => View} */
+const buildNoiseSpectrum = (root, state) => {
   /** Who moves s wants the power law. @type {State<Traits>} */
   const bent = { ...state, set: (trait, value) => [state.set(trait, value), state.set("own", 0)] };
-  const slope = linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100);
   const choice = buttonRow([
     ["The network's", "the noise that was measured", () => state.set("own", 1)],
     ["A power law", "noise that grows like a power of curvature", () => state.set("own", 0)],
   ]);
-  const [stage, below, readout] = [figure(), figure(), readoutNode()];
   const steps = countPlayer(root, state, [2, mostSteps]);
-  scaffold(root, {
+  return simpleView(root, state, TRAITS, {
     label: "where noise pushes, and the exponent that comes of it",
     title: SHARED.title,
     hint: "Drag n to the right: steep directions stop counting first. Then take a power law: there, c settles.",
-    areas: { control: [choice.node, slope.node, eta.node, beta.node, steps.node], stage: [stage, below], words: [readout] },
-  });
-  const [ground, moving, under, over] = [layer(stage), layer(stage), layer(below), layer(below)];
-  /** @type {ChartFrame<"share">} */
-  let upper;
-  /** @type {ChartFrame<"c">} */
-  let lower;
-  /** @type {SpectrumScales} */
-  let scales;
-  const knob = countHandle(below, state, [2, mostSteps]);
-  return {
-    /** @param {number} width */
-    layout(width) {
-      upper = chartFrame(stage, root, width, { share: ["share of the noise in each octave", 170, 150] });
-      lower = chartFrame(below, root, width, { c: ["exponent c after n steps", 120, 110] });
-      ground.replaceChildren();
-      under.replaceChildren();
-      chartGround(ground, upper);
-      chartGround(under, lower);
-      const ends = [2 ** SHARED.first, 2 ** (SHARED.first + SHARED.shares.length)];
-      scales = {
-        h: logAxis(ground, upper, ends, "curvature ρ + λ"),
-        share: valueAxis(ground, upper.rows.share, [0, SHARED.top], plainTicks([0, 0.1, 0.2, 0.3], 1)),
-        x: logAxis(under, lower, SHARED.n, "number of steps n"),
-        c: valueAxis(under, lower.rows.c, [0, 2.1], plainTicks([0, 1, 2])),
+    dials: {
+      slope: linearDial(bent, "slope", { symbol: "s", name: "bars grow like ρˢ", marks: SHARED.traits.slope.range }, 100),
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: SHARED.traits.eta.range, text: (v) => fixed(v, 4) }),
+      beta: momentumDial(state, SHARED.traits.beta.range),
+    },
+    control: [steps.node],
+    more: [choice.node],
+    grips(stage) {
+      const knob = countHandle(stage, state, [2, mostSteps]);
+      return ({ frame, scales }, { n, ...setting }) => {
+        const c = exponentAt(spectrumDistances(setting), n);
+        const { top, bottom } = frame.rows.c;
+        knob.place(scales.x, clamp(scales.c(c), top, bottom), `, c = ${fixed(c, 2)}`);
       };
     },
-    update() {
-      const setting = state.pick("eta", "beta", "slope", "own");
-      const n = state.get("n");
-      eta.show(setting.eta);
-      beta.show(setting.beta);
-      slope.show(setting.slope);
+    lay(stage, ground, width) {
+      const frame = chartFrame(stage, root, width, { share: ["share of the noise in each octave", 170, 130], c: ["exponent c after n steps", 120, 100] }, 348, 66);
+      chartGround(ground, frame);
+      const ends = [2 ** SHARED.first, 2 ** (SHARED.first + SHARED.shares.length)];
+      const scales = {
+        h: logAxis(ground, { ...frame, bottom: frame.rows.share.bottom }, ends, "curvature ρ + λ"),
+        share: valueAxis(ground, frame.rows.share, [0, SHARED.top], plainTicks([0, 0.1, 0.2, 0.3], 1)),
+        x: logAxis(ground, frame, SHARED.n, "number of steps n"),
+        c: valueAxis(ground, frame.rows.c, [0, 2.1], plainTicks([0, 1, 2])),
+      };
+      return { frame, scales };
+    },
+    show(at, { frame, scales }, { n, ...setting }) {
       choice.buttons.forEach((button, i) => button.setAttribute("aria-pressed", String((i === 0) === Boolean(setting.own))));
-      moving.replaceChildren();
-      over.replaceChildren();
       const far = spectrumDistances(setting);
-      drawBars(moving, upper, scales, setting, n);
-      drawExponent(over, lower, scales, setting, far, n);
-      const c = exponentAt(far, n);
-      knob.place(scales.x, clamp(scales.c(c), lower.rows.c.top, lower.rows.c.bottom), `, c = ${fixed(c, 2)}`);
-      readout.replaceChildren(...spectrumWords(setting, far, n));
+      drawShares(at, frame, scales, setting, n);
+      drawExponent(at, frame, scales, setting, far, n);
+      return spectrumWords(setting, far, n);
     },
     leave: steps.leave,
-    python() {
-      const { eta: step, beta: kept } = state.pick("eta", "beta");
-      const { own, slope: power } = state.pick("own", "slope");
-      const grown = [`noise = rho ** ${inPython(power)}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
-      const known = `eta=${inPython(step)}, beta=${inPython(kept)}, batch=${SHARED.batch}`;
+    python({ eta, beta, slope, own, n }) {
+      const grown = [`noise = rho ** ${inPython(slope)}`, `noise *= ${inPython(SHARED.trace)} / np.sum(noise)`];
+      const known = `eta=${inPython(eta)}, beta=${inPython(beta)}, batch=${SHARED.batch}`;
       const noise = own ? [`noise = ${inPython(SHARED.trace)} * np.array(${inPython(SHARED.shares)})`] : grown;
-      return [`rho = 2.0 ** (${SHARED.first} + np.arange(${octaves.length}) + 0.5)`, ...noise, `ln.sgd.displacement(rho, ${state.get("n")}, ${known}, gradient_variance=noise, form="discrete")`];
+      return [`rho = 2.0 ** (${SHARED.first} + np.arange(${octaves.length}) + 0.5)`, ...noise, `ln.sgd.displacement(rho, ${n}, ${known}, gradient_variance=noise, form="discrete")`];
     },
-  };
-}
+  });
+};
 
 /**
  * Bars of the noise, dark as far as they count after n steps, and the line that says how far that is.
- * @type {(at: Element, f: ChartFrame<"share">, scales: SpectrumScales, setting: Setting, n: number) => void}
+ * @type {(at: Element, f: ChartFrame<"share" | "c">, scales: SpectrumScales, setting: Setting, n: number) => void}
  */
-function drawBars(at, f, { h, share }, setting, n) {
+function drawShares(at, f, { h, share }, setting, n) {
   const inner = panelWindow(at, f.rows.share);
   const half = Math.log10(2) / 2;
   noiseShares(setting).forEach((part, j) => {
@@ -117,7 +103,7 @@ function drawBars(at, f, { h, share }, setting, n) {
 
 /**
  * The exponent over n, and that of the power law.
- * @type {(at: Element, f: ChartFrame<"c">, scales: SpectrumScales, setting: Setting, far: Float64Array, n: number) => void}
+ * @type {(at: Element, f: ChartFrame<"share" | "c">, scales: SpectrumScales, setting: Setting, far: Float64Array, n: number) => void}
  */
 function drawExponent(at, f, { x, c }, { slope, own }, far, n) {
   const inner = panelWindow(at, f.rows.c);
@@ -129,18 +115,18 @@ function drawExponent(at, f, { x, c }, { slope, own }, far, n) {
 
 /**
  * What counts at n, and whether there is an exponent.
- * @type {(setting: Setting, far: Float64Array, n: number) => Node[]}
+ * @type {(setting: Setting, far: Float64Array, n: number) => [string, string[]]}
  */
 function spectrumWords(setting, far, n) {
   const c = exponentAt(far, n);
   const counts = noiseShares(setting).reduce((sum, part, j) => sum + part * stillCounts(octaves[j], n, setting), 0);
   const edge = (1 - setting.beta) / (setting.eta * n);
   const law = setting.own ? "The network's bars are no power: c goes on falling." : `Bars like ρˢ with s = ${fixed(setting.slope, 2)}: the dashed line is 1 − s = ${fixed(1 - setting.slope, 2)}.`;
-  return verdictLines(`After ${n} steps c = ${fixed(c, 2)}.`, [
+  return [`After ${n} steps c = ${fixed(c, 2)}.`, [
     `${fixed(100 * counts, 0)} % of the noise still counts, that of curvatures below some (1−β)/(ηn) = ${compact(edge)}.`,
     `|Δ|² = ${compact(far[n])} at η = ${compact(setting.eta)}, β = ${fixed(setting.beta, 2)}.`,
     law,
-  ]);
+  ]];
 }
 
 export default explorable("NoiseSpectrum", buildNoiseSpectrum, SHARED);

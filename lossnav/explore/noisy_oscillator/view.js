@@ -40,10 +40,10 @@ function buildNoisyOscillator(root, state) {
       beta: momentumDial(state, SHARED.traits.beta.range),
       rho: logDial(state, "rho", { symbol: "ρ", name: "curvature", marks: SHARED.traits.rho.range }),
     },
-    beside: [table.node],
+    legend: [table.legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.hold, kind: "point of the phase plane", axes: ["θ", "v/ω"] }).show,
     lay(stage, ground, width) {
-      const f = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
+      const f = squareFrame(stage, root, width, { edge: SHARED.edge });
       squareGround(ground, f, [-2, -1, 0, 1, 2], ["position θ − μ", "velocity v, in units of ω"]);
       return f;
     },

@@ -41,10 +41,10 @@ function buildNoisyValley(root, state) {
       }, 360),
       ratio: logDial(state, "ratio", { symbol: "r", name: "strong over weak noise", marks: SHARED.traits.ratio.range }),
     },
-    beside: [table.node],
+    legend: [table.legend],
     grips: (stage) => planePoint(stage, state, "start", { label: "a place", color: ink("ink"), hold: SHARED.hold }).show,
     lay(stage, ground, width) {
-      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: true });
+      const frame = squareFrame(stage, root, width, { edge: SHARED.edge });
       squareGround(ground, frame, [-2, -1, 0, 1, 2], ["θ₁", "θ₂"]);
       return frame;
     },

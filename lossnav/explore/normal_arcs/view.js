@@ -26,12 +26,14 @@ const buildNormalArcs = (root, state) => {
   const [low, high] = [SHARED.traits.share.range[0], lastOf(SHARED.traits.share.range)];
   const same = (/** @type {number} */ s) => s;
   const time = traitPlayer(root, state, "share", { ends: [low, high], along: same, value: same, seconds: 6 });
-  const view = simpleView(root, state, TRAITS, {
+  return simpleView(root, state, TRAITS, {
     label: "the shortest way between two normal distributions, and two straight ones",
     title: SHARED.title,
     hint: "Drag the end, then go along the way. Between two narrow distributions the shortest way leads through broad ones.",
     dials: { share: linearDial(state, "share", { symbol: "s", name: "share of the way", marks: SHARED.traits.share.range }, 200) },
-    beside: [time.node, table.node],
+    legend: [table.legend],
+    control: [time.node],
+    numbers: [table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { plane: ["spread σ", 230, 200], bells: ["density on the way", 110, 100] }, 348, 66);
       chartGround(ground, f);
@@ -83,8 +85,8 @@ const buildNormalArcs = (root, state) => {
       ]];
     },
     python: ({ mu, sigma, share }) => ["from lossnav.problem.metrics.geodesics import geodesic", `mean, variance = geodesic(${inPython(share)}, ${SHARED.from[0]}, ${SHARED.from[1]}**2, ${inPython(mu)}, ${inPython(sigma)}**2)`],
+    leave: time.leave,
   });
-  return { ...view, leave: time.leave };
 };
 
 export default explorable("NormalArcs", buildNormalArcs, SHARED);

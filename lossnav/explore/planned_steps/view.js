@@ -27,7 +27,8 @@ const buildPlannedSteps = (root, state) => {
       dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range }),
       gamma: discountDial(state, SHARED.traits.gamma.range),
     },
-    beside: [table.node],
+    legend: [table.legend],
+    numbers: [table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { path: ["distance θ − μ, of 1 at the start", 250, 210] });
       chartGround(ground, f);

@@ -31,7 +31,8 @@ const buildPreconditioner = (root, state) => {
       gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: SHARED.traits.gamma.range, text: spell }),
       dt: logDial(state, "dt", { symbol: "Δt", name: "time of a step", marks: SHARED.traits.dt.range, text: spell }),
     },
-    beside: [table.node],
+    legend: [table.legend],
+    numbers: [table.node],
     lay(stage, ground, width) {
       const f = chartFrame(stage, root, width, { phi: ["φ(h), by which a gradient is multiplied", 300, 250] });
       chartGround(ground, f);

@@ -6,7 +6,7 @@
 /** @import { Land, Plan, Planner } from "./model.js" */
 
 import { handle } from "../controls.js";
-import { clamp, curve, draw, drawLine, drawPanel, fixed, ink, nameAcross, panelWindow, pixels, plainTicks, samples, ticksAcross, ticksUp, trace } from "../kit.js";
+import { clamp, curve, draw, drawLine, fixed, ink, panelWindow, pixels, samples, trace } from "../kit.js";
 import { wellLoss } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { landOf, wholePath } from "./model.js";
@@ -65,34 +65,31 @@ function section(well) {
 }
 
 /**
- * What stays where it is: the grounds of the section and the plane, and the plane's axes.
- * @type {(at: Element, plane: Plane, profile: Plane) => void}
+ * The landscape as level sets L ≤ level, whose borders are the contours θ₂ = ±√((level − L(θ₁, 0))/c).
+ * @type {(at: Element, plane: Plane, well: Well) => void}
  */
-export function landFrame(at, plane, profile) {
-  drawPanel(at, profile, "loss along θ₂ = 0: click to dig a well");
-  drawPanel(at, plane, "the loss from above, θ₂ against θ₁");
-  ticksAcross(at, plane, plane.x, plainTicks([-1, 0, 1]), { drop: 15, mark: "none" });
-  ticksUp(at, plane, plane.y, plainTicks([-1, 0, 1]), { gap: 6, grid: false });
-  nameAcross(at, plane, "θ₁", 30);
-}
-
-/**
- * The section, and the landscape as level sets L ≤ level, whose borders are the contours θ₂ = ±√((level − L(θ₁, 0))/c).
- * @type {(at: Element, plane: Plane, profile: Plane, well: Well) => void}
- */
-export function landGround(at, plane, profile, well) {
+export function landGround(at, plane, well) {
   at.replaceChildren();
   const { places, floor } = section(well);
-  const side = panelWindow(at, profile);
-  const line = places.map((x, i) => [profile.x(x), profile.y(floor[i])]);
-  draw(side, "path", { class: "ln-hill", d: `${trace([[profile.left, profile.bottom], ...line, [profile.right, profile.bottom]])}Z` });
-  drawLine(side, line, { stroke: ink("neutral"), "stroke-width": 2, ...curve("section", profile.x, profile.y) });
   const inner = panelWindow(at, plane);
   const { first, every, count } = SHARED.levels;
   for (let level = first; level < first + every * count; level += every) {
     const sets = levelSets(places, floor, level).map((border) => `${trace(border.map(pixels(plane)))}Z`);
     if (sets.length) draw(inner, "path", { class: "ln-basin", d: sets.join("") });
   }
+}
+
+/**
+ * The section.
+ * @type {(at: Element, profile: Plane, well: Well) => void}
+ */
+export function landSection(at, profile, well) {
+  at.replaceChildren();
+  const { places, floor } = section(well);
+  const side = panelWindow(at, profile);
+  const line = places.map((x, i) => [profile.x(x), profile.y(floor[i])]);
+  draw(side, "path", { class: "ln-hill", d: `${trace([[profile.left, profile.bottom], ...line, [profile.right, profile.bottom]])}Z` });
+  drawLine(side, line, { stroke: ink("neutral"), "stroke-width": 2, ...curve("section", profile.x, profile.y) });
 }
 
 /**

@@ -8,26 +8,28 @@
 /** @import { Land, Plan, Planner, RunnerName, Tracks } from "./model.js" */
 
 import { calm, player, timeAxis, valueAxis } from "../chart.js";
-import { buttonRow, handle, linearDial, logDial } from "../controls.js";
-import { clamp, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readoutNode, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
+import { buttonRow, handle, linearDial, traitDial } from "../controls.js";
+import { clamp, compact, curve, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, layer, make, mapped, panelWindow, pixels, plainTicks, readout, resize, samples, scaffold, scale, stageWidth, upright } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { planePoint } from "../point.js";
 import { inked } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
-import { digger, landFan, landFrame, landGround, wayOf } from "./land.js";
+import { digger, landFan, landGround, landSection, wayOf } from "./land.js";
 import { deepEnds, edgeStarts, planFrom, raceLoss, racePlanner, runRace, shared, trackAction } from "./model.js";
-import { lawNode, raceTable, raceWords } from "./words.js";
+import { lawNode, raceHeadline, raceTable, raceWords } from "./words.js";
 
 /** @typedef {Land & { start: number[], gamma: number, now: number }} Traits */
-/** @typedef {Plane & { profile: Plane, losses: Row }} RaceFrame */
+/** @typedef {Plane & { profile: Plane, losses: Row }} RaceFrame the plane, and what is below it */
 /** @typedef {{ gamma: number, land: Land, planner: Planner, ways: Way[], deep: Record<RunnerName, number>, count: number }} Edge what all starts of the edge do */
 /** @typedef {{ start: number[], tracks: Tracks, losses: Record<RunnerName, number[]>, plan: Plan, costs: Record<RunnerName, number>, drawn: boolean }} Race */
 
 const UNTIL = SHARED.race.step * SHARED.race.steps;
 const STARTS = edgeStarts();
 const LINES = mapped(SHARED.lines, (line) => /** @type {Attributes} */ ({ ...inked(line), "stroke-width": 2.2 }));
+const SIGHTS = /** @type {Record<number, string>} */ ({ [SHARED.traits.gamma.range[0]]: "far", [SHARED.traits.gamma.range[1]]: "near" });
+const TILTS = /** @type {Record<number, string>} */ ({ "-1.2": "right", 0: "level", 1.2: "left" });
 const NOTE =
-  "γ is the planner's alone. The other three have the rate 0.02, the heavy ball a momentum of 0.9; one of their steps " +
+  "The sight is 1/γ, the planner's alone. The other three have the rate 0.02, the heavy ball a momentum of 0.9; one of their steps " +
   "takes 0.02 units of time. J is the cost of each whole path (Eq. 2).";
 
 /**
@@ -37,11 +39,16 @@ const NOTE =
 function buildRace(root, state) {
   const { traits } = SHARED;
   const [least, most] = traits.gamma.range;
+  const decades = Math.log(most / least);
   const dials = {
-    gamma: logDial(state, "gamma", { symbol: "γ", name: "discount rate", marks: [least, 0, most], text: (v) => fixed(v, 3) }),
-    tilt: linearDial(state, "tilt", { symbol: "d", name: "tilt", marks: traits.tilt.range, label: (v) => fixed(v, v % 1 ? 1 : 0) }, 240),
+    gamma: traitDial(
+      state, "gamma",
+      { symbol: "Sight", name: "how far ahead the planner looks", marks: [most, 0, least], text: (v) => `a time of ${compact(1 / v)}`, label: (v) => SIGHTS[v] ?? "" },
+      { toPosition: (v) => Math.log(most / v) / decades, toValue: (u) => most * Math.exp(-decades * u) },
+    ),
+    tilt: linearDial(state, "tilt", { symbol: "Tilt", name: "which well is deeper", marks: traits.tilt.range, text: tiltWords, label: (v) => TILTS[v] ?? "" }, 240),
   };
-  const [stage, readout, law, table] = [figure(), readoutNode(), lawNode(), raceTable()];
+  const [stage, below, says, law, table] = [figure(), figure(), readout(), lawNode(), raceTable()];
   const time = player(root, state, {
     advance(seconds) {
       state.show("now", Math.min(UNTIL, state.get("now") + seconds));
@@ -72,21 +79,26 @@ function buildRace(root, state) {
   scaffold(root, {
     label: "four learners on one landscape",
     title: SHARED.title,
-    hint: "Drag the start, press Play. Then raise γ past γₕₑₜ: the pink paths that crossed fall back, one by one.",
-    areas: {
-      control: [row.node, lands.node, dials.gamma.node, dials.tilt.node],
-      stage: [stage],
-      words: [make("div", {}, table.node, law.node), readout, make("p", { class: "ln-note" }, NOTE)],
-    },
+    hint: "Drag the start, or let the planner look less far: the pink paths that crossed fall back, one by one.",
+    stage: [stage],
+    legend: [table.legend],
+    control: [dials.gamma.node, dials.tilt.node],
+    says,
+    more: [lands.node, row.node],
+    rows: [below],
+    numbers: [table.node, law.node, make("p", { class: "ln-note" }, NOTE)],
   });
-  const [still, ground] = [layer(stage), layer(stage)];
-  const spade = digger(stage, state);
-  const [fan, whole, moving] = [stage, stage, stage].map(layer);
+  // The title is the verdict.
+  const headline = /** @type {HTMLElement} */ (root.querySelector(".ln-title"));
+  const [ground, fan, whole, moving] = [stage, stage, stage, stage].map(layer);
+  const [still, section] = [layer(below), layer(below)];
+  const spade = digger(below, state);
+  const [lines, passing] = [layer(below), layer(below)];
   const point = planePoint(stage, state, "start", { label: "start", color: ink("ink"), hold: SHARED.starts.x, tall: SHARED.starts.y });
-  const cursor = handle(stage, {
+  const cursor = handle(below, {
     label: "time of the race",
     color: ink("neutral"),
-    onDrag: (px) => goTo(((px - frame.left) / (frame.right - frame.left)) * UNTIL),
+    onDrag: (px) => goTo(t.invert(px)),
     onKey: ([dx, dy], big) => goTo(state.get("now") + (dx + dy) * (big ? 0.5 : 0.1)),
     onEnd: (side) => goTo(side < 0 ? 0 : UNTIL),
   });
@@ -107,11 +119,11 @@ function buildRace(root, state) {
   return {
     /** @param {number} width */
     layout(width) {
-      frame = raceFrame(stage, root, width);
+      frame = raceFrame(stage, below, root, width);
       still.replaceChildren();
-      landFrame(still, frame, frame.profile);
-      drawPanel(still, frame.losses, "loss of each, against time");
-      t = timeAxis(still, { ...frame, w: 0, rows: {}, bottom: frame.losses.bottom }, 0, UNTIL, 1, "time t");
+      drawPanel(still, frame.profile, "the loss across both wells: click to dig another");
+      drawPanel(still, frame.losses, "the loss of each, against time");
+      t = timeAxis(still, { ...frame.losses, w: 0, rows: {} }, 0, UNTIL, 1, "time");
       drawn = { edge: null, land: null };
       if (race) race.drawn = false;
     },
@@ -126,26 +138,30 @@ function buildRace(root, state) {
       for (const [trait, dial] of entries(dials)) dial.show({ gamma, tilt }[trait]);
       if (drawn.land !== land) {
         const { threshold } = planner;
-        dials.gamma.mark(1, threshold > 2 * least ? threshold : 0, `γₕₑₜ ${fixed(threshold, 3)}`); // off the track below
-        landGround(ground, frame, frame.profile, planner.well);
+        dials.gamma.mark(1, threshold > 2 * least ? threshold : 0, "enough to cross"); // off the track without one
+        landGround(ground, frame, planner.well);
+        landSection(section, frame.profile, planner.well);
         spade.show(frame.profile, land);
       }
       if (drawn.edge !== edge) landFan(fan, frame, edge.ways, STARTS);
       drawn = { edge, land };
       if (!race.drawn) {
         whole.replaceChildren();
+        lines.replaceChildren();
         raceTracks(whole, frame, race.tracks);
-        loss = raceLosses(whole, frame, t, race.losses);
+        loss = raceLosses(lines, frame, t, race.losses);
         race.drawn = true;
       }
       moving.replaceChildren();
+      passing.replaceChildren();
       const at = mapped(race.tracks, (track) => trackAt(track, now));
-      raceNow(moving, frame, { t, y: loss }, planner, race.tracks, at, now);
+      raceNow([moving, passing], frame, { t, y: loss }, planner, race.tracks, at, now);
       point.show(frame);
       cursor.place(t(now), frame.losses.bottom - 6, { now: now.toFixed(2), low: 0, high: UNTIL, text: `time ${fixed(now, 2)}` });
       table.show(mapped(at, (place) => raceLoss(planner.well, place)), race.costs, edge);
       law.show(planner, race.plan);
-      readout.replaceChildren(...raceWords(edge, race.plan, start, now));
+      headline.textContent = raceHeadline(edge);
+      says.say(...raceWords(edge, race.plan, start, now));
     },
     python() {
       const { start, gamma, tilt, dug } = state.pick("start", "gamma", "tilt", "dug");
@@ -158,6 +174,9 @@ function buildRace(root, state) {
     leave: time.leave,
   };
 }
+
+/** Which well is deeper, and how much the land leans. */
+const tiltWords = (/** @type {number} */ tilt) => (Math.abs(tilt) < 0.005 ? "level" : `${tilt < 0 ? "right" : "left"}, ${fixed(Math.abs(tilt), 2)}`);
 
 /**
  * What the starts of the edge do; what γ does not change is taken from before.
@@ -194,22 +213,21 @@ function trackAt(track, now) {
 }
 
 /**
- * Sizes and scales of the section, the plane and the losses for one width.
- * @type {(stage: Figure, root: HTMLElement, width: number) => RaceFrame}
+ * Sizes and scales for one width: of the plane, and below it of the section and the losses.
+ * @type {(stage: Figure, below: Figure, root: HTMLElement, width: number) => RaceFrame}
  */
-function raceFrame(stage, root, width) {
-  const w = stageWidth(root, width, 24, 760);
+function raceFrame(stage, below, root, width) {
+  const w = stageWidth(root, width, 270);
   const { x, y, floor } = SHARED.window;
-  const [left, right, above] = [34, w - 8, 22];
-  const below = above + (isWide(root) ? 112 : 96);
-  const top = below + 26;
-  const bottom = top + ((right - left) * (y[1] - y[0])) / (x[1] - x[0]);
-  const low = bottom + 58;
+  const bottom = (w * (y[1] - y[0])) / (x[1] - x[0]);
+  resize(stage, w, bottom);
+  const [left, right, top] = [34, w - 8, 22];
+  const foot = top + (isWide(root) ? 112 : 96);
+  const low = foot + 30;
   const end = low + (isWide(root) ? 96 : 84);
-  resize(stage, w, end + 38);
-  const across = scale(x, [left, right]);
-  const profile = { left, right, top: above, bottom: below, x: across, y: scale(floor, [below, above]) };
-  return { left, right, top, bottom, x: across, y: scale(y, [bottom, top]), profile, losses: { left, right, top: low, bottom: end, title: "loss" } };
+  resize(below, w, end + 38);
+  const profile = { left, right, top, bottom: foot, x: scale(x, [left, right]), y: scale(floor, [foot, top]) };
+  return { left: 0, right: w, top: 0, bottom, x: scale(x, [0, w]), y: scale(y, [bottom, 0]), profile, losses: { left, right, top: low, bottom: end, title: "loss" } };
 }
 
 /**
@@ -242,10 +260,10 @@ function raceLosses(at, f, t, losses) {
 
 /**
  * What has been run, thick, and where each is, in both panels.
- * @type {(at: Element, f: RaceFrame, axes: { t: Scale, y: Scale }, planner: Planner, tracks: Tracks, places: Record<RunnerName, number[]>, now: number) => void}
+ * @type {(at: Element[], f: RaceFrame, axes: { t: Scale, y: Scale }, planner: Planner, tracks: Tracks, places: Record<RunnerName, number[]>, now: number) => void}
  */
-function raceNow(at, f, { t, y }, { well }, tracks, places, now) {
-  const [inner, under] = [panelWindow(at, f), panelWindow(at, f.losses)];
+function raceNow([plane, below], f, { t, y }, { well }, tracks, places, now) {
+  const [inner, under] = [panelWindow(plane, f), panelWindow(below, f.losses)];
   const done = Math.floor(now / SHARED.race.step) + 1;
   for (const [name, track] of entries(tracks)) {
     drawLine(inner, [...track.slice(0, done), places[name]].map(pixels(f)), { ...LINES[name], "stroke-width": 3.2, "stroke-dasharray": "none" });

@@ -4,14 +4,14 @@
 /** @import { Plan, Planner, RunnerName } from "./model.js" */
 
 import { dotted, formula, fraction, inRow, math, raised, terms } from "../formula.js";
-import { entries, fixed, make, mapped, verdictLines } from "../kit.js";
+import { entries, fixed, make, mapped } from "../kit.js";
 import { inked, lineTable } from "../tables.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { nearRest } from "./model.js";
 
 /** The table of the four: loss now, cost of the whole path, and how many of the edge's starts reach the deep well. */
 export function raceTable() {
-  const { node, rows } = lineTable(SHARED.lines, ["learner", "L now", "J", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
+  const { node, legend, rows } = lineTable(SHARED.lines, ["learner", "loss now", "cost", "deep"], (line) => ({ ...inked(line), "stroke-width": 2.2 }));
   /** @type {(losses: Record<RunnerName, number>, costs: Record<RunnerName, number>, edge: Edge) => void} */
   const show = (losses, costs, { deep, planner, count }) => {
     for (const [name, { cells }] of entries(rows)) {
@@ -20,7 +20,7 @@ export function raceTable() {
       cells[2].textContent = planner.even ? "–" : `${deep[name]} of ${count}`;
     }
   };
-  return { node, show };
+  return { node, legend, show };
 }
 
 /** @typedef {keyof typeof LAWS} LawName */
@@ -60,24 +60,29 @@ export function lawNode() {
 }
 
 /**
- * What the picture means, in words and numbers.
- * @type {(edge: Edge, plan: Plan, start: number[], now: number) => (Node | string)[]}
+ * What the picture shows, in a sentence.
+ * @type {(edge: Edge) => string}
  */
-export function raceWords({ planner, gamma, land, deep, count }, { deep: isDeep, to }, [x, y], now) {
+export function raceHeadline({ planner, deep, count }) {
+  if (planner.even) return "The deepest wells are equally deep: nobody has a reason to cross.";
+  const sight = deep.planner === count ? "Look ahead" : deep.planner > deep.descent ? "Look less far ahead" : "Look hardly ahead";
+  return `${sight}: ${deep.planner} of ${count} reach the deep well. Gradient descent: ${deep.descent}.`;
+}
+
+/**
+ * What the planner does from the start that is held, in words and numbers.
+ * @type {(edge: Edge, plan: Plan, start: number[], now: number) => [string, string[]]}
+ */
+export function raceWords({ planner, gamma, land }, { deep: isDeep, to }, [x, y], now) {
   const { even, threshold, basins, deepest } = planner;
-  const verdict = even
-    ? "The deepest wells are equally deep: nobody has a reason to cross."
-    : deep.planner === count
-      ? `The planner crosses: ${count} of ${count} end in the deep well.`
-      : deep.planner > deep.descent
-        ? `Crossing pays from near: ${deep.planner} of ${count} end in the deep well.`
-        : `The planner stays, as gradient descent does: ${deep.planner} of ${count} end in the deep well.`;
+  const well = even ? "one of the equally deep wells" : isDeep ? "the deep well" : "a shallow well";
+  const verdict = to ? `From this start the planner goes to ${well}.` : "From this start the planner stays on the barrier.";
   const [tilt, dug] = [`d = ${fixed(land.tilt, 2)}`, land.dug[1] ? `, ${land.dug[1] > 0 ? "a well" : "a hill"} of ${fixed(Math.abs(land.dug[1]), 2)} at ${fixed(land.dug[0], 2)}` : ""];
   const wells = basins.length === 1 ? "one well" : `${basins.length} wells, the deepest at θ₁ = ${fixed(deepest.minimum, 2)}`;
-  const end = to ? `at θ₁ = ${fixed(to.minimum, 2)}, ${even ? "one of two equally deep wells" : isDeep ? "the deep well" : "a shallow well"}` : "on the barrier where it is";
-  return verdictLines(verdict, [
+  const end = to ? `at θ₁ = ${fixed(to.minimum, 2)}` : "where it is";
+  return [verdict, [
     `γ = ${fixed(gamma, 3)}${threshold ? `; for this tilt γₕₑₜ = ${fixed(threshold, 3)}` : ""}.`,
     `The landscape, ${tilt}${dug}, has ${wells}.`,
     `Time ${fixed(now, 2)}. From (${fixed(x, 2)}, ${fixed(y, 2)}) the planner ends ${end}.`,
-  ]);
+  ]];
 }

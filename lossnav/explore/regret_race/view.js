@@ -1,84 +1,68 @@
 // The view of billed rules: their paths in the valley, and below it a bar for each, the least regret first.
 
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { Track } from "../runner.js" */
 /** @import { Regret, Rule, Setting } from "./model.js" */
 
 import { discountDial, logDial } from "../controls.js";
-import { compact, couple, curve, draw, drawLine, figure, fixed, ink, layer, panelWindow, pixels, plainTicks, readoutNode, resize, scaffold, scale, ticksAcross, verdictLines } from "../kit.js";
+import { compact, couple, curve, draw, drawLine, fixed, ink, lastOf, panelWindow, pixels, plainTicks, resize, scale, ticksAcross } from "../kit.js";
 import { explorable, inPython } from "../life.js";
 import { bowlContours, squareFrame, squareGround } from "../plane.js";
 import { planePoint } from "../point.js";
-import { between, runner } from "../runner.js";
+import { between } from "../runner.js";
+import { simpleView } from "../simple.js";
 import { restRate } from "../wells.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { bestPath, billed, placeOfBest } from "./model.js";
 
 const [ROW, NAMES] = [27, 118]; // height of a bar's row, and the width of its name
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildRegretRace(root, state) {
-  const gamma = discountDial(state, SHARED.traits.gamma.range);
-  const kappa = logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) });
-  const [stage, bars, readout] = [figure(), figure(), readoutNode()];
-  const [ground, moving] = [layer(stage), layer(stage)];
-  const run = runner(root, state, stage, 6);
-  scaffold(root, {
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["start", "gamma", "kappa"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildRegretRace = (root, state) =>
+  simpleView(root, state, TRAITS, {
     label: "the regret of six rules, by speed and direction",
     title: SHARED.title,
     hint: "Drag γ from 0 to 10: no path changes but the pink one, and the bars change places. Then drag the start.",
-    areas: { control: [gamma.node, kappa.node, run.node], stage: [stage], words: [bars, readout] },
-  });
-  const rows = layer(bars);
-  const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
-  /** @type {SquareFrame} */
-  let frame;
-  let wide = 0;
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = squareFrame(stage, root, width, { edge: SHARED.edge, alone: false, most: 400 });
-      wide = Math.max(270, Math.min(width - 24, root.classList.contains("ln-wide") ? width - frame.w - 44 : width - 24));
-      resize(bars, wide, ROW * 6 + 58);
+    dials: {
+      gamma: discountDial(state, SHARED.traits.gamma.range),
+      kappa: logDial(state, "kappa", { symbol: "κ", name: "condition number", marks: SHARED.traits.kappa.range, text: (v) => fixed(v, v < 10 ? 2 : 1) }),
     },
-    update() {
-      const given = state.pick("start", "gamma", "kappa");
+    two: "below",
+    grips: (stage) => {
+      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold: SHARED.hold });
+      return ({ frame }) => start.show(frame);
+    },
+    lay(stage, _, width, bars) {
+      const frame = squareFrame(stage, root, width, { edge: SHARED.edge, most: 360 });
+      resize(bars, frame.w, ROW * 6 + 58);
+      return { frame, wide: frame.w };
+    },
+    show(at, { frame, wide }, given, over) {
       const found = billed(given);
-      gamma.show(given.gamma);
-      kappa.show(given.kappa);
-      ground.replaceChildren();
-      squareGround(ground, frame, [-1, 0, 1], ["θ₁ (h = 1)", "θ₂ (h = κ)"]);
-      bowlContours(ground, frame, [4, 4 * given.kappa]);
-      moving.replaceChildren();
-      const inner = panelWindow(moving, frame);
+      squareGround(at, frame, [-1, 0, 1], ["θ₁ (h = 1)", "θ₂ (h = κ)"]);
+      bowlContours(at, frame, [4, 4 * given.kappa]);
+      const inner = panelWindow(at, frame);
       for (const rule of [...found.order].reverse()) {
         const { tint, dash } = SHARED.lines[rule];
         const style = { stroke: ink(tint), "stroke-width": 2, "stroke-dasharray": dash };
         drawLine(inner, found.paths[rule].map(pixels(frame)), { ...style, ...curve(rule, frame.x, frame.y) });
       }
       drawLine(inner, bestPath(given).map(pixels(frame)), { stroke: ink("optimal"), "stroke-width": 4, "stroke-opacity": 0.6, ...curve("optimal", frame.x, frame.y) });
-      run.show(frame, racers(frame, given, found));
-      start.show(frame);
-      rows.replaceChildren();
-      drawBars(rows, wide, found.order, found.regrets);
-      const [first] = found.order;
-      const lost = found.order[found.order.length - 1];
-      readout.replaceChildren(
-        ...verdictLines(`Least regret: ${SHARED.lines[first].name}.`, [
-          `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
-          `From ${couple(given.start, (v) => fixed(v, 2))}.`,
-          `It pays ${compact(found.total(first))} of V too much,`,
-          `${SHARED.lines[lost].name} ${compact(found.total(lost))}.`,
-        ]),
-      );
+      drawBars(over, wide, found.order, found.regrets);
+      const [first, last] = [found.order[0], lastOf(found.order)];
+      return [`Least regret: ${SHARED.lines[first].name}.`, [
+        `γ = ${fixed(given.gamma, 2)}, κ = ${fixed(given.kappa, 1)}.`,
+        `From ${couple(given.start, (v) => fixed(v, 2))}.`,
+        `It pays ${compact(found.total(first))} of V too much,`,
+        `${SHARED.lines[last].name} ${compact(found.total(last))}.`,
+      ], racers(frame, given, found)];
     },
-    leave: run.leave,
-    python() {
-      const given = state.pick("start", "gamma", "kappa");
+    run: { seconds: 6, inside: ({ frame }) => frame },
+    python(given) {
       const { paths, regrets } = billed(given);
       const h = `np.array([1.0, ${inPython(given.kappa)}])`;
       return [
@@ -88,8 +72,7 @@ function buildRegretRace(root, state) {
         ...(Math.hypot(...given.start) ? [`ln.regret(path, ln.Objective(gamma=${inPython(given.gamma)}), bowl, dt=${inPython(regrets.descent.dt)}).relative`] : []),
       ];
     },
-  };
-}
+  });
 
 /**
  * Where the rules and the optimum are as time passes, each rule at the pace for which it is billed.

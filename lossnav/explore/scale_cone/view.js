@@ -2,16 +2,17 @@
 
 /** @import { SquareFrame } from "../plane.js" */
 /** @import { ChartFrame } from "../chart.js" */
-/** @import { State } from "../life.js" */
+/** @import { State, View } from "../life.js" */
 /** @import { Setting, Walk } from "./model.js" */
 
 import { chartFrame, chartGround, timeAxis, valueAxis } from "../chart.js";
 import { linearDial, logDial } from "../controls.js";
-import { compact, curve, draw, drawDot, drawLine, entries, figure, fixed, ink, lastOf, layer, panelWindow, pixels, plainTicks, readoutNode, samples, scaffold, verdictLines } from "../kit.js";
+import { compact, curve, draw, drawDot, drawLine, entries, fixed, ink, lastOf, panelWindow, pixels, plainTicks, samples } from "../kit.js";
 import { momentumDial } from "../knobs.js";
 import { explorable, inPython } from "../life.js";
 import { squareFrame, squareGround } from "../plane.js";
-import { evenly, runner } from "../runner.js";
+import { evenly } from "../runner.js";
+import { simpleView } from "../simple.js";
 import SHARED from "./constants.json" with { type: "json" };
 import { coneWalk } from "./model.js";
 
@@ -20,62 +21,45 @@ import { coneWalk } from "./model.js";
 const PATH = { stroke: ink("optimal"), "stroke-width": 1.6, "stroke-opacity": 0.75 };
 const LAW = { stroke: ink("ink"), "stroke-width": 1.6, "stroke-dasharray": "5 4" };
 
-/**
- * @param {HTMLElement} root
- * @param {State<Setting>} state
- */
-function buildScaleCone(root, state) {
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["eta", "beta", "decay", "noise", "start"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildScaleCone = (root, state) => {
   const { traits, edge } = SHARED;
   const finely = (/** @type {number} */ v) => fixed(v, 4);
-  const dials = {
-    eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: (v) => fixed(v, 3) }),
-    beta: momentumDial(state, traits.beta.range),
-    decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
-    noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: traits.noise.range }, 100),
-    start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
-  };
-  const [plane, charts, readout] = [figure(), figure(), readoutNode()];
-  const [ground, moving, under, over] = [layer(plane), layer(plane), layer(charts), layer(charts)];
-  const run = runner(root, state, plane, 8);
-  scaffold(root, {
+  return simpleView(root, state, TRAITS, {
     label: "gradient descent on a loss of the direction alone",
     title: SHARED.title,
     hint: "Whatever you move, the walk finds its circle, and the angle per step its law. Move ν to see which radius momentum gives.",
-    areas: { control: [...Object.values(dials).map((dial) => dial.node), run.node], stage: [plane], rows: [charts], words: [readout] },
-  });
-  /** @type {SquareFrame} */
-  let square;
-  /** @type {ConeFrame} */
-  let frame;
-  return {
-    /** @param {number} width */
-    layout(width) {
-      frame = chartFrame(charts, root, width, { radius: ["radius over the radius of rest r∗", 120, 96], angle: ["angle per step over √(2ηλ/(1+β))", 120, 96] }, 24);
-      square = squareFrame(plane, root, width, { edge });
-      ground.replaceChildren();
-      under.replaceChildren();
+    dials: {
+      eta: logDial(state, "eta", { symbol: "η", name: "learning rate", marks: traits.eta.range, text: (v) => fixed(v, 3) }),
+      beta: momentumDial(state, traits.beta.range),
+      decay: logDial(state, "decay", { symbol: "λ", name: "weight decay", marks: traits.decay.range, text: finely }),
+      noise: linearDial(state, "noise", { symbol: "ν", name: "share of noise in the pull", marks: traits.noise.range }, 100),
+      start: logDial(state, "start", { symbol: "r₀/r∗", name: "start", marks: traits.start.range }),
+    },
+    two: "below",
+    lay(plane, ground, width, charts, under) {
+      const frame = chartFrame(charts, root, width, { radius: ["radius over the radius of rest r∗", 76, 90], angle: ["angle per step over √(2ηλ/(1+β))", 76, 90] });
+      const square = squareFrame(plane, root, width, { edge, aside: 348 });
       squareGround(ground, square, [-2, -1, 0, 1, 2], ["θ₁/r∗", "θ₂/r∗"]);
       chartGround(under, frame);
+      return { square, frame };
     },
-    update() {
-      const given = state.pick("eta", "beta", "decay", "noise", "start");
+    show(at, { square, frame }, given, over) {
       const walk = coneWalk(given);
-      for (const [trait, dial] of entries(dials)) dial.show(given[trait]);
-      moving.replaceChildren();
-      over.replaceChildren();
-      conePlane(moving, square, walk);
-      run.show(square, [evenly(walk.points.map(pixels(square)), ink("optimal"))]);
+      conePlane(at, square, walk);
       coneCharts(over, frame, walk);
-      readout.replaceChildren(...coneWords(given, walk));
+      return [...coneWords(given, walk), [evenly(walk.points.map(pixels(square)), ink("optimal"))]];
     },
-    leave: run.leave,
-    python() {
-      const { eta, beta, decay } = state.pick("eta", "beta", "decay");
+    run: { seconds: 8, inside: ({ square }) => square },
+    python({ eta, beta, decay }) {
       const given = entries({ eta, beta, decay }).map(([name, value]) => `${name}=${inPython(value)}`).join(", ");
       return [`speed = ln.noether.limiting_angular_speed(${given})`, `${inPython(eta)} * speed  # the angle per step`];
     },
-  };
-}
+  });
+};
 
 /**
  * The walk, the circle of rest and the tip.
@@ -114,7 +98,7 @@ function coneCharts(at, f, { radius, angles }) {
 
 /**
  * What the laws say, and what the walk did.
- * @type {(given: Setting, walk: Walk) => Node[]}
+ * @type {(given: Setting, walk: Walk) => [string, string[]]}
  */
 function coneWords({ noise, beta, start }, { angles, rest, law, memory }) {
   const late = angles.slice(angles.length / 2);
@@ -122,12 +106,12 @@ function coneWords({ noise, beta, start }, { angles, rest, law, memory }) {
   const verdict =
     memory > SHARED.steps / 4 ? "The radius is still on its way." : Math.abs(found - 1) < 0.03 ? "The angle per step is the law's." : `The angle per step is ${fixed(found, 2)} times the law's.`;
   const factor = noise + ((1 - noise) * (1 + beta)) / (1 - beta);
-  return verdictLines(verdict, [
+  return [verdict, [
     `Law: ${compact(1000 * law)} mrad per step.`,
     `From ${fixed(start, 2)}·r∗ to rest at r∗ = ${compact(rest)},`,
     `where r⁴ is ${compact(factor)} times that of white noise.`,
     `r⁴ forgets within ${compact(memory)} steps.`,
-  ]);
+  ]];
 }
 
 export default explorable("ScaleCone", buildScaleCone, SHARED);

@@ -31,7 +31,7 @@ const buildStayMap = (root, state) => {
     title: SHARED.title,
     hint: "Drag the point over the line. On the map it is a hair's breadth; the path goes to the other valley.",
     dials: {},
-    beside: [lineTable(SHARED.lines, [], (_, name) => style(name)).node],
+    legend: [lineTable(SHARED.lines, [], (_, name) => style(name)).legend],
     lay(stage, ground, width) {
       const [w, tall] = [stageWidth(root, width, 320), isWide(root) ? 290 : 250];
       const middle = 40 + (w - 50) / 2;

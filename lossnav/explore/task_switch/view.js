@@ -7,7 +7,7 @@
 
 import { calm, chartFrame, chartGround, follow, player, timeAxis, valueAxis } from "../chart.js";
 import { buttonRow, discountDial, handle, linearDial, logDial } from "../controls.js";
-import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, lastOf, layer, nameAcross, panelWindow, plainTicks, readoutNode, resize, samples, scaffold, scale, ticksAcross, trace, upright, verdictLines } from "../kit.js";
+import { clamp, compact, curve, draw, drawDot, drawLine, drawPanel, entries, figure, fixed, ink, isWide, lastOf, layer, nameAcross, panelWindow, plainTicks, readout, resize, samples, scaffold, scale, ticksAcross, trace, upright } from "../kit.js";
 import { around, dense, edges, placeLabels } from "../labels.js";
 import { explorable } from "../life.js";
 import SHARED from "./constants.json" with { type: "json" };
@@ -48,7 +48,7 @@ function buildTaskSwitch(root, state) {
       label: (v) => fixed(v, v % 1 ? 1 : 0),
     }, 600),
   };
-  const [stage, bowl, readout] = [figure(), figure(), readoutNode()];
+  const [stage, bowl, says] = [figure(), figure(), readout()];
   const last = () => state.get("switches").at(-1)?.[0] ?? 0;
   const go = (/** @type {number} */ time) => state.set("now", clamp(time, last(), last() + LONGEST));
   let until = Infinity;
@@ -92,7 +92,10 @@ function buildTaskSwitch(root, state) {
     label: "what a switch of the task does to a weight's variance",
     title: SHARED.title,
     hint: "Drag the next task's minimum, or its arm to bend it; then press Switch. Try flatter, steeper, only moved; then raise γ.",
-    areas: { map: [bowl, row.node], stage: [stage], words: [readout], control: Object.values(dials).map((dial) => dial.node) },
+    stage: [stage],
+    control: [row.node],
+    says,
+    more: [/** @type {Element} */ (bowl), ...Object.values(dials).map((dial) => dial.node)],
   });
   const [ground, moving, bowls] = [stage, stage, bowl].map(layer);
   const setMinimum = (/** @type {number} */ a) => state.set("minimum", clamp(Math.round(a * 100) / 100, -AWAY, AWAY));
@@ -150,7 +153,7 @@ function buildTaskSwitch(root, state) {
       bottom.place(frame.bowl.x(a), frame.bowl.y(0), { now: a.toFixed(2), low: -AWAY, high: AWAY, text: `a = ${fixed(a, 2)}` });
       const tip = [frame.bowl.x(a + (a > 1.5 ? -ARM : ARM)), frame.bowl.y((h * ARM ** 2) / 2)];
       arm.place(tip[0], tip[1], { now: h.toFixed(3), low: SHARP[0], high: SHARP[1], text: `H = ${fixed(h, 2)}` });
-      readout.replaceChildren(...switchWords(given, story));
+      says.say(...switchWords(given, story));
     },
     leave: time.leave,
   };
@@ -280,7 +283,8 @@ function paceAxis(at, f, values) {
   const most = Math.max(1.5, ...values) * 1.05;
   const unit = 10 ** Math.floor(Math.log10(most));
   const top = unit * ([1.5, 2, 3, 5].find((step) => step * unit >= most) ?? 10);
-  const ticks = top > 8 ? [0, top] : [0, 1, top];
+  const { top: above, bottom: below } = f.rows.pace;
+  const ticks = below - above < 13 * top ? [0, top] : [0, 1, top]; // labels are as tall
   return valueAxis(at, f.rows.pace, [0, top], ticks.map((v) => [v, String(v)]));
 }
 
@@ -309,7 +313,7 @@ function switchBowls(at, f, { curvature, minimum }, { life, ahead, now }) {
 
 /**
  * What the picture means, in words and numbers.
- * @type {(given: Setting, story: Story) => Node[]}
+ * @type {(given: Setting, story: Story) => [string, string[]]}
  */
 function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }) {
   const present = lastOf(life);
@@ -327,11 +331,11 @@ function switchWords({ gamma, entropy, now }, { scales, life, ahead, now: held }
     else verdict = "The variance hardly moves.";
   }
   const growth = next.growth * scales.rate;
-  return verdictLines(verdict, [
+  return [verdict, [
     `v* = λₛ/(kH) = ${compact(next.rest)}; at time ${fixed(now, 1)} v = ${compact(held.variance)}, μ = ${fixed(held.mean, 2)}.`,
     `At the switch v̇/v = ${fixed(growth, 3)}, γ + v̇/v = ${fixed(gamma + growth, 3)}.`,
     `γ = ${fixed(gamma, 2)}: γ²/(4ηλₛ) = ${compact(gamma ** 2 / (4 * entropy))}, r = ${compact(scales.rate)}.`,
-  ]);
+  ]];
 }
 
 /**

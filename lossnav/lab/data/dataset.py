@@ -20,7 +20,7 @@ class Split:
     """Images and labels on one device.
 
     ``x`` holds raw pixels, uint8 of shape (N, C, H, W): a quarter of the memory and of the traffic of float32.
-    ``batch`` turns the few that a step needs into floats::
+    Inputs of another kind, (N, C, …), are taken, too. ``batch`` turns the few that a step needs into floats::
 
         input = (pixel / scale − mean) / std
 
@@ -37,7 +37,8 @@ class Split:
     std: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        tensor("x", self.x, "a tensor of images (N, C, H, W)", ndim=4)
+        if tensor("x", self.x, "a tensor of images (N, C, H, W)").ndim < 2:
+            raise ValueError(f"x has shape {tuple(self.x.shape)}, but it must be (N, C, H, W), or (N, C, …)")
         tensor("y", self.y, "a tensor of labels (N,), whole numbers", ndim=1, floating=False)
         if len(self.x) != len(self.y):
             raise ValueError(f"y has {len(self.y)} labels, but x has {len(self.x)} images: there must be one for each")
@@ -69,10 +70,11 @@ class Split:
 
     @cached_property
     def _affine(self) -> tuple[Tensor, Tensor]:
-        """Slope and shift (C, 1, 1) of the normalisation, sent to the device once and not with every batch."""
+        """Slope and shift (C, 1, …) of the normalisation, sent to the device once and not with every batch."""
         slope = [1 / (self.scale * s) for s in self.std]
         shift = [m / s for m, s in zip(self.mean, self.std, strict=True)]
-        columns = torch.tensor([slope, shift], dtype=torch.float32, device=self.x.device).view(2, -1, 1, 1)
+        columns = torch.tensor([slope, shift], dtype=torch.float32, device=self.x.device)
+        columns = columns.view(2, -1, *(1 for _ in self.x.shape[2:]))
         return columns[0], columns[1]
 
     def to(self, device: Any) -> Split:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,26 +15,11 @@ import torch
 from numpy.typing import NDArray
 
 from lossnav import _extras
-from lossnav._checks import flag, instance, one_of, path, sequence, shown
-from lossnav.lab.data._files import DataUnavailable, Source, obtain
+from lossnav._checks import flag, one_of, path, shown
 from lossnav.lab.data.cifar import load_cifar10
 from lossnav.lab.data.dataset import Dataset, Provenance, from_pixels
-from lossnav.lab.data.idx import parse_idx
-
-_MNIST = Source(
-    name="mnist",
-    sha256={
-        "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-        "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-        "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-        "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-    },
-    mirrors=(
-        "https://ossci-datasets.s3.amazonaws.com/mnist/",
-        "https://storage.googleapis.com/cvdf-datasets/mnist/",
-    ),
-    largest=64 * 2**20,
-)
+from lossnav.lab.data.files import DataUnavailable
+from lossnav.lab.data.mnist import load_mnist
 
 
 def load(
@@ -42,18 +27,16 @@ def load(
     root: str | os.PathLike[str] | None = None,
     download: bool = True,
     *,
-    mirrors: Sequence[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> Dataset:
     """Load a data set, verified, as uint8 tensors in memory.
 
     * ``"mnist"``: 60,000 + 10,000 images of 28×28, from the four official IDX files (gzip or raw). They are looked for
       in ``root``; without it in the folder that the environment variable LOSSNAV_DATA names, then in ``data/`` of the
-      repository, if this is a checkout, then in the cache; then they are downloaded. Each file is verified by the
-      SHA-256 of its decompressed bytes *each time it is read*.
+      repository, if this is a checkout, then in the cache; then they are downloaded (by pooch). Each file is verified
+      by the SHA-256 of its decompressed bytes *each time it is read*.
     * ``"cifar10"``: 50,000 + 10,000 colour images of 32×32. Looked for in the same places: the official binary version
-      (its archive or its batches, verified by SHA-256; 170 MB, a broken download is continued), or a copy that
-      ``.provenance`` names as such: ``cifar10.npz`` with x_train, y_train, x_test, y_test and perhaps a ``label``, or
+      (its archive of 170 MB or its batches, verified by SHA-256), or a copy that ``.provenance`` names as such:
       pictures as ``train|test/<class>/…``, in a folder or in ``images.tar.xz``. Official files come before copies. The
       repository has a sample, 10,000 + 2,000 images of a JPEG copy: ``data/README.md`` says which.
     * ``"digits"``: scikit-learn's 1,797 images of 8×8, every fifth one for testing; needs no network, and has no files
@@ -62,11 +45,10 @@ def load(
     Args:
         name: "mnist", "digits" or "cifar10".
         root: folder with the files, or with a folder ``mnist/`` or ``cifar10/`` that has them; for CIFAR-10 also the
-            archive itself or an ``.npz`` file. Nothing else is looked at then.
+            archive itself. Nothing else is looked at then.
         download: whether the files may be downloaded when they are not on this machine.
-        mirrors: web folders to download from instead of the public ones.
-        cache: folder to keep downloads in, instead of the user's cache. With this or ``mirrors`` the repository is not
-            looked at: the official files are wanted.
+        cache: folder to keep downloads in, instead of the user's cache. With this the repository is not looked at: the
+            official files are wanted.
 
     Returns:
         The data set on the CPU; ``.to(device)`` moves it. ``.train.x`` (N, C, H, W) uint8, ``.train.y`` (N,) int64,
@@ -84,32 +66,15 @@ def load(
         (16, 1, 8, 8)
     """
     flag("download", download)
-    if mirrors is not None:
-        for index, mirror in enumerate(sequence("mirrors", mirrors, "addresses of web folders")):
-            instance(f"mirrors[{index}]", mirror, str, "the address of a web folder")
     for option, folder in (("root", root), ("cache", cache)):
         if folder is not None:
             path(option, folder)
     makers: dict[str, Callable[[], Dataset]] = {
-        "mnist": lambda: _mnist(root, download, mirrors, cache),
-        "digits": lambda: _digits(root=root, mirrors=mirrors, cache=cache),
-        "cifar10": lambda: load_cifar10(root, download, mirrors, cache),
+        "mnist": lambda: load_mnist(root, download, cache),
+        "digits": lambda: _digits(root=root, cache=cache),
+        "cifar10": lambda: load_cifar10(root, download, cache),
     }
     return makers[one_of("name", name, tuple(makers))]()
-
-
-def _mnist(root: Any, download: bool, mirrors: Sequence[str] | None, cache: Any) -> Dataset:
-    found = obtain(_MNIST, root, download, mirrors, cache)
-    arrays = {name: parse_idx(content, name) for name, content in found.contents.items()}
-    pixels = (
-        arrays["train-images-idx3-ubyte"].unsqueeze(1),
-        arrays["train-labels-idx1-ubyte"],
-        arrays["t10k-images-idx3-ubyte"].unsqueeze(1),
-        arrays["t10k-labels-idx1-ubyte"],
-    )
-    licence = "CC BY-SA 3.0, Y. LeCun, C. Cortes, C. Burges"
-    provenance = Provenance("MNIST (official files)", found.origin, licence, _MNIST.sha256, found.location)
-    return from_pixels("mnist", pixels, scale=255.0, classes=10, provenance=provenance)
 
 
 def _digits(**places: Any) -> Dataset:

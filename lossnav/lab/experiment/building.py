@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lossnav._checks import instance
+from lossnav.lab.experiment import own
 from lossnav.lab.experiment.settings import IID, Experiment
-from lossnav.lab.registry import RULES
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
     from lossnav.lab.data import Dataset
-    from lossnav.lab.members import Ensemble
+    from lossnav.lab.ensemble import Ensemble
     from lossnav.lab.streams import Stream
     from lossnav.lab.streams.online import Stepper
 
@@ -31,6 +32,8 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
     from lossnav.lab import data, models
 
     instance("experiment", experiment, Experiment, "an Experiment")
+    if own.is_own(experiment.model):
+        return own.model(experiment.model, experiment.model_options, experiment.seeds[0])
     if experiment.data != "bits" or dataset is not None:
         instance("dataset", dataset, data.Dataset, "a data.Dataset")
     maker: Any = getattr(models, experiment.model)
@@ -44,6 +47,16 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
         )
     known = {name: value for name, value in facts.items() if name in wanted}
     return maker(**known, seed=experiment.seeds[0], **options)
+
+
+def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) -> Dataset:
+    """Return a data set by the name that experiments have for it: one of ours, or what a function of the user's makes.
+
+    One root serves all data of a sweep, of which the digits need none.
+    """
+    from lossnav.lab import data
+
+    return own.dataset(name) if own.is_own(name) else data.load(name, root, download)
 
 
 def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:
@@ -93,17 +106,17 @@ def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -
 
 def make_stepper(experiment: Experiment, ensemble: Ensemble) -> Stepper:
     """Return the rule that steps all members of an ensemble; what it draws, it draws from the first seed."""
-    from lossnav.lab.members import Ensemble
+    from lossnav.lab.ensemble import Ensemble
 
     instance("experiment", experiment, Experiment, "an Experiment")
     instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
     _, options = _rule(experiment)
-    return RULES[experiment.optimizer].over(ensemble, options, experiment.seeds[0])
+    return own.rule(experiment.optimizer).over(ensemble, options, experiment.seeds[0])
 
 
 def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
     """Return the class of the optimizer and its options."""
-    rule = RULES[experiment.optimizer]
+    rule = own.rule(experiment.optimizer)
     maker, options = rule.maker(), {**rule.given, **experiment.options}
     _check_names("options", experiment.options, maker, {"params", "ensemble", "lr"})
     if experiment.lr is not None:
@@ -116,7 +129,7 @@ def why_alone(experiment: Experiment) -> str:
     instance("experiment", experiment, Experiment, "an Experiment")
     if isinstance(experiment.seed, tuple):
         return f"seed = {experiment.seed} has its seeds together already"
-    if experiment.stream != IID and RULES[experiment.optimizer].mixes:
+    if experiment.stream != IID and own.rule(experiment.optimizer).mixes:
         return f"optimizer = {experiment.optimizer!r} looks at all members together: say seed = (0, 1, …)"
     if experiment.compile:
         return "compile = True is for one model at a time"
@@ -134,7 +147,10 @@ def why_alone(experiment: Experiment) -> str:
 
 
 def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:
-    allowed = sorted(set(inspect.signature(maker).parameters) - taken)
+    wanted = inspect.signature(maker).parameters
+    if any(entry.kind is entry.VAR_KEYWORD for entry in wanted.values()):
+        return  # it looks for itself
+    allowed = sorted(set(wanted) - taken)
     for name in options:
         if name not in allowed:
             known = ", ".join(allowed) or "none"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from lossnav._checks import flag, instance, path, sequence, whole
 from lossnav.lab import records
-from lossnav.lab.experiment.building import make_model, make_optimizer, make_stepper, make_stream, why_alone
+from lossnav.lab.experiment import own
+from lossnav.lab.experiment.building import load_data, make_model, make_optimizer, make_stepper, make_stream, why_alone
 from lossnav.lab.experiment.settings import IID, Experiment
-from lossnav.lab.registry import RULES
 
 if TYPE_CHECKING:
     import torch
@@ -63,10 +63,12 @@ def run(
 
     _check_how(root, download, dataset, progress, steps)
     instance("experiment", experiment, Experiment, "an Experiment")
+    if own.is_own(experiment.model):
+        experiment = experiment.settled()
     start = time.perf_counter()
     place = training.pick_device(experiment.device if device is None else device)
     if dataset is None and experiment.data != "bits":
-        dataset = data.load(experiment.data, root, download)
+        dataset = load_data(experiment.data, root, download)
     if experiment.stream != IID:
         if distributed or steps or checkpoint_every is not None:
             raise ValueError(
@@ -97,7 +99,7 @@ def _online(
     """Learn a stream of tasks with all seeds of an experiment together, and return one record."""
     from torch.nn.functional import cross_entropy, mse_loss
 
-    from lossnav.lab.members import Ensemble
+    from lossnav.lab.ensemble import Ensemble
     from lossnav.lab.streams import online
     from lossnav.lab.training.checkpoint import check_resume
 
@@ -157,8 +159,7 @@ def run_together(
         ValueError: the experiments differ by more than their seeds, or cannot be trained together, which names the
             setting.
     """
-    from lossnav.lab import data, training
-    from lossnav.lab import members as ensemble
+    from lossnav.lab import data, ensemble, training
 
     _check_how(root, download, dataset, progress, steps)
     if not len(sequence("seeds", seeds, "experiments")):
@@ -177,13 +178,13 @@ def run_together(
             joined(seeds), root=root, download=download, dataset=dataset, progress=progress, steps=steps, device=device
         )
         return split(record, seeds)
-    dataset = _cut(data.load(first.data, root, download) if dataset is None else dataset, first)
+    dataset = _cut(load_data(first.data, root, download) if dataset is None else dataset, first)
     place = training.pick_device(first.device if device is None else device)
     histories = ensemble.train(
         [make_model(seed, dataset) for seed in seeds], dataset, lambda weights: make_optimizer(first, weights),
         epochs=first.epochs, batch_size=first.batch_size, seeds=[seed.seeds[0] for seed in seeds], clip=first.clip,
         device=place, progress=progress, augment=data.CropFlip() if first.augment else None,
-        elementwise=not RULES[first.optimizer].mixes,
+        elementwise=not own.rule(first.optimizer).mixes,
     )  # fmt: skip
     share = (time.perf_counter() - start) / len(seeds)
     return [

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lossnav._checks import flag, instance, one_of, positive, shown, whole
+from lossnav.lab.experiment import own
 from lossnav.lab.registry import OPTIMIZERS
 
 IID = "iid"
@@ -29,8 +30,6 @@ STREAMS: Mapping[str, str] = MappingProxyType(
 """Name of a stream → the loss that its targets are for."""
 LOSSES = tuple(dict.fromkeys(STREAMS.values()))
 """Names of the losses."""
-RETIRED: Mapping[str, Any] = {"cuda_graphs": False}  # settings of old records, and the value at which they do nothing
-_LATER = ("stream", "stream_options", "tasks", "loss", "validation")  # settings that earlier versions did not have
 _MAPPINGS = ("options", "model_options", "stream_options")
 _IID_ONLY = ("epochs", "augment", "compile", "train_size", "test_size", "validation")
 
@@ -40,7 +39,10 @@ class Experiment:
     """One run, by values that can be written down: equal experiments give equal curves.
 
     Attributes:
-        data: name of the data set; "bits" are drawn at random by the stream of that name.
+        data: name of the data set; "bits" are drawn at random by the stream of that name. Or MODULE:FUNCTION, which is
+            looked for in the current folder, too, and returns a ``data.Dataset``, inputs and labels, or a torch data
+            set; so may ``model`` (to a torch module) and ``optimizer`` (of parameters, e.g. "torch.optim:Adagrad"). The
+            name stands for what it makes: a function that changes gets another name.
         stream: what the examples come as. "iid": epochs over a training split, and a test split. "permuted"
             (``continual.Permuted`` of the data) and "bits" (``continual.BitFlipping``): tasks one after the other,
             each example predicted first and then learned from, once.
@@ -49,7 +51,8 @@ class Experiment:
         model: "mlp" or "resnet" (of any data); "cnn" or "vit" (of square images whose side is a multiple of 4, or of
             another patch). Streams of tasks are for "mlp".
         optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
-            rules of ``lab.registry`` that are optimizers.
+            rules of ``lab.registry`` that are optimizers. Or what is assumed, "derive:gamma=1e-3,dt=0.01,
+            belief=Filter(0.9)": arguments of ``Objective`` and of ``derive``.
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.
@@ -97,11 +100,11 @@ class Experiment:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        one_of("data", self.data, DATA)
+        own.check("data", self.data, DATA)
         one_of("stream", self.stream, tuple(STREAMS))
         one_of("loss", self.loss, LOSSES)
-        one_of("model", self.model, MODELS)
-        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        own.check("model", self.model, MODELS)
+        own.check("optimizer", self.optimizer, OPTIMIZERS)
         one_of("precision", self.precision, ("auto", "float32", "bfloat16"))
         one_of("memory_format", self.memory_format, ("auto", "contiguous", "channels_last"))
         for name in ("lr", "clip"):
@@ -163,11 +166,8 @@ class Experiment:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Experiment:
-        """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error.
-
-        A setting that earlier versions had is left out where it did nothing.
-        """
-        values = _without_retired(instance("values", values, Mapping, "a mapping from settings to values"))
+        """Return the experiment of a mapping, e.g. ``Record.config``; names that no experiment has are an error."""
+        instance("values", values, Mapping, "a mapping from settings to values")
         known = [entry.name for entry in fields(cls)]
         for name in values:
             one_of("setting", name, tuple(known))
@@ -200,13 +200,16 @@ class Experiment:
     def settled(self) -> Experiment:
         """Return the experiment with the precision that "auto" means on its device.
 
-        Only models with convolutions leave it to the device; the rest is the same anywhere.
+        Only our models with convolutions leave it to the device; the rest is the same anywhere. Of a model of one's
+        own nothing is known: it is float32.
 
         Raises:
             ValueError: this machine has no such device.
         """
         if self.precision != "auto" or self.model == "mlp":
             return self
+        if own.is_own(self.model):
+            return replace(self, precision="float32")
         from lossnav.lab.training import bfloat16_units, pick_device
 
         units = bfloat16_units(pick_device(self.device))
@@ -214,25 +217,18 @@ class Experiment:
 
     def identity(self) -> dict[str, Any]:
         """Return what changes the numbers and nothing else: no device's name, precision as it is used."""
-        found = {**RETIRED, **self.settled().config(), "device": "auto"}  # the names that earlier versions gave …
+        found = {**self.settled().config(), "device": "auto"}
         found["seed"] = self.seed if len(self.seeds) > 1 else self.seeds[0]
         if self.model == "mlp":
             found |= {"precision": "auto"} if self.precision == "float32" else {}
             found |= {"memory_format": "auto"} if self.memory_format == "contiguous" else {}
         elif self.memory_format == "channels_last":
             found["memory_format"] = "auto"
-        for entry in fields(self):  # … are those that the same runs have today
-            if entry.name in _LATER and getattr(self, entry.name) in (entry.default, {}):
-                del found[entry.name]
         return found
 
     def key(self) -> str:
         """Return 16 digits that tell this experiment from all others: of the SHA-256 of its identity."""
         return digest(self.identity())
-
-    def former_key(self) -> str:
-        """Return the key that versions before 0.2 gave: of the settings as asked, the device's name among them."""
-        return digest({**RETIRED, **{k: v for k, v in self.config().items() if k not in _LATER}})
 
     def command(self) -> str:
         """Return what to type in a shell to run it."""
@@ -253,13 +249,6 @@ class Experiment:
 def digest(settings: Mapping[str, Any]) -> str:
     """Return 16 digits of the SHA-256 of settings that JSON can hold."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _without_retired(values: Mapping[str, Any]) -> dict[str, Any]:
-    for name, off in RETIRED.items():
-        if name in values and values[name] is not off:
-            raise ValueError(f"{name} = {shown(values[name])}, but it must be {off} or left out: it is no longer there")
-    return {name: value for name, value in values.items() if name not in RETIRED}
 
 
 def _encoded(value: Any) -> Any:

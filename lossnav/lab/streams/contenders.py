@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from lossnav._checks import Array, array, counts, finite, instance, one_of, shown, whole
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.registry import OPTIMIZERS, RULES
 from lossnav.lab.streams.online import Stepper
 

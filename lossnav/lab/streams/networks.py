@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lossnav._checks import seed as check_seed
 from lossnav._checks import sequence
 from lossnav.lab import models
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 
 
 def perceptrons(inputs: int, hidden: Sequence[int], outputs: int, *, seeds: Sequence[int]) -> Ensemble:

@@ -19,7 +19,7 @@ from lossnav._checks import path as check_path
 from lossnav._tensors import optimizer as check_optimizer
 from lossnav._tensors import tensor
 from lossnav._writing import check_place
-from lossnav.lab.members import Ensemble, Loss, loop
+from lossnav.lab.ensemble import Ensemble, Loss, loop
 from lossnav.lab.streams.tasks import Stream
 from lossnav.lab.training import checkpoint as checkpoints
 from lossnav.lab.training.identity import describe, differences

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from lossnav._checks import finite, instance, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import optimizer as check_optimizer
-from lossnav.lab.members import Ensemble, StackedLinear
+from lossnav.lab.ensemble import Ensemble, StackedLinear
 
 _TINY = 1e-12  # keeps quotients of what may both be zero finite
 

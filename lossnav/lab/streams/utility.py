@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lossnav._checks import finite, flag, instance
 from lossnav._checks import seed as check_seed
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams.noise import Shaking
 
 _TINY = 1e-30  # where no weight is of use, none is spared

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -115,25 +117,20 @@ def _run(
             return
         client = held.enter_context(_client(cluster))
         count = _workers(workers) if client is None else sum(client.nthreads().values())
-        if client is None and count > 1:
-            held.callback(_dismiss)
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
         jobs = groups.jobs([e.settled() for e in pending.values()], together, how.checkpoints, count)
-        for outcome in _survive(jobs, count, cluster, attempts, how):
+        for outcome in _survive(jobs, count, client, attempts, how):
             error = outcome.error or _keep(folder, outcome)
             yield Finished(pending[outcome.key], None if error else outcome.record, error)
 
 
 def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
     """Return the record of an experiment; one that cannot be read, or tells of another experiment, does not count."""
-    for key in (experiment.key(), experiment.former_key()):
-        try:
-            record = records.load(folder / f"{key}.json")
-            if complete(record) and recorded(record).key() == experiment.key():
-                return record
-        except (OSError, ValueError, RecursionError):  # the last of a file of nothing but brackets
-            continue
-    return None
+    try:
+        record = records.load(folder / f"{experiment.key()}.json")
+        return record if complete(record) and recorded(record).key() == experiment.key() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _keep(folder: Path, outcome: Outcome) -> str:
@@ -151,32 +148,22 @@ def _keep(folder: Path, outcome: Outcome) -> str:
         ) from None
 
 
-def _survive(jobs: Sequence[Job], workers: int, cluster: str | None, attempts: int, how: How) -> Iterator[Outcome]:
+def _survive(jobs: Sequence[Job], workers: int, client: Any, attempts: int, how: How) -> Iterator[Outcome]:
     """Run the jobs, and once more those that the workers that died have left."""
-    _extras.need("joblib")
-    import joblib
-    from joblib.externals.loky.process_executor import BrokenProcessPool
+    dead: tuple[type[Exception], ...] = (BrokenExecutor,)
+    if client is not None:
+        from distributed import KilledWorker
 
+        dead = (BrokenExecutor, KilledWorker)
     left = {job[0].key(): job for job in jobs}
     deaths = 0
     while left:
-        local = {"backend": "loky", "initializer": begin, "initargs": (os.getpid(),)}
-        with joblib.parallel_config(**(local if cluster is None else {"backend": "dask"})):
-            parallel = joblib.Parallel(
-                n_jobs=workers if cluster is None else -1, batch_size=1, pre_dispatch="all",
-                return_as="generator_unordered",
-            )  # fmt: skip
-        calls = (joblib.delayed(work)(job, how) for job in list(left.values()))
         try:
-            with _deaf():
-                results = parallel(calls)  # starts the workers
-            for outcomes in results:
+            for outcomes in _results(list(left.values()), workers, client, how):
                 del left[outcomes[0].key]
                 deaths = 0
                 yield from outcomes
-        except Exception as error:
-            if not (isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"):
-                raise
+        except dead as error:
             deaths += 1
             if deaths == attempts:
                 raise RuntimeError(
@@ -186,16 +173,43 @@ def _survive(jobs: Sequence[Job], workers: int, cluster: str | None, attempts: i
                 ) from None
 
 
-def _dismiss() -> None:
-    """End the worker processes of this machine by force, however the sweep ended.
+def _results(jobs: Sequence[Job], workers: int, client: Any, how: How) -> Iterator[list[Outcome]]:
+    """Yield what became of each job, as it ends: of the calling process, of processes of this machine, or of Dask's."""
+    if client is None and workers == 1:
+        yield from (work(job, how) for job in jobs)
+        return
+    with _processes(min(workers, len(jobs))) if client is None else _cluster(client) as executor:
+        with _deaf():  # here workers start
+            running = [executor.submit(work, job, how) for job in jobs]
+        for done in as_completed(running):
+            yield done.result()
 
-    Workers that wait for more could be asked to leave; but one that was killed while it waited has taken the queue's
-    lock with it, and the others would never hear. ``reuse`` returns the executor that has the workers: without it loky
-    asks them to leave, and makes another one.
+
+@contextmanager
+def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Start worker processes, and end them by force, however the sweep ended.
+
+    They leave when nobody holds the other end of their pipe any more: the sweep has let go of it, or has been killed.
     """
-    from joblib.externals.loky import get_reusable_executor
+    fresh = get_context("spawn")  # a fork of a process in which torch has threads may hang
+    reader, writer = fresh.Pipe(duplex=False)
+    executor = ProcessPoolExecutor(count, fresh, initializer=begin, initargs=(reader,))
+    try:
+        yield executor
+    finally:
+        writer.close()
+        executor.shutdown(cancel_futures=True)
+        reader.close()
 
-    get_reusable_executor(kill_workers=True, reuse=True).shutdown(wait=True, kill_workers=True)
+
+@contextmanager
+def _cluster(client: Any) -> Iterator[Executor]:
+    """Hand jobs to the workers of a Dask scheduler; what runs there when the sweep ends is cancelled."""
+    executor = client.get_executor(pure=False)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False)
 
 
 @contextmanager
@@ -207,25 +221,11 @@ def _deaf() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    _start_trackers()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start_trackers() -> None:
-    """Start the processes that clean up behind workers, which come with the first worker otherwise.
-
-    Starting one lets Ctrl-C through again, and the workers after it would hear it.
-    """
-    from multiprocessing import resource_tracker
-
-    from joblib.externals.loky.backend import resource_tracker as of_loky
-
-    resource_tracker.ensure_running()
-    of_loky.ensure_running()
 
 
 def _workers(workers: int | None) -> int:

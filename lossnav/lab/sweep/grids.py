@@ -70,7 +70,7 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
     """Return the experiments of a TOML file: shared settings, ``seeds``, and one or more tables ``[[grid]]`` of lists.
 
     Raises:
-        ValueError: the file is not TOML, or a setting is not allowed.
+        ValueError: the file is not TOML, or a setting is not allowed; names the file.
     """
     check_path("path", path)
     with Path(path).open("rb") as stream:
@@ -83,4 +83,7 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
         raise ValueError(f"{path}: grids are tables, written as [[grid]]")
     if not isinstance(seeds, list):
         raise ValueError(f"{path}: seeds = {shown(seeds)}, but it must be a list")
-    return [found for axes in grids for found in grid(axes, seeds, content)]
+    try:
+        return [found for axes in grids for found in grid(axes, seeds, content)]
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -86,7 +86,7 @@ def _pays(experiment: Experiment) -> bool:
     if why_alone(experiment) or experiment.model != "mlp":
         return False
     hidden = _widths(experiment.model_options)
-    if hidden is None:
+    if hidden is None or experiment.data not in INPUTS:
         return False
     weights = sum(a * b for a, b in pairwise([INPUTS[experiment.data], *hidden, OUTPUTS]))
     return weights * experiment.batch_size <= _PRODUCTS

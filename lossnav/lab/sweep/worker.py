@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import threading
-import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lossnav.lab import experiment as experiments
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.experiment.building import load_data
 from lossnav.lab.experiment.running import joined, split
 
 Job = tuple[Experiment, ...]  # one experiment, or several that differ by their seeds and are trained together
@@ -70,20 +72,19 @@ def _run(job: Job, how: How) -> Sequence[records.Record]:
 
 def _checkpoint(folder: Path, experiment: Experiment) -> Path:
     """Return where the state of a run is: the same for all experiments that begin alike."""
-    beginning = experiment.begun()
-    former = folder / f"{beginning.former_key()}.pt"
-    return former if former.exists() else folder / f"{beginning.key()}.pt"
+    return folder / f"{experiment.begun().key()}.pt"
 
 
-def begin(driver: int) -> None:
-    """Prepare a worker process of this machine: it ends soon after its driver, for nobody would take its results.
+def begin(driver: Connection) -> None:
+    """Prepare a worker process of this machine: it ends with its driver, for nobody would take its results.
 
-    The driver is watched from the beginning, and not from the first job on, which may never come.
+    Args:
+        driver: a pipe in which nothing ever comes; that its other end is closed says that the driver is gone.
     """
 
     def watch() -> None:
-        while os.getppid() == driver:
-            time.sleep(0.5)
+        with suppress(EOFError, OSError):
+            driver.recv()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -92,6 +93,4 @@ def begin(driver: int) -> None:
 @functools.lru_cache(maxsize=1)
 def _dataset(name: str, root: str | None, download: bool) -> Any:
     """Load a data set once a worker."""
-    from lossnav.lab import data
-
-    return data.load(name, None if name == "digits" else root, download)  # one root serves all data of a sweep
+    return load_data(name, root, download)

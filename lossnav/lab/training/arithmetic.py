@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import instance, one_of
+from lossnav._checks import one_of
+from lossnav._tensors import bfloat16_units
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 FORMATS = ("auto", "contiguous", "channels_last")
@@ -88,15 +89,3 @@ def choose(model: nn.Module, place: torch.device, precision: str, memory_format:
         memory_format = "channels_last" if convolutions else "contiguous"
         reasons.append(f"{memory_format}: {'convolutions' if convolutions else 'no convolutions'}")
     return Arithmetic(precision, memory_format, compile, "; ".join(reasons) or "as asked")
-
-
-def bfloat16_units(place: torch.device) -> str | None:
-    """Return the name of what multiplies bfloat16 directly on this device, or None if it would be emulated."""
-    instance("place", place, torch.device, "a torch.device")
-    if place.type == "cuda":
-        return "tensor cores" if torch.cuda.get_device_capability(place) >= (8, 0) else None
-    if place.type != "cpu":
-        return None
-    found: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not tell
-    names = {"amx_bf16": "AMX", "avx512_bf16": "AVX512-BF16"}
-    return next((name for key, name in names.items() if found.get(key)), None)

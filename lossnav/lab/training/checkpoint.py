@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,14 @@ import torch
 from torch import Tensor
 
 from lossnav._checks import shown
-from lossnav.lab.training import archive
+from lossnav.lab import archive
 from lossnav.lab.training.identity import differences
 
-_FORMAT = 1
+_FORMAT = 2
 _MAY_DIFFER = ("epochs", "arithmetic")  # a run may be prolonged; the reason's wording is no setting
-_RETIRED = {"cuda_graphs": False}  # what earlier versions wrote of settings that are gone: the value that did nothing
-_PARTS = {
+_PARTS: dict[str, Any] = {
     "model": dict, "optimizer": dict, "history": dict, "losses": Tensor, "seconds": float, "generator": Tensor,
-    "global_generator": Tensor,
+    "global_generator": Tensor, "data": dict, "loss": (dict, str),
 }  # fmt: skip
 _ONLINE = {"identity": dict, "seeds": list, "scores": Tensor, "seconds": float, "ensemble": dict, "rule": dict}
 _CURVES = ("train_loss", "test_loss", "test_accuracy", "seconds", "step_loss")
@@ -75,9 +75,11 @@ def write(path: Path, content: dict[str, Any]) -> None:
         TypeError: the state holds objects that could not be loaded again without executing code.
     """
     try:
-        archive.save(path, {"format": _FORMAT, **_plain(content)})
+        archive.save(path, {"format": _FORMAT, **_plain(content)}, keep=True)
     except pickle.UnpicklingError as error:
-        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors: {error}") from None
+        found = re.search(r"GLOBAL (\S+)", str(error))
+        what = f": {found[1]}" if found else ""
+        raise TypeError(f"checkpoint: the state of the model or the optimizer has more than tensors{what}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -134,13 +136,6 @@ def read(path: Path, online: bool = False) -> dict[str, Any]:
         raise DamagedCheckpoint(path, str(error)) from None
     except OSError as error:
         raise CheckpointError(f"checkpoint = {str(path)!r} cannot be read ({error.strerror})") from None
-    if online and isinstance(content, dict) and {"ensemble", "rule"} <= content.keys():
-        content.setdefault("format", _FORMAT)  # before 0.2 those of streams had no number
-        if "identity" not in content:
-            raise CheckpointError(
-                f"checkpoint = {str(path)!r} was written by a version that did not keep what its run is of, so that it "
-                "may be another one: name another file, or delete it to begin again"
-            )
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         found = shown(content.get("format")) if isinstance(content, dict) else type(content).__name__
         raise CheckpointError(
@@ -178,10 +173,9 @@ def check_same_run(
             ``identity.describe`` tells of it.
     """
     then = content["history"]["settings"]
-    found = _differences(then, {**{name: off for name, off in _RETIRED.items() if name in then}, **settings})
-    if "data" in content:  # earlier versions did not keep it
-        found += [f"data: {what}" for what in _differences(content["data"], data)]
-    found += [] if "loss" not in content else differences(content["loss"], state["loss"], "loss")
+    found = _differences(then, settings)
+    found += [f"data: {what}" for what in _differences(content["data"], data)]
+    found += differences(content["loss"], state["loss"], "loss")
     found += _model_differences(content["model"], state["model"])
     found += _group_differences(content["optimizer"]["param_groups"], state["optimizer"]["param_groups"])
     begun = len(content["history"]["train_loss"]) + (len(content["losses"]) > 0)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import math
-import re
 from collections.abc import Mapping
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from lossnav._checks import shown
 
 _KNOWN = ("lossnav.", "torch.", "numpy.")  # what is named there needs no description of its code
-_PATH = re.compile(r"^(lossnav|torch|numpy)\.(?:[a-z_]\w*\.)+(?=\S+$)")  # where a module lies changes no number
 _OF_TORCH = ("param_groups", "state", "defaults")  # of an optimizer: in its state_dict, or of no consequence
 
 
@@ -28,9 +27,8 @@ def describe(value: Any) -> Any:
     """Return values that JSON can hold, the same for equal settings and other ones for others.
 
     Tensors are described by dtype, shape and a digest of their bytes, modules by their structure and their tensors,
-    functions by their names and, unless they are of this library, torch or numpy (of which the modules are left out,
-    for they may move), by their code and what it closes over, optimizers by their state, and other objects by their
-    class and attributes.
+    functions by their names and, unless they are of this library, torch or numpy, by their source, where it can be
+    read, and what they close over, optimizers by their state, and other objects by their class and attributes.
     """
     return _describe(value, ())
 
@@ -45,7 +43,7 @@ def differences(then: Any, now: Any, name: str = "") -> list[str]:
         return [
             line for place, (a, b) in pairs for line in differences(a, b, f"{name}.{place}" if name else str(place))
         ]
-    same = type(then) is type(now) and (then == now or (isinstance(then, str) and _named(then) == _named(now)))
+    same = type(then) is type(now) and then == now
     return [] if same else [f"{name} = {shown(then)} there, {shown(now)} here"]
 
 
@@ -69,8 +67,6 @@ def _describe(value: Any, above: tuple[int, ...]) -> Any:
         return _tensor(value.get_state())
     if isinstance(value, type):
         return _name(value)
-    if isinstance(value, CodeType):
-        return _code(value, above)
     if id(value) in above:
         return "itself"
     above = (*above, id(value))
@@ -109,28 +105,25 @@ def _function(value: Any, above: tuple[int, ...]) -> Any:
         return {"partial": _describe(value.func, above), "of": _describe([value.args, value.keywords], above)}
     if getattr(value, "__self__", None) is not None and hasattr(value, "__func__"):
         return {"method": _describe(value.__func__, above), "of": _describe(value.__self__, above)}
-    code = getattr(value, "__code__", None)
-    if code is None:  # compiled, or an object that can be called
+    if not isinstance(value, FunctionType):  # compiled, or an object that can be called
         return _name(value) if hasattr(value, "__qualname__") else _object(value, above)
     if value.__module__ and f"{value.__module__}.".startswith(_KNOWN) and "<" not in value.__qualname__:
         return _name(value)
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     given = [value.__defaults__, value.__kwdefaults__, cells]
-    return {"function": _name(value), "code": _code(code, above), "given": _describe(given, above)}
+    return {"function": _name(value), "source": _source(value), "given": _describe(given, above)}
 
 
-def _code(code: CodeType, above: tuple[int, ...]) -> str:
-    text = repr((code.co_code, code.co_names, code.co_varnames, [_describe(x, above) for x in code.co_consts]))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _source(value: FunctionType) -> str:
+    """Return a digest of what was written: bytecode differs from one Python to the next."""
+    try:
+        return hashlib.sha256(inspect.getsource(value).encode()).hexdigest()[:16]
+    except (OSError, TypeError):  # typed at a prompt
+        return ""
 
 
 def _name(value: Any) -> str:
-    return _named(f"{getattr(value, '__module__', None) or ''}.{value.__qualname__}".lstrip("."))
-
-
-def _named(words: str) -> str:
-    """Return a name without the modules it was found in, which earlier versions wrote down, too."""
-    return _PATH.sub(r"\1.", words)
+    return f"{getattr(value, '__module__', None) or ''}.{value.__qualname__}".lstrip(".")
 
 
 def _tensor(value: Tensor) -> str:

@@ -254,12 +254,13 @@ class _Run:
     def _check(self, losses: Tensor, good: _Good) -> None:
         """Look at the losses since the last check: the only moment at which the host waits for the device."""
         largest = torch.stack([p.detach().abs().amax() for p in self.step.parameters() if p.numel()])
-        seen = losses.cpu()
+        sound = torch.isfinite(largest).all().to(losses.dtype)
+        seen, weights = torch.cat([losses, sound.reshape(1)]).cpu().split([len(losses), 1])  # in one message
         steps = self.history.step_loss
         finite_losses = int(torch.isfinite(seen).long().cumprod(0).sum())
         steps.extend(seen[: finite_losses + 1].tolist())
         self.bar.update(len(seen))
-        if finite_losses == len(seen) and bool(torch.isfinite(largest).all()):
+        if finite_losses == len(seen) and weights == 1:
             return
         step = len(steps) - (finite_losses < len(seen))
         self._stop(good, step, f"the loss is {steps[-1]}" if finite_losses < len(seen) else "a weight is not finite")

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import linecache
-import math
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,16 +13,15 @@ from torch.optim.optimizer import ParamsT
 from lossnav import _checks
 from lossnav._checks import shown
 from lossnav.optim import _shards, _switch
-from lossnav.optim._base import Group, Rule, State, zeros
-from lossnav.optim._fused import Call
+from lossnav.optim._base import Group, State
+from lossnav.optim._generated import Generated, Step
 from lossnav.optim._options import check_rate
-from lossnav.optim.derive import traced as _traced
 from lossnav.rules.derive import LearningRule, Regime
 from lossnav.rules.derive.published import adams
 from lossnav.rules.derive.source import written
 
 
-class Derived(Rule):
+class Derived(Generated):
     """The optimizer generated from a rule; ``.source`` is the text that each step runs.
 
     ``torch.compile(optimizer.step)`` takes it: one graph serves all steps, and a change of the rate adds one.
@@ -61,7 +56,7 @@ class Derived(Rule):
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
         self._written = written(rule)
-        self._run, self._trace = compiled(self.source), compiled(self.source, traced=True)
+        self._prepare()
         options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
         super().__init__(params, options)
 
@@ -75,8 +70,9 @@ class Derived(Rule):
 
     def __setstate__(self, state: State) -> None:
         """Restore, making the functions of the text anew."""
+        if "_written" in state:  # else it has one: torch restores groups and states by this, too
+            self._written = state["_written"]
         super().__setstate__(state)
-        self._run, self._trace = compiled(self.source), compiled(self.source, traced=True)
 
     def regime(self) -> Regime:
         """Return the rates of beliefs, discount and curvature with what is believed now of all parameters (``Regime``).
@@ -122,57 +118,20 @@ class Derived(Rule):
         square = next(name for name in self._written.memory if name != "m")
         return _switch.from_adam(entry, {"exp_avg": "m", "exp_avg_sq": square, "step": "step"})
 
-    def _native(self) -> str:
-        return self._written.kernel
-
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
 
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        if "step" not in state:
-            state["step"] = torch.zeros((), dtype=torch.float32)
-        for name in self._written.memory:
-            if name not in state:
-                state[name] = zeros(parameter)
+    def _prepare(self) -> None:
+        self._step = Step.of(self._written)
 
-    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        steps = [s["step"] for s in states]
-        torch._foreach_add_(steps, 1.0)
-        if group["maximize"]:
-            grads = list(torch._foreach_neg(grads))
-        lists = [params, grads, *([s[name] for s in states] for name in self._written.memory)]
-        if torch.compiler.is_compiling():  # each may stand in a step of its own, which is not known here
-            for i, n in enumerate(steps):
-                self._trace(
-                    *([some[i]] for some in lists), n.double(), torch.as_tensor(group["lr"], dtype=torch.float64)
-                )
-            return
-        run, counts = self._run, [n.item() for n in steps]
-        if len(kinds := set(counts)) == 1:
-            run(*lists, counts[0], float(group["lr"]))
-            return
-        for n in kinds:
-            same = [i for i, count in enumerate(counts) if count == n]
-            run(*([some[i] for i in same] for some in lists), n, float(group["lr"]))
+    def _step_of(self, group: Group) -> Step:
+        return self._step
 
-    def _call(self, group: Group, states: list[State], counts: list[float]) -> Call:
-        option = (float(group["lr"]), -1.0 if group["maximize"] else 1.0)
-        return Call("derived", self._written.memory, option, [(n,) for n in counts])
+    def _form(self, group: Group) -> Hashable:
+        return None
 
+    def _stated(self, form: Any) -> Any:  # type: ignore[override]
+        raise NotImplementedError("the step of a derived rule is written once, in the constructor")
 
-@lru_cache(maxsize=64)
-def compiled(text: str, traced: bool = False) -> Callable[..., None]:
-    """Return the function of a generated text, whose lines tracebacks and ``inspect.getsource`` show.
-
-    Args:
-        text: from ``written``.
-        traced: for ``torch.compile``: the numbers that it is given are tensors.
-    """
-    name = f"<derived step {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space: dict[str, Any] = {"torch": torch, "math": math}
-    if traced:
-        space = {"torch": _traced, "math": _traced, "min": _traced.smaller}
-    exec(compile(text, name, "exec"), space)
-    step: Callable[..., None] = space["step"]
-    return step
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        return (group["lr"],)

@@ -88,13 +88,13 @@ class Problem:
 
     def kinetic(self, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike) -> Any:
         """Return (1/2η)Σ[μ̇²/v + v̇²/2v²], shape (...), for arguments of shape (..., D)."""
-        v, mu_dot, v_dot = _state(variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
+        v, mu_dot, v_dot = check_state(variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
         return np.sum(mu_dot**2 / v + (v_dot / v) ** 2 / 2, axis=-1) / (2 * self.eta)
 
     def potential(self, loss: Average, mean: ArrayLike, variance: ArrayLike) -> Any:
         """Return kL̄ − (λ_S/2)Σ ln v, with a prior + (λ_S/2v_p)Σ(μ²+v), shape (...)."""
         check_average(loss)
-        mu, v = _state(loss.dim, mean=mean, variance=variance)
+        mu, v = check_state(loss.dim, mean=mean, variance=variance)
         parsimony = self.pull * (mu**2 + v) - self.entropy * np.log(v)
         return self.k * loss.value(mu, v) + np.sum(parsimony, axis=-1) / 2
 
@@ -103,7 +103,7 @@ class Problem:
     ) -> Any:
         """Return the undiscounted integrand of J, shape (...)."""
         check_average(loss)
-        _state(loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
+        check_state(loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate)
         return self.kinetic(variance, mean_rate, variance_rate) + self.potential(loss, mean, variance)
 
 
@@ -139,7 +139,7 @@ def check_average(loss: Any) -> None:
     _checks.instance("loss", loss, Average, "an averaged loss: uncertainty.average(loss)")
 
 
-def _state(dim: int | None = None, **values: ArrayLike) -> list[Array]:
+def check_state(dim: int | None = None, **values: ArrayLike) -> list[Array]:
     """Return means, variances and their rates as finite arrays of shape (..., D) that broadcast; variances are > 0."""
     found = {name: _checks.array(name, value) for name, value in values.items()}
     for name, value in found.items():

@@ -3,8 +3,8 @@
 In bases Q_L and Q_R a gradient is Q_Lᵀ g Q_R, and C has a positive number V for each of its entries. Averages are not
 yet corrected for their beginning. A side without a basis is the identity.
 
-``optim.matrix`` says the same in torch, for training, and ``optim.reference_matrix`` by the matrix of all weights with
-all. None of the three calls another, on purpose: the tests hold each against the next.
+``optim.matrix`` says the same in torch, for training, and the tests by the matrix of all weights with all. None of the
+three calls another, on purpose: the tests hold each against the next.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def observed(held: Shape, g: Array, belief: Belief) -> tuple[Array, Shape]:
         return variance / (1 - beta ** (held.time + 1)), held._replace(time=held.time + 1, variance=variance)
     age = held.time  # the first gradient found the bases
     after = held._replace(time=held.time + 1)
-    if isinstance(belief, assume.Eigenbasis):
+    if belief.fit == "eigenbasis":
         variance = beta * held.variance + (1 - beta) * square
         return variance / (1 - beta**age), after._replace(variance=variance)
     by_column = by_row = square
@@ -148,8 +148,7 @@ def _watched(held: Shape, g: Array, since: int, belief: Belief) -> Shape:
     """Return the belief with ggᵀ and gᵀg in the factors, with the weight of ``since`` gradients."""
     left, right, age = held.left, held.right, held.time - 1
     seen_left = seen_right = g
-    whitens = isinstance(belief, assume.Kronecker) and belief.fit == "likelihood"
-    if whitens and age > 0 and left is not None and right is not None:
+    if belief.fit == "likelihood" and age > 0 and left is not None and right is not None:
         past = 1 - belief.beta**age
         seen_left = g @ right.basis / np.sqrt(_level(right.means, past, 1.0))
         seen_right = left.basis.T @ g / np.sqrt(_level(left.means, past, 1.0))[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from lossnav import _checks
@@ -26,17 +27,23 @@ NUMBERS = {
     "memory": 0.999,
 }
 
+_BELIEFS = ("belief", "curvature", "metric")
+PLACES = {(one.switch, one.name): (kind, one) for kind in assume.kinds() for one in kind.positions()}
+
+
+def _words(switch: str) -> dict[str, str]:
+    """Return what the positions of a switch assume, by their names."""
+    return {one.name: one.words for _, one in PLACES.values() if one.switch == switch}
+
+
 SWITCHES: dict[str, dict[str, str]] = {
     "horizon": {"far": "γ = 0: the whole future counts", "discounted": "γ > 0"},
-    "metric": {"plain": "G = 1", "rms": "G = √V, from an average of g²"},
+    "metric": {"plain": "G = 1", **_words("metric")},
     "drift": {"none": "f = 0", "decay": "f = −jθ"},
-    "belief": {"exact": "m = g", "average": "m is an average of g", "fading": "an average, believed to fade at α"},
-    "curvature": {
-        "none": "h = 0", "average": "h = cV, V an average of g²", "instant": "h = cg², of this gradient alone",
-        "signal": "h = cm², of the mean believed in",
-    },
+    "belief": {"exact": "m = g", **_words("belief")},
+    "curvature": {"none": "h = 0", **_words("curvature")},
     "time": {"first": "Δθ = Δt·v", "exact": "the flow over all of Δt"},
-}  # fmt: skip
+}
 
 NAMES: dict[tuple[str, ...], str] = {  # horizon, metric, drift, belief, curvature, time
     ("discounted", "plain", "none", "exact", "none", "first"): "SGD",
@@ -96,19 +103,18 @@ def chosen(positions: Mapping[str, str], **numbers: float) -> LearningRule:
     x = {**NUMBERS, **numbers}
     drift = drifts.weight_decay(x["j"]) if positions["drift"] == "decay" else None
     gamma = x["gamma"] if positions["horizon"] == "discounted" else 0.0
-    belief = {
-        "exact": None, "average": assume.Filter(x["beta"]), "fading": assume.Filter(x["beta"], fading=x["alpha"])
-    }  # fmt: skip
-    curvature = {
-        "none": None, "average": assume.SecondMoment(x["memory"], scale=x["c"]),
-        "instant": assume.SecondMoment(0.0, scale=x["c"]),
-        "signal": assume.SecondMoment(0.0, scale=x["c"], signal=True),
-    }  # fmt: skip
+    believed = {switch: _assumption(switch, positions[switch], x) for switch in _BELIEFS}
     return derive(
-        Objective(x["eta"], x["k"], gamma, drift=drift), belief=belief[positions["belief"]],
-        curvature=curvature[positions["curvature"]], dt=x["dt"], exact=positions["time"] == "exact",
-        metric=assume.RootMeanSquare(x["memory"]) if positions["metric"] == "rms" else None,
-    )  # fmt: skip
+        Objective(x["eta"], x["k"], gamma, drift=drift), **believed, dt=x["dt"], exact=positions["time"] == "exact"
+    )
+
+
+def _assumption(switch: str, position: str, numbers: Mapping[str, float]) -> Any:
+    """Return the assumption of a position, or None."""
+    if (switch, position) not in PLACES:
+        return None
+    kind, one = PLACES[switch, position]
+    return kind(**one.arguments(numbers))
 
 
 def corner(positions: Mapping[str, str], **numbers: float) -> dict[str, Any]:
@@ -164,22 +170,22 @@ def as_python(positions: Mapping[str, str], **numbers: float) -> str:
 def arguments(**numbers: float) -> dict[str, dict[str, str]]:
     """Return what each position of each switch adds to the arguments of ``derive``, or to its objective's."""
     x = {**NUMBERS, **numbers}
-    scale = f", scale={x['c']!r}" if x["c"] != 1 else ""
     scaled = ", ".join(f"{name}={x[name]!r}" for name in ("eta", "k") if x[name] != 1)
-    seen = {"average": x["memory"], "instant": 0.0, "signal": 0.0}
-    moments = {
-        name: f"curvature=ln.assume.SecondMoment({beta!r}{scale}{', signal=True' if name == 'signal' else ''})"
-        for name, beta in seen.items()
-    }
     discount = ", ".join(filter(None, (scaled, f"gamma={x['gamma']!r}")))
     return {
         "horizon": {"far": scaled, "discounted": discount},
-        "metric": {"plain": "", "rms": f"metric=ln.assume.RootMeanSquare({x['memory']!r})"},
         "drift": {"none": "", "decay": f"drift=ln.drifts.weight_decay({x['j']!r})"},
-        "belief": {
-            "exact": "", "average": f"belief=ln.assume.Filter({x['beta']!r})",
-            "fading": f"belief=ln.assume.Filter({x['beta']!r}, fading={x['alpha']!r})",
-        },
-        "curvature": {"none": "", **moments},
+        **{switch: {name: _text(switch, name, x) for name in SWITCHES[switch]} for switch in _BELIEFS},
         "time": {"first": "", "exact": "exact=True"},
     }  # fmt: skip
+
+
+def _text(switch: str, position: str, numbers: Mapping[str, float]) -> str:
+    """Return the argument of ``derive`` that a position is; what is an assumption's default is left out."""
+    if (switch, position) not in PLACES:
+        return ""
+    kind, one = PLACES[switch, position]
+    first, *others = one.arguments(numbers).items()
+    defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    said = [repr(first[1]), *(f"{name}={value!r}" for name, value in others if value != defaults[name])]
+    return f"{switch}=ln.assume.{kind.__name__}({', '.join(said)})"

@@ -9,22 +9,23 @@ import numpy as np
 from lossnav import _checks
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.rules import assume
+from lossnav.rules.assumption import Curvature, Metric
 from lossnav.rules.derive import coordinate, matrix_rule
 from lossnav.rules.derive.matrix_rule import MatrixRule
 from lossnav.rules.derive.rule import LearningRule
 
 
 def derive(
-    objective: Objective, *, belief: assume.Filter | None = None, curvature: assume.Curvature | None = None,
-    dt: float | None = None, exact: bool = False, metric: assume.RootMeanSquare | assume.Matrices | None = None,
+    objective: Objective, *, belief: assume.Filter | None = None, curvature: Curvature | None = None,
+    dt: float | None = None, exact: bool = False, metric: Metric | None = None,
 ) -> LearningRule:  # fmt: skip
     r"""Derive the learning rule that is optimal under assumptions.
 
     Args:
         objective: η, k, γ, a constant metric, a drift; no deadline.
         belief: ``assume.Filter``; None is an exact gradient, which goes on as it is.
-        curvature: ``assume.Known``, ``SecondMoment`` or ``Hutchinson``; of matrices ``Eigenbasis``, ``Kronecker`` or
-            ``Polar``; None is none at all.
+        curvature: ``assume.Known``, ``SecondMoment``, ``Innovation`` or ``Hutchinson``, or a class of your own; of
+            matrices ``Eigenbasis``, ``Kronecker`` or ``Polar``; None is none at all.
         dt: Δt > 0, the time of a step; None for a rule in continuous time, which has formulas and no step.
         exact: whether a step is the exact flow over Δt, beliefs running on as forecast; False is Δt times the velocity.
         metric: ``assume.RootMeanSquare``, in place of the objective's; of matrices the same three.
@@ -66,12 +67,12 @@ def derive(
     believed = assume.Filter(0.0) if belief is None else belief
     _checks.instance("belief", believed, assume.Filter, "None or an assume.Filter")
     if curvature is not None:
-        names = "None or an assume.Known, SecondMoment, Hutchinson, Eigenbasis, Kronecker or Polar"
-        _checks.instance("curvature", curvature, assume.Curvature, names)
+        names = "None or an assume.Known, SecondMoment, Innovation, Hutchinson, Eigenbasis, Kronecker or Polar"
+        _checks.instance("curvature", curvature, Curvature, names)
     if metric is not None:
         names = "None or an assume.RootMeanSquare, Eigenbasis, Kronecker or Polar"
-        _checks.instance("metric", metric, assume.RootMeanSquare | assume.Matrices, names)
-    matrices = isinstance(curvature, assume.Matrices) or isinstance(metric, assume.Matrices)
+        _checks.instance("metric", metric, Metric, names)
+    matrices = any(one is not None and one.matrices for one in (curvature, metric))
     if matrices:
         matrix_rule.refuse(objective, believed, curvature, metric)
     elif metric is not None and objective.metric is not None:
@@ -86,20 +87,13 @@ def derive(
 def _refuse(rule: LearningRule) -> None:
     """Raise where assumptions do not go together, or none of their plans has a minimiser."""
     belief, curvature, objective = rule.belief, rule.curvature, rule.objective
-    if (
-        isinstance(curvature, assume.SecondMoment)
-        and curvature.centred
-        and (belief.beta == 0 or belief.trend is not None)
-    ):
-        raise ValueError(
-            "curvature.centred = True, but it must be False where belief has no memory (beta = 0) or a trend: there is "
-            "no steady mean to deviate from"
-        )
+    if curvature is not None:
+        curvature.refuse(belief)
     dims = {
         "objective.metric": None if objective.metric is None else objective.dim,
         "objective.drift": None if objective.drift is None else objective.drift.dim,
-        "curvature": len(curvature.hessian) if isinstance(curvature, assume.Known) else None,
-        "belief.fading": len(belief.fading) if belief.fading.ndim else None,
+        "curvature": None if curvature is None else curvature.dim,
+        "belief.fading": belief.dim,
     }
     if len({size for size in dims.values() if size is not None}) > 1:
         raise ValueError(
@@ -112,7 +106,7 @@ def _refuse(rule: LearningRule) -> None:
                 f"belief.fading has an eigenvalue of real part {slowest:.6g}, but all must be > -gamma/2 = "
                 f"{-objective.gamma / 2:g} (or >= 0): the forecast grows faster than it is discounted"
             )
-    if rule.coordinatewise and (curvature is None or isinstance(curvature, assume.Known)):
+    if rule.coordinatewise and (curvature is None or curvature.constant):
         coordinate.require(objective, rule._case(np.array(0.0), None), np.array(curvature is None))
     elif not rule.coordinatewise:
         _ = rule._steady

@@ -21,7 +21,7 @@ from lossnav.problem.objective import Objective
 from lossnav.rules import assume
 from lossnav.rules.derive import bases, coordinate
 from lossnav.rules.derive.rule import LearningRule
-from lossnav.rules.derive.state import State
+from lossnav.rules.derive.state import Believed, State
 
 
 class MatrixState(NamedTuple):
@@ -55,7 +55,8 @@ class MatrixRule(LearningRule):
             ValueError: it has another shape than the assumptions.
         """
         points = self._matrix_of(theta)
-        shape = None if isinstance(self._shape_belief, assume.Polar) else bases.blank(points.shape, self._shape_belief)
+        belief = self._shape_belief
+        shape = bases.blank(points.shape, belief) if belief.averages else None
         return MatrixState(super().init(points), shape)
 
     def __call__(  # type: ignore[override]
@@ -86,17 +87,16 @@ class MatrixRule(LearningRule):
         if self.objective.drift is not None:
             drift = self.objective.drift(theta.ravel()).reshape(theta.shape)
         if state.shape is None:
-            mean, slope, _, _, held = self._look(g, state.held, None)
-            return self._one_sided(drift, mean, slope), MatrixState(held, None)
+            believed, held = self._look(g, state.held, None)
+            return self._one_sided(drift, believed.mean, believed.slope), MatrixState(held, None)
         belief = self._shape_belief
-        assert not isinstance(belief, assume.Polar)
         if state.shape.time == 0 and not (state.shape.left is None and state.shape.right is None):
             blank = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
-            step = blank if self.metric is None else self._move(drift, blank, blank, blank, blank)
+            step = blank if self.metric is None else self._move(drift, Believed(blank, blank, blank, blank))
             return step, MatrixState(state.held, bases.first(state.shape, g, belief))
-        mean, slope, _, _, held = self._look(g, state.held, None)
+        believed, held = self._look(g, state.held, None)
         variance, seen = bases.observed(state.shape, g, belief)
-        step = self._move_in(variance, *(bases.turn(x, seen) for x in (drift, mean, slope)))
+        step = self._move_in(variance, *(bases.turn(x, seen) for x in (drift, believed.mean, believed.slope)))
         return bases.turn_back(step, seen), MatrixState(held, bases.followed(seen, g, belief))
 
     def _one_sided(self, drift: Array, mean: Array, slope: Array) -> Array:
@@ -111,7 +111,7 @@ class MatrixRule(LearningRule):
     def _move_in(self, variance: Array, drift: Array, mean: Array, slope: Array) -> Array:
         """Return the step of each entry in the bases."""
         believed = np.broadcast_to(variance + self._shape_belief.floor * variance.mean(), mean.shape)
-        return self._move(drift, mean, slope, believed, believed)
+        return self._move(drift, Believed(mean, slope, believed, believed))
 
     # ------------------------------------------------------------------------------------------------- what it is
 
@@ -176,10 +176,10 @@ class MatrixRule(LearningRule):
         belief, stiffness = self._shape_belief, self.objective.eta * self.objective.k / self._price
         gamma, fading, unit = self.objective.gamma, float(self.belief.fading), math.sqrt(belief.scale)
         options: dict[str, Any] = {
-            "betas": (self.belief.beta, 0.99 if isinstance(belief, assume.Polar) else belief.beta),
-            "curvature": _KIND[getattr(belief, "fit", type(belief).__name__)], "eps_relative": belief.floor,
+            "betas": (self.belief.beta, belief.beta if belief.averages else 0.99),
+            "curvature": _KIND.get(belief.fit, belief.fit), "eps_relative": belief.floor,
         }  # fmt: skip
-        if not isinstance(belief, assume.Polar):
+        if belief.averages:
             options |= {"every": belief.every, "watch": belief.watch, "max_dim": belief.max_dim,
                         "long": "identity"}  # fmt: skip
         if self.metric is not None:
@@ -218,10 +218,6 @@ class MatrixRule(LearningRule):
         return self.curvature if self.metric is None else self.metric
 
     @cached_property
-    def _ruler_memory(self) -> None:
-        return None
-
-    @cached_property
     def _price(self) -> float:
         """The number that G is, beside what is believed of it."""
         return isotropic(self.objective.metric_matrix(self._size or 1)) or 1.0
@@ -249,7 +245,7 @@ class MatrixRule(LearningRule):
     def _dim(self) -> None:
         return None
 
-    def _case(self, variance: Array, ruler: Array | None) -> coordinate.Case:
+    def _case(self, variance: Any, ruler: Any) -> coordinate.Case:
         metric: Any = np.array(self._price)
         curvature: Any = np.array(0.0)
         if self.metric is None:
@@ -271,21 +267,15 @@ class MatrixRule(LearningRule):
 
     def _held(self, state: Any, shape: tuple[int, ...]) -> MatrixState:
         given = _checks.instance("state", state, MatrixState, "a MatrixState, as init and a step return it")
-        kept = {np.shape(given.held.belief.mean), np.shape(given.held.slope)}
+        kept = {np.shape(average) for average in given.held.averages.values()}
         if given.shape is not None:
             kept.add(np.shape(given.shape.variance))
-        if kept != {shape} or (given.shape is None) is not isinstance(self._shape_belief, assume.Polar):
+        if not kept <= {shape} or (given.shape is None) is self._shape_belief.averages:
             raise ValueError(f"state is that of matrices of shape {kept}, but theta makes one of {shape}: use init")
         return given
 
 
-_KIND = {
-    "Eigenbasis": "eigenbasis",
-    "Polar": "polar",
-    "moments": "kronecker",
-    "likelihood": "likelihood",
-    "bound": "bound",
-}
+_KIND = {"moments": "kronecker"}  # fits that the optimizer calls otherwise
 
 
 def isotropic(matrix: Array) -> float | None:

@@ -9,9 +9,10 @@ by it costs one addition.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from lossnav.rules.derive.numbers import Number
 
 TINY = 1e-30  # a normal number in float32: 0/TINY is 0, where 0/0 would be NaN, and nothing else changes
 
@@ -20,8 +21,8 @@ class Operation(NamedTuple):
     """``target ← name(parts)``, elementwise; ``words`` say what it is for.
 
     Names and parts: mul (x, y or number), add (x, y or number, or x, y, number: x + number·y), div (x, y),
-    addcmul (x, y, z, number), addcdiv (x, y, z, number), lerp (x, y, number), sub, minimum (x, number), sqrt, neg, abs,
-    exp and expm1 (x).
+    addcmul (x, y, z, number), addcdiv (x, y, z, number), lerp (x, y, number), sub (x, y), clamp_min (x, number), sqrt,
+    neg, abs and expm1 (x).
     """
 
     name: str
@@ -30,104 +31,14 @@ class Operation(NamedTuple):
     words: str = ""
 
 
-class Number:
-    """A number of the step: a constant times powers of names that are known when it begins."""
-
-    def __init__(self, constant: float, powers: dict[str, float] | None = None) -> None:
-        if not math.isfinite(constant):
-            raise ValueError(f"rule has the number {constant}, but all of its numbers must be finite")
-        self.constant = constant + 0.0  # no -0.0
-        self.powers = {name: power for name, power in (powers or {}).items() if power and constant}
-
-    @classmethod
-    def of(cls, value: Any) -> Number:
-        """Return a constant as a Number.
-
-        Raises:
-            ValueError: it is not finite.
-        """
-        return value if isinstance(value, Number) else cls(float(value))
-
-    @classmethod
-    def named(cls, text: str) -> Number:
-        """Return a number that is known by a text when a step begins."""
-        return cls(1.0, {text: 1.0})
-
-    @property
-    def zero(self) -> bool:
-        """Whether it is the constant 0."""
-        return self.constant == 0
-
-    @property
-    def text(self) -> str:
-        """The number as Python."""
-        above = [_power(name, power) for name, power in self.powers.items() if power > 0]
-        below = [_power(name, -power) for name, power in self.powers.items() if power < 0]
-        unit = bool(above) and abs(self.constant) == 1
-        joined = ("-" if unit and self.constant < 0 else "") + " * ".join(
-            above if unit else [repr(self.constant), *above]
-        )
-        return joined + "".join(f" / {divisor}" for divisor in below)
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
-            return NotImplemented
-        b = Number.of(other)
-        if self.zero or b.zero:
-            return b if self.zero else self
-        if self.powers == b.powers:
-            return Number(self.constant + b.constant, self.powers)
-        return Number.named(f"({self.text} + {b.text})")
-
-    __radd__ = __add__
-
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Stream | Product):
-            return NotImplemented
-        b = Number.of(other)
-        names = [*self.powers, *(name for name in b.powers if name not in self.powers)]
-        powers = {name: self.powers.get(name, 0.0) + b.powers.get(name, 0.0) for name in names}
-        return Number(self.constant * b.constant, powers)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if self.zero:
-            return self
-        if isinstance(other, Stream):
-            return Product(self, [], [other], other.program)
-        b = Number.of(other)
-        if not self.powers and not b.powers:
-            return Number(self.constant / b.constant)
-        return self * Number(1 / b.constant, {name: -power for name, power in b.powers.items()})
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return Number.of(other) / self
-
-    def __neg__(self) -> Number:
-        return Number(-self.constant, self.powers)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-Number.of(other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return Number.of(other) + (-self)
-
-    def root(self) -> Number:
-        """Return its square root."""
-        return Number(math.sqrt(self.constant), {name: power / 2 for name, power in self.powers.items()})
-
-
-def _power(name: str, power: float) -> str:
-    if power == 1:
-        return name
-    return f"math.sqrt({name})" if power == 0.5 else f"{name} ** {power!r}"
-
-
 @dataclass
 class Program:
-    """The operations so far, and the names of lists that they made, with what has been added to each."""
+    """The operations so far, and the names of lists that they made, with what has been added to each.
 
+    ``open`` has the names of numbers that are known only in a step, and may be 0.
+    """
+
+    open: frozenset[str] = frozenset()
     lines: list[Operation] = field(default_factory=list)
     offsets: dict[str, Number] = field(default_factory=dict)
 
@@ -135,6 +46,24 @@ class Program:
         """Write an operation, and return its target."""
         self.lines.append(Operation(name, target, parts, words))
         return target
+
+    def reused(self) -> list[Operation]:
+        """Return the operations in which a new list takes the place of one that is read for the last time there."""
+        last: dict[str, int] = {}
+        for i, line in enumerate(self.lines):
+            last |= dict.fromkeys((part for part in line.parts if isinstance(part, str)), i)
+        home: dict[str, str] = {}  # where the list of a name lives
+        made: list[Operation] = []
+        for i, line in enumerate(self.lines):
+            first = line.parts[0]
+            parts = tuple(home.get(part, part) if isinstance(part, str) else part for part in line.parts)
+            fresh = line.target in self.offsets and line.target not in home
+            if fresh and first in self.offsets and last[first] == i and line.parts.count(first) == 1:
+                home[line.target] = home[first]
+            elif fresh:
+                home[line.target] = line.target
+            made.append(line._replace(target=home.get(line.target, line.target), parts=parts))
+        return made
 
     def new(self) -> str:
         """Return the name of a list that does not exist yet."""
@@ -154,13 +83,38 @@ class Stream:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Stream | Product):
-            return NotImplemented
+            return self._joined("add", other)
         return replace(self, offset=self.offset + other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Stream | Product):
+            return self._joined("sub", other)
         return self + (-Number.of(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __neg__(self) -> Any:
+        return self * -1.0
+
+    def __abs__(self) -> Any:
+        return Stream(self.program.do("abs", self.program.new(), self.whole()), self.program)
+
+    def at_least(self, bound: Any) -> Stream:
+        """Return the larger of this and a number, a new list."""
+        name = self.program.do("clamp_min", self.program.new(), self.whole(), Number.of(bound))
+        return Stream(name, self.program)
+
+    def _joined(self, operation: str, other: Any) -> Stream:
+        parts = self.whole(), as_stream(other).whole()
+        return Stream(self.program.do(operation, self.program.new(), *parts), self.program)
+
+    def whole(self) -> str:
+        """Return a list that is this, with nothing pending."""
+        name, factor = self.made()
+        return name if factor.text == "1.0" else self.program.do("mul", self.program.new(), name, factor)
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Stream | Product):
@@ -174,8 +128,9 @@ class Stream:
             return Product(Number.of(1.0), [self], [], self.program) / other
         return replace(self, factor=self.factor / other, offset=self.offset / other)
 
-    def __rtruediv__(self, other: Any) -> Product:
-        return Number.of(other) / self
+    def __rtruediv__(self, other: Any) -> Any:
+        number = Number.of(other)
+        return number if number.zero else Product(number, [], [self], self.program)
 
     def root(self) -> Stream:
         """Return √(a·x + b) as √a·√(x + b/a), a new list."""
@@ -190,8 +145,8 @@ class Stream:
     def made(self, positive: bool = False) -> tuple[str, Number]:
         """Return a list y and a number a with a·y = this, adding what is pending; never 0 if ``positive``."""
         wanted = self.offset / self.factor
-        if positive and wanted.zero:
-            wanted = Number.of(TINY)
+        if positive and (wanted.zero or wanted.names & self.program.open):
+            wanted = wanted + TINY
         name, owned = self.name, self.name in self.program.offsets
         has = self.program.offsets.get(name, Number.of(0.0))
         if wanted.text != has.text:
@@ -229,6 +184,25 @@ class Product:
 
     def __add__(self, other: Any) -> Any:
         return self.stream() + other
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self.stream() - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self.stream() + other
+
+    def __abs__(self) -> Any:
+        return abs(self.stream())
+
+    def root(self) -> Stream:
+        """Return its square root, a new list."""
+        return self.stream().root()
+
+    def at_least(self, bound: Any) -> Stream:
+        """Return the larger of this and a number, a new list."""
+        return self.stream().at_least(bound)
 
     def __neg__(self) -> Product:
         return replace(self, factor=-self.factor)
@@ -279,17 +253,38 @@ class Product:
             self.program.do("addcmul", target, target, names[0], last, factor, words=words)
 
 
+def as_stream(x: Any) -> Stream:
+    """Return a stream, or a product as one."""
+    made: Stream = x.stream() if isinstance(x, Product) else x
+    return made
+
+
 def root(half: Any, pull: Any) -> Any:
     """Return √(half² + pull), for a number and a stream."""
     if isinstance(pull, Number):
         return half if pull.zero else (half * half + pull).root()
-    streamed = pull.stream() if isinstance(pull, Product) else pull
-    return (streamed + half * half).root()
+    return (as_stream(pull) + half * half).root()
+
+
+def signed_root(half: Any, pull: Any) -> Any:
+    """Return √(half² + pull) where rounding may leave a little less than 0 under it."""
+    return (as_stream(pull) + half * half).at_least(0.0).root()
+
+
+def wide_root(half: Any, pull: Any) -> Any:
+    """Return √(half² + pull) for a half whose square may leave float32."""
+    scaled = Stream((as_stream(pull) / half / half).whole(), pull.program)
+    return (scaled + 1.0).at_least(0.0).root() * half
+
+
+def flat_root(half: Any, pull: Any) -> Any:
+    """Return √half²: a discount beside which no curvature counts."""
+    return half
 
 
 def decayed(x: Any) -> Stream:
     """Return (1 − e^{−x})/x of a stream, 1 at 0."""
-    streamed = x.stream() if isinstance(x, Product) else x
+    streamed = as_stream(x)
     program = streamed.program
     name, factor = streamed.made()
     at = program.do("mul", program.new(), name, factor)

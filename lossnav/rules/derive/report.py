@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lossnav.rules import assume
 from lossnav.rules.derive.matrix_rule import MatrixRule
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def report(rule: LearningRule) -> str:
         entry = "one entry of $Q_L^\\top\\theta Q_R$, in the bases in which $C$ is believed diagonal"
     parts += [f"**What follows**, for {entry}, planned from $\\theta_0$", f"$$ {equation} $$"]
     parts += [f"$$ \\dot\\theta = {velocity} $$"]
-    averaged = isinstance(rule.curvature, assume.SecondMoment | assume.Matrices) or rule.curvature is None
+    averaged = rule.curvature is None or not rule.curvature.needs
     if rule.coordinatewise and rule.metric is None and averaged:
         parts += [
             "**How far the named limits are**: relative size of the term that each leaves out, at three V",
@@ -46,28 +45,17 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
     drift = "none" if objective.drift is None else f"{type(objective.drift).__name__}"
     metric = "G = 1" if objective.metric is None else "constant"
     if rule.metric is not None:
-        metric = f"{type(rule.metric).__name__}, G = √({getattr(rule.metric, 'scale', 1.0):g}·V); a plug-in"
-    if isinstance(rule.metric, assume.RootMeanSquare):
-        metric = f"G = √V + {rule.metric.eps:g}, from an average of g² (β = {rule.metric.beta:g}); a plug-in"
-    mean = "exact" if belief.beta == 0 else f"an average, β = {belief.beta:g}"
-    mean += f"; it fades at α = {_number(belief.fading)}" if np.any(belief.fading) else ""
-    mean += f"; with a trend, β = {belief.trend:g}" if belief.trend is not None else ""
-    mean += f"; and {belief.share:g} of the rest is signal" if belief.share else ""
-    kinds: dict[type, str] = {type(None): "none", assume.Known: "known"}
-    plug_in = f"{type(curvature).__name__}, h = {getattr(curvature, 'scale', 1.0):g}·V; a plug-in"
+        metric = rule.metric.words()
+    kind = "none" if curvature is None else curvature.words()
     time = "continuous" if rule.dt is None else f"Δt = {rule.dt:g}, {'exact' if rule.exact else 'first order'}"
     return [
         ("future", f"γ = {objective.gamma:g}, ηk = {objective.eta * objective.k:g}"), ("price of speed", metric),
-        ("drift", drift), ("gradient", mean), ("curvature", kinds.get(type(curvature), plug_in)), ("a step", time),
+        ("drift", drift), ("gradient", belief.words()), ("curvature", kind), ("a step", time),
     ]  # fmt: skip
 
 
 def _written(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):g}" if np.ndim(value) == 0 else f"an array of shape {np.shape(value)}"
 
 
 def _limits(rule: LearningRule) -> list[tuple[str, ...]]:

@@ -14,11 +14,12 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
-from lossnav.rules import assume, recipe
+from lossnav.rules.assume import Filter
+from lossnav.rules.assumption import Curvature, Metric
 from lossnav.rules.derive import arrays, coordinate
 from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
-from lossnav.rules.derive.state import State, checked
+from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checked, look
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,17 +45,20 @@ class LearningRule:
     """A rule derived from assumptions; made by ``lossnav.derive``, which says what they may be."""
 
     objective: Objective
-    belief: assume.Filter
-    curvature: Any = None
-    metric: Any = None
+    belief: Filter
+    curvature: Curvature | None = None
+    metric: Metric | None = None
     dt: float | None = None
     exact: bool = False
 
     def init(self, theta: ArrayLike) -> State:
         """Return the state of a learner who has seen no gradient, for parameters θ of any shape."""
-        points = _checks.array("theta", theta)
-        blank = self._memory_recipe.init(points)
-        return State(blank, blank, np.zeros(points.shape))
+        return blank(_checks.array("theta", theta).shape, self.memory)
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """The names of the averages that the assumptions keep."""
+        return tuple(name for one in (self.belief, self.curvature, self.metric) if one for name in one.memory)
 
     def __call__(
         self, gradient: ArrayLike, state: State, theta: ArrayLike, *, curvature: ArrayLike | None = None
@@ -81,11 +85,11 @@ class LearningRule:
             )
         g = _checks.array("gradient", gradient, shape=weights.shape)
         held = checked(state, weights.shape)
-        mean, slope, variance, ruler, after = self._look(g, held, curvature)
+        seen, after = self._look(g, held, curvature)
         drift = np.zeros_like(weights) if self.objective.drift is None else self.objective.drift(weights)
         if self.coordinatewise:
-            return self._move(drift, mean, slope, variance, ruler), after
-        return self._move_arrays(weights, drift, mean, slope, variance, ruler), after
+            return self._move(drift, seen), after
+        return self._move_arrays(weights, drift, seen), after
 
     # ------------------------------------------------------------------------------------------------- what it is
 
@@ -95,8 +99,8 @@ class LearningRule:
         matrices = [
             self.objective.metric_matrix(self._dim) if self._dim and self.objective.metric is not None else None
         ]
-        if isinstance(self.curvature, assume.Known):
-            matrices.append(self.curvature.hessian)
+        if (known := getattr(self.curvature, "hessian", None)) is not None:
+            matrices.append(known)
         if self.belief.fading.ndim == 2:
             matrices.append(self.belief.fading)
         drift = self.objective.drift
@@ -163,8 +167,8 @@ class LearningRule:
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 where rates are compared: derive(..., dt=...)")
         case = self._case(self._believed(curvature), self._measured(metric))
-        averages = [self.belief, self.curvature, self.metric]
-        weights = [one.beta for one in averages if getattr(one, "beta", None) is not None]
+        averages: list[Any] = [self.belief, self.curvature, self.metric]
+        weights = [one.beta for one in averages if hasattr(one, "beta")]
         return compared(self.objective, case, math.inf if min(weights) == 0 else -math.log(min(weights)) / self.dt)
 
     def _repr_markdown_(self) -> str:
@@ -210,68 +214,17 @@ class LearningRule:
 
     # ---------------------------------------------------------------------------------------------------- beliefs
 
-    @cached_property
-    def _memory_recipe(self) -> recipe.Recipe:
-        """The averages of gradient and curvature, as a recipe's memory."""
-        mean = recipe.Filter.of_weight(self.belief.beta, corrected=self.belief.corrected)
-        curvature = recipe.Filter()
-        datum: recipe.Datum = recipe.SecondMoment()
-        if isinstance(self.curvature, assume.SecondMoment | assume.Hutchinson):
-            curvature = recipe.Filter.of_weight(self.curvature.beta, corrected=self.curvature.corrected)
-        if isinstance(self.curvature, assume.Hutchinson):
-            datum = recipe.Given()
-        elif getattr(self.curvature, "centred", False):
-            datum = recipe.Centred()
-        return recipe.Recipe(recipe.Plan(0.0), recipe.Memory(mean, curvature, datum))
-
-    @cached_property
-    def _signal_memory(self) -> recipe.Memory | None:
-        if not getattr(self.curvature, "signal", False):
-            return None
-        return recipe.Memory(curvature=recipe.Filter.of_weight(self.curvature.beta, corrected=self.curvature.corrected))
-
-    @cached_property
-    def _ruler_memory(self) -> recipe.Memory | None:
-        if self.metric is None:
-            return None
-        return recipe.Memory(curvature=recipe.Filter.of_weight(self.metric.beta, corrected=self.metric.corrected))
-
-    def _look(
-        self, g: Array, state: State, curvature: ArrayLike | None
-    ) -> tuple[Array, Array, Array, Array | None, State]:
-        """Return m, ṁ, V, the metric's V and the state after this gradient."""
+    def _look(self, g: Array, state: State, curvature: ArrayLike | None) -> tuple[Believed, State]:
+        """Return what is believed after this gradient, and the state."""
         given = None
         if curvature is not None:
-            if not isinstance(self.curvature, assume.Hutchinson):
+            if self.curvature is None or not self.curvature.told:
                 raise ValueError("curvature is given, but it must be None unless the curvature is a Hutchinson")
             given = _checks.array("curvature", curvature, shape=g.shape)
-        seen = self._memory_recipe.memory._look(g, state.belief, 1.0, 0.0, given, None)
-        belief = state.belief._replace(mean=seen.mean, time=seen.time, curvature=seen.curvature, observed=seen.observed)
-        mean, slope = seen.signal, state.slope
-        if self.belief.trend is not None:
-            mean, slope = self._follow(g, state)
-            belief = belief._replace(mean=mean)
-        mean = mean + self.belief.share * (g - mean)
-        variance = seen.variance
-        if self._signal_memory is not None:
-            measured = self._signal_memory._look(mean, state.belief, 1.0, 0.0, None, None)
-            variance = measured.variance
-            belief = belief._replace(curvature=measured.curvature, observed=measured.observed)
-        ruler, metric = None, state.ruler
-        if self._ruler_memory is not None:
-            measured = self._ruler_memory._look(g, state.ruler, 1.0, 0.0, None, None)
-            ruler = measured.variance
-            metric = metric._replace(curvature=measured.curvature, observed=measured.observed)
-        return mean, slope, variance, ruler, State(belief, metric, slope)
-
-    def _follow(self, g: Array, state: State) -> tuple[Array, Array]:
-        """Return level and slope of a local linear trend after this gradient (Holt's recursion)."""
-        if state.belief.time == 0 or self.dt is None or self.belief.trend is None:
-            return g, np.zeros_like(g)
-        level, beta, gamma = state.belief.mean, self.belief.beta, self.belief.trend
-        forecast = level + self.dt * state.slope
-        mean = beta * forecast + (1 - beta) * g
-        return mean, gamma * state.slope + (1 - gamma) * (mean - level) / self.dt
+        view = ArrayLook(g, state, given)
+        mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
+        slope = np.zeros_like(g) if mean.slope is None else mean.slope / self.dt
+        return Believed(mean.signal, slope, variance, ruler), view.after
 
     # ------------------------------------------------------------------------------------------------------- moves
 
@@ -280,11 +233,10 @@ class LearningRule:
         """D, or None where the assumptions fit every D."""
         if self.objective.dim is not None:
             return self.objective.dim
-        if isinstance(self.curvature, assume.Known):
-            return len(self.curvature.hessian)
-        return len(self.belief.fading) if self.belief.fading.ndim else None
+        known = None if self.curvature is None else self.curvature.dim
+        return self.belief.dim if known is None else known
 
-    def _case(self, variance: Array, ruler: Array | None) -> coordinate.Case:
+    def _case(self, variance: Any, ruler: Any) -> coordinate.Case:
         """Return the numbers of each coordinate."""
         objective, fading, decay = self.objective, self.belief.fading, np.array(0.0)
         if isinstance(objective.drift, Linear):
@@ -293,24 +245,19 @@ class LearningRule:
             decay = -matrix[0, 0] if dim is None else -np.diagonal(matrix)
         metric = np.array(1.0)
         if ruler is not None and self.metric is not None:
-            metric = np.maximum(np.sqrt(ruler) + self.metric.eps, np.finfo(float).tiny)
+            metric = np.maximum(self.metric.term(ruler), np.finfo(float).tiny)
         elif objective.metric is not None and self._dim is not None:
             metric = np.diagonal(objective.metric_matrix(self._dim))
         diagonal = np.diagonal(fading) if fading.ndim == 2 else fading
         return coordinate.Case(metric, self._curvature(variance), np.asarray(decay), diagonal)
 
-    def _curvature(self, variance: Array) -> Array:
+    def _curvature(self, variance: Any) -> Array:
         """Return h of each coordinate, for V."""
-        if self.curvature is None:
-            return np.array(0.0)
-        if isinstance(self.curvature, assume.Known):
-            return np.diagonal(self.curvature.hessian)
-        believed = np.abs(variance) if isinstance(self.curvature, assume.Hutchinson) else variance
-        return np.asarray(self.curvature.scale * (believed + self.curvature.floor))
+        return np.array(0.0) if self.curvature is None else np.asarray(self.curvature.term(variance))
 
-    def _move(self, drift: Array, mean: Array, slope: Array, variance: Array, ruler: Array | None) -> Array:
+    def _move(self, drift: Array, seen: Believed) -> Array:
         """Return Δθ where each coordinate goes its own way."""
-        case = self._case(variance, ruler)
+        case, (mean, slope) = self._case(seen.variance, seen.ruler), seen[:2]
         moved = (mean != 0) | (slope != 0)
         coordinate.require(self.objective, case, moved)
         found = coordinate.numbers(self.objective, case)
@@ -320,23 +267,18 @@ class LearningRule:
             return coordinate.step(self.objective, found, case, self.dt or 0.0, drift, mean, slope)
         return self.dt * (found.drift * drift - found.belief * mean - found.trend * slope)
 
-    def _move_arrays(
-        self, theta: Array, drift: Array, mean: Array, slope: Array, variance: Array, ruler: Array | None
-    ) -> Array:
+    def _move_arrays(self, theta: Array, drift: Array, seen: Believed) -> Array:
         """Return Δθ where matrices couple the coordinates."""
         trend = self.belief.trend is not None
-        beliefs = np.concatenate([mean, slope]) if trend else mean
-        if self._steady is not None:
-            found = self._steady
-        else:
-            found = arrays.law(self.objective, self._matrices(theta, variance, ruler), trend)
+        beliefs = np.concatenate([seen.mean, seen.slope]) if trend else seen.mean
+        found = self._steady or arrays.law(self.objective, self._matrices(theta, seen.variance, seen.ruler), trend)
         dt = self.dt or 0.0
         return arrays.step(found, dt, drift, beliefs) if self.exact else dt * arrays.velocity(found, drift, beliefs)
 
     @cached_property
     def _steady(self) -> arrays.Law | None:
         """The law, where neither θ nor an average changes it."""
-        constant = self.curvature is None or isinstance(self.curvature, assume.Known)
+        constant = self.curvature is None or self.curvature.constant
         linear = self.objective.drift is None or isinstance(self.objective.drift, Linear)
         if self.coordinatewise or not (constant and linear and self.metric is None):
             return None
@@ -344,18 +286,15 @@ class LearningRule:
         zero = np.zeros(dim)
         return arrays.law(self.objective, self._matrices(zero, zero, None), self.belief.trend is not None)
 
-    def _matrices(self, theta: Array, variance: Array, ruler: Array | None) -> arrays.Matrices:
+    def _matrices(self, theta: Array, variance: Any, ruler: Any) -> arrays.Matrices:
         """Return G, H, J and 𝐀 at θ."""
         dim, objective, fading = len(theta), self.objective, self.belief.fading
         if ruler is not None and self.metric is not None:
-            metric = np.diag(np.maximum(np.sqrt(ruler) + self.metric.eps, np.finfo(float).tiny))
+            metric = np.diag(np.maximum(self.metric.term(ruler), np.finfo(float).tiny))
         else:
             metric = objective.metric_matrix(dim)
-        hessian = np.zeros((dim, dim))
-        if isinstance(self.curvature, assume.Known):
-            hessian = self.curvature.hessian
-        elif self.curvature is not None:
-            hessian = np.diag(self._curvature(variance))
+        known = getattr(self.curvature, "hessian", None)
+        hessian = np.diag(np.broadcast_to(self._curvature(variance), dim)) if known is None else known
         jacobian = np.zeros((dim, dim)) if objective.drift is None else np.asarray(objective.drift.jacobian(theta))
         faded = fading if fading.ndim == 2 else np.diag(np.broadcast_to(fading, dim))
         return arrays.Matrices(metric, hessian, jacobian, faded)
@@ -390,9 +329,9 @@ class LearningRule:
 
         fades, trend = bool(np.any(self.belief.fading)), self.belief.trend is not None
         drift = self.objective.drift
-        kinds = {type(None): "none", assume.Known: "known"}
+        kind = "none" if self.curvature is None else self.curvature.h
         return planned.coordinate(
             discount=self.objective.gamma > 0, metric=self.metric is not None or self.objective.metric is not None,
-            decay=drift is not None, curvature=kinds.get(type(self.curvature), "averaged"), fading=fades, trend=trend,
+            decay=drift is not None, curvature=kind, fading=fades, trend=trend,
             gains=coordinate.gains,
         )  # fmt: skip

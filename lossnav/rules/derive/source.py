@@ -1,38 +1,84 @@
-"""The text of a derived rule's step, in torch's foreach operations or in C, from the operations of ``program``.
+"""The text of a step, in torch's foreach operations or in C, from the operations of ``program``.
 
-Every number in it is the rule's own and every line is written here: no string of a user's gets into the text.
+A ``Statement`` says what the step is: the numbers of a plan and what is believed, each of them a constant of one rule,
+or a name that gets its value in every step (the optimizers with a class of their own, whose options move). Every line
+is written here: of a user's strings only the names of averages get into the text, and those are checked.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lossnav.problem.drifts import Linear
-from lossnav.rules import assume
+from lossnav.rules.assume import Filter
+from lossnav.rules.assumption import Curvature, Look, Metric, absent
 from lossnav.rules.derive import coordinate
-from lossnav.rules.derive.program import Number, Operation, Product, Program, Stream, decayed, root
+from lossnav.rules.derive.numbers import PYTHON, C, Number
+from lossnav.rules.derive.program import Operation, Product, Program, Stream, as_stream, decayed, root
+from lossnav.rules.derive.state import look
 
 if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
 
 _ZERO = Number.of(0.0)
+LR = Number.named("lr")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a step is.
+
+    Attributes:
+        belief, curvature, metric: what is believed; their numbers may be ``Number``.
+        stiffness, gamma, decay, fading: ηk, γ, j of a drift −jθ, and α.
+        exact: whether it is the exact flow over Δt.
+        held: whether what is believed stands still within a step, whatever is forecast beyond.
+        dt: Δt where a slope in time is believed.
+        rate: what multiplies a velocity.
+        shrinks: a decay of the weights beside the plan, per unit of ``rate``.
+        root: (half, pull) → √(half² + pull).
+        names: the numbers that have a name, in the order in which a step is given them.
+        keys: names of averages that are kept under another.
+        moves: whether the averages move; False where they are given as they are to be believed.
+    """
+
+    belief: Filter
+    curvature: Curvature | None = None
+    metric: Metric | None = None
+    stiffness: Any = 1.0
+    gamma: Any = 0.0
+    decay: Any = 0.0
+    fading: Any = 0.0
+    exact: bool = False
+    held: bool = False
+    dt: Any = None
+    rate: Number = LR
+    shrinks: Any = 0.0
+    root: Callable[[Any, Any], Any] = root
+    names: tuple[str, ...] = ()
+    keys: dict[str, str] = field(default_factory=dict)
+    moves: bool = True
 
 
 class Written(NamedTuple):
     """A step as text.
 
     Attributes:
-        memory: the averages it keeps, in the order of its arguments: m (gradient), w (its slope over a step), v
-            (curvature), u (metric).
+        memory: the averages it keeps, in the order of its arguments.
         python: ``step(theta, g, *memory, n, lr)`` with torch's foreach operations, for lists of tensors that stand in
-            the same step n.
+            the same step n; behind n the number of curvatures that it was told, if it is told any, and behind lr the
+            numbers that have names.
         kernel: the body of a loop in C, for one number of each tensor.
+        told: whether it is told a curvature.
     """
 
     memory: tuple[str, ...]
     python: str
     kernel: str
+    told: bool
 
 
 def written(rule: LearningRule) -> Written:
@@ -42,105 +88,147 @@ def written(rule: LearningRule) -> Written:
         ValueError: the rule is not of one coordinate with numbers, or it needs more than gradients.
     """
     _refuse(rule)
-    program = Program()
-    corrections: dict[str, str] = {}
-    streams = _believe(rule, program, corrections)
-    _move(rule, program, streams)
-    memory = tuple(name for name in "mwvu" if name in streams)
-    head = [f"def step({', '.join(('theta', 'g', *memory, 'n', 'lr'))}):"]
-    head += [f"    {name} = {text}  # what an average from zero has seen" for name, text in corrections.items()]
-    body = [_torch(line, memory) for line in program.lines]
-    return Written(memory, "\n".join(head + body) + "\n", _c(program.lines, corrections, memory))
+    return write(Statement(
+        rule.belief, rule.curvature, rule.metric, rule.objective.eta * rule.objective.k, rule.objective.gamma,
+        decay_of(rule), float(rule.belief.fading), rule.exact, dt=rule.dt,
+    ))  # fmt: skip
 
 
-def _believe(rule: LearningRule, program: Program, corrections: dict[str, str]) -> dict[str, Stream]:
-    """Write how averages move, and return what is believed after it, by name; ``mean`` and ``slope`` beside them."""
-
-    def share(name: str, beta: float, corrected: bool) -> Number:
-        """Return the share of the whole that an average has seen."""
-        if not corrected or beta == 0:
-            return Number.of(1.0)
-        corrections[name] = f"1 - {beta!r} ** n"
-        return Number.named(name)
-
-    def fresh(beta: float) -> Number:
-        """Return 1 − β as it is read; it stands alone."""
-        return Number.named(f"1 - {beta!r}")
-
-    def squares(name: str, datum: str, believed: Any, words: str) -> Stream:
-        if believed.beta == 0:
-            program.do("mul", name, datum, datum, words=words)
-        else:
-            program.do("mul", name, name, Number.of(believed.beta), words=words)
-            program.do("addcmul", name, name, datum, datum, fresh(believed.beta))
-        return Stream(name, program) / share(f"seen_{name}", believed.beta, believed.corrected)
-
-    belief, curvature = rule.belief, rule.curvature
-    streams = {"mean": Stream("g", program)}
-    if belief.trend is not None:
-        _follow(rule, program)
-        streams |= {name: Stream(name, program) for name in "mw"}
-        streams |= {"mean": streams["m"], "slope": streams["w"] / Number.of(rule.dt)}
-    elif belief.beta > 0:
-        program.do("lerp", "m", "m", "g", fresh(belief.beta), words="belief in the mean gradient")
-        streams["m"] = Stream("m", program)
-        streams["mean"] = streams["m"] / share("seen_m", belief.beta, belief.corrected)
-    if belief.share and streams["mean"].name != "g":
-        name, factor = streams["mean"].made()
-        whole = program.do("mul", program.new(), name, factor)
-        signal = program.do("lerp", program.new(), whole, "g", Number.of(belief.share), words="and a share of the rest")
-        streams["mean"] = Stream(signal, program)
-    if isinstance(curvature, assume.SecondMoment):
-        if curvature.signal:
-            datum, factor = streams["mean"].made()
-            if factor.text != "1.0":
-                datum = program.do("mul", program.new(), datum, factor)
-                streams["mean"] = Stream(datum, program)
-        else:
-            datum = program.do("sub", program.new(), "g", "m") if curvature.centred else "g"
-        streams["v"] = squares("v", datum, curvature, "belief in the curvature")
-    if rule.metric is not None:
-        streams["u"] = squares("u", "g", rule.metric, "belief in the metric").root() + Number.of(rule.metric.eps)
-    return streams
+def of_names(kind: type[Any], **values: Any) -> Any:
+    """Return an assumption whose numbers may be ``Number``, or True and False; the others are its defaults."""
+    made = object.__new__(kind)
+    for one in fields(kind):
+        object.__setattr__(made, one.name, values.get(one.name, one.default))
+    return made
 
 
-def _follow(rule: LearningRule, program: Program) -> None:
-    """Write Holt's recursion, in which w is the slope over a step; in step 1, m = g and w = 0."""
-    beta, trend = Number.of(rule.belief.beta), Number.of(rule.belief.trend)
-    begun = Number.named("min(n - 1.0, 1.0)")  # 0 in step 1
-    forecast = program.do("add", program.new(), "m", "w", Number.of(1.0), words="the belief's forecast")
-    level = program.do("lerp", program.new(), "g", forecast, beta * begun, words="belief in the mean gradient")
-    moved = program.do("sub", program.new(), level, "m")
-    program.do("lerp", "w", moved, "w", trend, words="belief in its slope")
-    program.do("mul", "w", "w", begun)
-    program.do("mul", "m", level, Number.of(1.0))
+def write(what: Statement) -> Written:
+    """Return a step as text."""
+    program = Program(frozenset(what.names))
+    if not absent(what.shrinks):
+        program.do("mul", "theta", "theta", 1.0 + -(what.rate * what.shrinks), words="decay")
+    view = ListLook(program, what)
+    mean, variance, ruler = look(view, what.belief, what.curvature, what.metric)
+    curvature = _ZERO if what.curvature is None else what.curvature.term(variance)
+    metric = Number.of(1.0) if what.metric is None else what.metric.term(ruler)
+    _move(what, program, coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading)), mean)
+    believers = (what.belief, what.curvature, what.metric)
+    memory = tuple(what.keys.get(name, name) for one in believers if one is not None for name in one.memory)
+    _check_names(memory, what.names)
+    told = what.curvature is not None and what.curvature.told
+    given = ("n", *(("told",) if told else ()), "lr", *what.names)
+    lines = [f"def step({', '.join(('theta', 'g', *memory, *given))}):"]
+    lines += [
+        f"    {name} = {number.written(PYTHON)}  # what an average from zero has seen"
+        for name, number in view.known.items()
+    ]
+    done = program.reused()
+    lines += [_torch(line, memory) for line in done]
+    return Written(memory, "\n".join(lines) + "\n", _c(done, view.known, memory, what.names, told), told)
 
 
-def _move(rule: LearningRule, program: Program, streams: dict[str, Stream]) -> None:
+def _check_names(memory: tuple[str, ...], names: tuple[str, ...]) -> None:
+    """Raise unless the names of averages can stand in the text beside its own."""
+    own = {"theta", "g", "n", "lr", "told", "sign", "count", "at", "option", "each", "real", "torch", "math", *names}
+    for name in memory:
+        if not re.fullmatch(r"[a-z][a-z_]*", name) or name in own or memory.count(name) > 1:
+            raise ValueError(
+                f"memory has the name {name!r}, but it must be of small letters, no other average's, and none of "
+                f"{', '.join(sorted(own))}"
+            )
+
+
+class ListLook(Look):
+    """A look at a gradient that is not there yet: it writes the operations."""
+
+    def __init__(self, program: Program, what: Statement) -> None:
+        self.gradient, self.n = Stream("g", program), Number.named("n")
+        self.known: dict[str, Number] = {}
+        self._program, self._what = program, what
+
+    def kept(self, name: str) -> Any:
+        """Return the list of that name."""
+        return Stream(self._what.keys.get(name, name), self._program)
+
+    def keep(self, name: str, value: Any, words: str = "") -> Any:
+        """Write a value into the list of that name."""
+        made = self.kept(name)
+        self._program.do("mul", made.name, as_stream(value).whole(), Number.of(1.0), words=words)
+        return made
+
+    def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
+        """Write how an average moves."""
+        made, past = self.kept(name), Number.of(beta)
+        if self._what.moves:
+            made = self._moved(made, datum, past, words)
+        return made / self._share(name, past, self.n) if corrected and not past.zero else made
+
+    def _moved(self, made: Stream, datum: Any, past: Number, words: str) -> Stream:
+        do, name, fresh = self._program.do, made.name, Number.made("fresh", past)
+        if not isinstance(datum, Product) or datum.below or len(datum.above) != 2:
+            new = as_stream(datum).whole()
+            if past.zero:
+                do("mul", name, new, Number.of(1.0), words=words)
+            else:
+                do("lerp", name, name, new, fresh, words=words)
+            return made
+        (x, a), (y, b) = (one.made() for one in datum.above)
+        factor = datum.factor * a * b
+        if past.zero:
+            do("mul", name, x, y, words=words)
+            return made * factor
+        do("mul", name, name, past, words=words)
+        do("addcmul", name, name, x, y, fresh * factor)
+        return made
+
+    def told(self, name: str, beta: Any, corrected: bool) -> Any:
+        """Return the list of that name, which moves elsewhere."""
+        made = self.kept(name)
+        return made / self._share(name, Number.of(beta), Number.named("told")) if corrected else made
+
+    def _share(self, name: str, beta: Number, n: Number) -> Number:
+        self.known[f"seen_{name}"] = self.seen(beta, n)
+        return Number.named(f"seen_{name}")
+
+    def blend(self, a: Any, b: Any, weight: Any) -> Any:
+        """Return a + weight·(b − a), a new list."""
+        parts = as_stream(a).whole(), as_stream(b).whole()
+        return Stream(self._program.do("lerp", self._program.new(), *parts, Number.of(weight)), self._program)
+
+    def seen(self, beta: Any, n: Any) -> Number:
+        """Return 1 − βⁿ."""
+        return Number.made("seen", beta, n)
+
+    def begun(self) -> Number:
+        """Return 0 in the first step and 1 later."""
+        return Number.made("begun", self.n)
+
+
+def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how θ moves."""
-    stiffness, gamma = Number.of(rule.objective.eta * rule.objective.k), Number.of(rule.objective.gamma)
-    decay, fading = Number.of(decay_of(rule)), Number.of(float(rule.belief.fading))
-    curvature: Any = _ZERO
-    if isinstance(rule.curvature, assume.SecondMoment):
-        curvature = (streams["v"] + Number.of(rule.curvature.floor)) * Number.of(rule.curvature.scale)
-    case = coordinate.Case(streams.get("u", Number.of(1.0)), curvature, decay, fading)
-    found = coordinate.gains(stiffness, gamma, case, root)
-    lr = Number.named("lr")
+    stiffness, gamma = Number.of(what.stiffness), Number.of(what.gamma)
+    decay, fading, time = case.decay, case.fading, what.rate
+    found = coordinate.gains(stiffness, gamma, case, what.root)
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
-    if rule.exact:
-        rate = coordinate.slow(stiffness, gamma, case, found.fast)
-        rate = rate.stream() if isinstance(rate, Product) else rate
+    if what.held:
+        faded = _mean(_streamed(found.belief * case.curvature), _ZERO, time)
+    elif what.exact:
+        rate = _streamed(coordinate.slow(stiffness, gamma, case, found.fast))
         if not decay.zero or fading.zero:
-            loop = faded = _mean(rate, _ZERO, lr)
+            loop = faded = _mean(rate, _ZERO, time)
         if not fading.zero:
-            faded = _mean(rate, fading, lr)
+            faded = _mean(rate, fading, time)
     if not decay.zero:
         drift = _times(_times(found.drift * (-decay), Stream("theta", program)), loop)
-        drift.add_to("theta", lr, words="the drift")
-    _times(_times(-found.belief, streams["mean"]), faded).add_to("theta", lr)
-    if "slope" in streams:
-        _times(-found.trend, streams["slope"]).add_to("theta", lr, words="the trend")
+        drift.add_to("theta", time, words="the drift")
+    _times(_times(-found.belief, mean.signal), faded).add_to("theta", time)
+    if mean.slope is not None:
+        _times(-found.trend, mean.slope / Number.of(what.dt)).add_to("theta", time, words="the trend")
+
+
+def _streamed(x: Any) -> Any:
+    return x.stream() if isinstance(x, Product) else x
 
 
 def _times(left: Any, right: Any) -> Any:
@@ -152,10 +240,10 @@ def _times(left: Any, right: Any) -> Any:
 
 def _mean(rate: Any, fading: Number, time: Number) -> Any:
     """Return what a belief that fades does on average over a step, e^{−αΔt}𝓔((r − α)Δt); r may be a number."""
-    left = Number.named(f"math.exp({(-fading * time).text})") if not fading.zero else Number.of(1.0)
+    left = Number.made("exp", -fading * time) if not fading.zero else Number.of(1.0)
     if isinstance(rate, Number):
         gap = (rate - fading) * time
-        return left if gap.zero else left * Number.named(f"math.expm1({(-gap).text})") / (-gap)
+        return left if gap.zero else left * Number.made("expm1", -gap) / (-gap)
     return decayed((rate - fading) * time) * left
 
 
@@ -180,10 +268,8 @@ def _refuse(rule: LearningRule) -> None:
         "belief.trend is set and exact = True": (
             rule.belief.trend is not None and rule.exact, "the flow along a trend is a quadrature"
         ),
-        "curvature is a Known": (isinstance(rule.curvature, assume.Known), arrays),
-        "curvature is a Hutchinson": (
-            isinstance(rule.curvature, assume.Hutchinson),
-            "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)",
+        f"curvature is a {type(rule.curvature).__name__}": (
+            bool(rule.curvature and rule.curvature.needs), rule.curvature and rule.curvature.needs
         ),
     }  # fmt: skip
     for words, (wrong, why) in reasons.items():
@@ -215,15 +301,19 @@ def _torch(line: Operation, memory: tuple[str, ...]) -> str:
 
 
 _C = {
-    "mul": "{a} * {b}", "div": "{a} / {b}", "sub": "{a} - {b}", "neg": "-{a}", "sqrt": "sqrt({a})",
+    "mul": "{a} * {b}", "div": "{a} / {b}", "sub": "{a} - {b}", "neg": "-{a}", "sqrt": "sqrt({a})", "abs": "fabs({a})",
     "expm1": "exp_minus_one({a})", "lerp": "{a} + {c} * ({b} - {a})", "addcmul": "{a} + {d} * {b} * {c}",
-    "addcdiv": "{a} + {d} * {b} / {c}",
+    "addcdiv": "{a} + {d} * {b} / {c}", "clamp_min": "{a} < {b} ? {b} : {a}",
 }  # fmt: skip
 
 
-def _c(lines: list[Operation], corrections: dict[str, str], memory: tuple[str, ...]) -> str:
+def _c(
+    lines: list[Operation], known: dict[str, Number], memory: tuple[str, ...], names: tuple[str, ...], told: bool
+) -> str:
     """Return a function in C that does the operations, its numbers computed before its loop."""
-    known = [f"const double {name} = {_c_number(text)};" for name, text in corrections.items()]
+    options = ["const double lr = option[0], sign = option[1];"]
+    options += [f"const double {name} = option[{i}];" for i, name in enumerate(names, start=2)]
+    options += ["const double told = each[0];"] if told else ["(void)each;"]
     numbers: dict[str, str] = {}
     streams = ["theta", "g", *memory]
     body = [f"real {name}_i = {'sign * ' if name == 'g' else ''}{name}[i];" for name in streams]
@@ -236,19 +326,17 @@ def _c(lines: list[Operation], corrections: dict[str, str], memory: tuple[str, .
         body.append(f"{'' if old else 'real '}{_c_part(line.target, numbers)} = {value};")
         made.add(line.target)
     body += [f"{name}[i] = {name}_i;" for name in ("theta", *memory)]
-    known += [f"const real {name} = {_c_number(text)};" for text, name in numbers.items()]
+    constants = [f"const double {name} = {number.written(C)};" for name, number in known.items()]
+    constants += [f"const real {name} = {text};" for text, name in numbers.items()]
     unpacked = [f"real *restrict {name} = at[{i}];" for i, name in enumerate(streams)]
     return "\n".join(
         [
-            "static void derived_move(int64_t count, real *const *at, const double *option, const double *each) {",
-            "    const double lr = option[0], sign = option[1], n = each[0];",
-            "    (void)n;",
-            *(f"    {line}" for line in (*unpacked, *known)),
+            "static void move(int64_t count, real *const *at, const double *option, const double *each, double n) {",
+            *(f"    {line}" for line in (*options, "(void)n;", *unpacked, *constants)),
             "    for (int64_t i = 0; i < count; i++) {",
             *(f"        {line}" for line in body),
             "    }",
             "}",
-            "EXPORT(derived)",
             "",
         ]
     )
@@ -256,11 +344,5 @@ def _c(lines: list[Operation], corrections: dict[str, str], memory: tuple[str, .
 
 def _c_part(part: Any, numbers: dict[str, str]) -> str:
     if isinstance(part, Number):
-        return numbers.setdefault(part.text, f"k{len(numbers)}")
+        return numbers.setdefault(part.written(C), f"k{len(numbers)}")
     return str(part) if re.fullmatch(r"x\d+", part) else f"{part}_i"
-
-
-def _c_number(text: str) -> str:
-    """Return the text of a number in C: powers and functions have other names, everything else is the same."""
-    text = re.sub(r"([\d.]+e-\d+|[\w.]+) \*\* ([\w.]+)", r"pow(\1, \2)", text)
-    return text.replace("math.", "").replace("min(", "fmin(")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lossnav.rules.derive.board import NUMBERS, PLACES
+
 Tree = Any  # str | list[Tree]
 
 _RATE = ["_", "s", "+"]
@@ -79,13 +81,16 @@ def beliefs(at: Mapping[str, str], beta: float, memory: float) -> list[Tree]:
     def averaged(name: str, weight: float, datum: Tree) -> Tree:
         return ["", name, "←", f"{weight:g}", name, "+", f"{1 - weight:.6g}", datum]
 
-    square: Tree = ["^", "g", "2"]
     found = ["m = g" if at["belief"] == "exact" else averaged("m", beta, "g")]
-    if _curved(at):
-        datum = {"average": averaged("V", memory, square), "instant": ["", "V =", square]}
-        found.append(datum.get(at["curvature"], ["", "V =", ["^", "m", "2"]]))
-    if _metric(at):
-        found += [["", "G =", ["√", "U"]], averaged("U", memory, square)]
+    for switch, name in (("curvature", "V"), ("metric", "U")):
+        if (switch, at[switch]) not in PLACES:
+            continue
+        _, one = PLACES[switch, at[switch]]
+        square: Tree = ["^", one.squared, "2"]
+        weight = one.arguments({**NUMBERS, "memory": memory})["beta"]
+        if switch == "metric":
+            found.append(["", "G =", ["√", "U"]])
+        found.append(averaged(name, weight, square) if weight else ["", f"{name} =", square])
     return found
 
 

@@ -8,17 +8,12 @@ behind it (Eqs. 134–137). Here are the optimal plans: ``plan`` asks ``lossnav.
 
 from __future__ import annotations
 
-import sys
-
 from lossnav.problem.beliefs.hidden_weights import HiddenWeights, averaged_variance, simulate
 from lossnav.problem.beliefs.loss import Believed
 from lossnav.problem.beliefs.memory import Memory, corrected_gains, from_beta, kalman_gains, memory
 from lossnav.problem.beliefs.model import Beliefs, adam
 from lossnav.problem.beliefs.observation import Exact, Prior, Simplified
 from lossnav.trajectory.beliefs.plans import Plan, plan, resting_places
-
-# An import of the old path of the module would put it in the place of the function of the same name.
-sys.modules.setdefault("lossnav.belief.memory", sys.modules[memory.__module__])
 
 __all__ = [
     "Beliefs", "Believed", "Exact", "HiddenWeights", "Memory", "Plan", "Prior", "Simplified", "adam",

@@ -7,6 +7,7 @@ finite one all three ends are free. The variance is solved for in ln V, which ke
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,17 +40,11 @@ class Plan:
 
     def __call__(self, t: ArrayLike) -> Array:
         """Return (δ, m, V) at times ``t`` >= 0, shape (3, ...)."""
-        return self._along(self.trajectory, t)
+        return _along(self.trajectory, t)
 
     def velocity(self, t: ArrayLike) -> Array:
         """Return (δ̇, ṁ, V̇) at times ``t`` >= 0, shape (3, ...)."""
-        return self._along(self.trajectory.velocity, t)
-
-    @staticmethod
-    def _along(path: Any, t: ArrayLike) -> Array:
-        times = _checks.array("t", t)
-        found: Array = path(np.atleast_1d(times).ravel()).T
-        return found.reshape(3, *times.shape)
+        return _along(self.trajectory.velocity, t)
 
     @property
     def times(self) -> Array:
@@ -64,12 +59,12 @@ class Plan:
     @property
     def rest(self) -> Array:
         """Where the plan comes to rest, shape (3,); NaN with a finite horizon."""
-        return self.trajectory.asymptote if self._endless else np.full(3, np.nan)
+        return self.trajectory.asymptote if math.isinf(self.trajectory.end) else np.full(3, np.nan)
 
     @property
     def action(self) -> float:
         """J; with an infinite horizon the part of it that resting does not cost."""
-        return self.trajectory.excess if self._endless else self.trajectory.action
+        return self.trajectory.excess if math.isinf(self.trajectory.end) else self.trajectory.action
 
     @property
     def converged(self) -> bool:
@@ -79,7 +74,7 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why not."""
-        return "" if self.converged else self.trajectory.reason
+        return self.trajectory.reason
 
     @property
     def residual(self) -> float:
@@ -91,12 +86,13 @@ class Plan:
         """Whether the second variation along the plan is positive definite: a local minimum."""
         return self.trajectory.is_minimum is True
 
-    @property
-    def _endless(self) -> bool:
-        return math.isinf(self.trajectory.end)
-
     def __repr__(self) -> str:
         return f"Plan({self.trajectory!r})"
+
+
+def _along(path: Callable[[Array], Array], t: ArrayLike) -> Array:
+    times = _checks.array("t", t)
+    return path(times.ravel()).T.reshape(3, *times.shape)
 
 
 def plan(

@@ -14,7 +14,7 @@ from lossnav.problem.metrics.geodesics import distance, geodesic
 from lossnav.problem.weights.averages import Average, Hermite, Quadratic, Wells, average
 from lossnav.problem.weights.potential import Potential
 from lossnav.problem.weights.problem import Problem, kl_divergence
-from lossnav.trajectory.weights.equations import acceleration, drive, force, log_acceleration, momentum, overdamped_rate
+from lossnav.trajectory.weights.equations import acceleration, log_acceleration, overdamped_rate
 from lossnav.trajectory.weights.overdamped import (
     equilibrium_variance,
     overdamped_offset,
@@ -26,6 +26,6 @@ from lossnav.trajectory.weights.plans import Plan, plan
 
 __all__ = [
     "Average", "Hermite", "Plan", "Potential", "Problem", "Quadratic", "Wells", "acceleration", "average", "distance",
-    "drive", "equilibrium_variance", "force", "geodesic", "kl_divergence", "log_acceleration", "momentum",
-    "overdamped_offset", "overdamped_path", "overdamped_rate", "overdamped_variance", "plan", "relaxation_rate",
+    "equilibrium_variance", "geodesic", "kl_divergence", "log_acceleration", "overdamped_offset", "overdamped_path",
+    "overdamped_rate", "overdamped_variance", "plan", "relaxation_rate",
 ]  # fmt: skip

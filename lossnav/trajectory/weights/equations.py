@@ -1,12 +1,11 @@
-r"""The Euler–Lagrange equations of Sec. 6 as functions of the state, in the variance v and in ℓ = ln v (Eqs. 144–148).
+r"""The Euler–Lagrange equations of Sec. 6 as functions of the state, in the variance v and in ℓ = ln v (Eqs. 145–148).
 
-They are boundary-value problems: a path that comes to rest follows the decaying branch, on which the response to a
-force is :math:`\dot v\approx-\text{force}/\gamma`. A *negative* term on the right-hand side *raises* v.
+They are those of ``Problem.objective`` and ``Problem.loss``, which are stated in ℓ. As boundary-value problems: a path
+that comes to rest follows the decaying branch, on which the response to a force is
+:math:`\dot v\approx-\text{force}/\gamma`. A *negative* term on the right-hand side *raises* v.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,46 +13,9 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.weights.averages import Average
-from lossnav.problem.weights.problem import Problem, check_average, check_problem
-
-
-def momentum(
-    problem: Problem, variance: ArrayLike, mean_rate: ArrayLike, variance_rate: ArrayLike, t: float = 0.0
-) -> tuple[Array, Array]:
-    r"""Return the momenta :math:`e^{-\gamma t}\dot\mu/\eta v` and :math:`e^{-\gamma t}\dot v/2\eta v^2` of Eq. 144."""
-    check_problem(problem)
-    v = _checks.positives("variance", variance)
-    v, mu_dot, v_dot = _arrays(variance=v, mean_rate=mean_rate, variance_rate=variance_rate)
-    scale = math.exp(-problem.gamma * _checks.finite("t", t)) / problem.eta
-    return scale * mu_dot / v, scale * v_dot / (2 * v**2)
-
-
-def force(
-    problem: Problem,
-    loss: Average,
-    mean: ArrayLike,
-    variance: ArrayLike,
-    mean_rate: ArrayLike,
-    variance_rate: ArrayLike,
-    t: float = 0.0,
-) -> tuple[Array, Array]:
-    """Return the right-hand sides of Eq. 144, ∂ℒ/∂μ and ∂ℒ/∂v, shape (..., D) each."""
-    mu, v, mu_dot, v_dot = _state(problem, loss, mean, variance, mean_rate, variance_rate)
-    slope, bend = push(problem, loss, mu, v)
-    scale = math.exp(-problem.gamma * _checks.finite("t", t))
-    return scale * slope, scale * (bend - (mu_dot**2 / v**2 + v_dot**2 / v**3) / (2 * problem.eta))
-
-
-def drive(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
-    """Return the derivatives of the potential, k∂L̄/∂μ + λ_Sμ/v_p and k∂L̄/∂v − λ_S/2v + λ_S/2v_p, shape (..., D)."""
-    return push(problem, loss, *_place(problem, loss, mean, variance))
-
-
-def push(problem: Problem, loss: Average, mu: Array, v: Array) -> tuple[Array, Array]:
-    """Return what ``drive`` does, unchecked: solvers pass through states that no one would call valid."""
-    slope = problem.k * loss.mean_gradient(mu, v) + problem.pull * mu
-    bend = problem.k * loss.variance_gradient(mu, v) + (problem.pull - problem.entropy / v) / 2
-    return slope, bend
+from lossnav.problem.weights.potential import Potential
+from lossnav.problem.weights.problem import Problem, check_average, check_problem, check_state
+from lossnav.trajectory import motion
 
 
 def acceleration(
@@ -83,8 +45,11 @@ def acceleration(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 145, 147.
     """
-    mu, v, mu_dot, v_dot = _state(problem, loss, mean, variance, mean_rate, variance_rate)
-    mu_up, ell_up = _log_acceleration(problem, loss, mu, v, mu_dot, v_dot / v)
+    _check(problem, loss)
+    mu, v, mu_dot, v_dot = check_state(
+        loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate
+    )
+    mu_up, ell_up = log_acceleration(problem, loss, mu, np.log(v), mu_dot, v_dot / v)
     return mu_up, v * ell_up + v_dot**2 / v
 
 
@@ -97,20 +62,14 @@ def log_acceleration(
         \ddot\ell = \gamma\dot\ell + 2\eta k\,e^\ell\,\partial_v\bar L - \eta\lambda_S - \dot\mu^2e^{-\ell}
     """
     _check(problem, loss)
-    mu, ell, mu_dot, ell_dot = _arrays(
-        loss.dim, mean=mean, log_variance=log_variance, mean_rate=mean_rate, log_rate=log_rate
-    )
-    return _log_acceleration(problem, loss, mu, np.exp(ell), mu_dot, ell_dot)
-
-
-def _log_acceleration(
-    problem: Problem, loss: Average, mu: Array, v: Array, mu_dot: Array, ell_dot: Array
-) -> tuple[Array, Array]:
-    slope, bend = push(problem, loss, mu, v)
-    return (
-        (problem.gamma + ell_dot) * mu_dot + problem.eta * v * slope,
-        problem.gamma * ell_dot + 2 * problem.eta * v * bend - mu_dot**2 / v,
-    )
+    given = {"mean": mean, "log_variance": log_variance, "mean_rate": mean_rate, "log_rate": log_rate}
+    parts = [_checks.points(name, _checks.array(name, value), loss.dim) for name, value in given.items()]
+    _checks.together(**dict(zip(given, parts, strict=True)))
+    mu, ell, mu_dot, ell_dot = np.broadcast_arrays(*parts)
+    theta, velocity = np.concatenate([mu, ell], axis=-1), np.concatenate([mu_dot, ell_dot], axis=-1)
+    slope = problem.loss(loss).gradient(theta)
+    mu_up, ell_up = np.split(motion.acceleration(problem.objective(loss.dim), theta, velocity, slope), 2, axis=-1)
+    return mu_up, ell_up
 
 
 def overdamped_rate(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
@@ -124,41 +83,20 @@ def overdamped_rate(problem: Problem, loss: Average, mean: ArrayLike, variance: 
     Raises:
         ValueError: if γ = 0, or a variance is not positive.
     """
-    mu, v = _place(problem, loss, mean, variance)
-    gamma = _checks.positive("problem.gamma", problem.gamma)
-    slope, bend = push(problem, loss, mu, v)
-    return -problem.eta * v * slope / gamma, -2 * problem.eta * v**2 * bend / gamma
+    _check(problem, loss)
+    mu, v = np.broadcast_arrays(*check_state(loss.dim, mean=mean, variance=variance))
+    _checks.positive("problem.gamma", problem.gamma)
+    mean_rate, log_rate = np.split(flow(problem, problem.loss(loss), np.concatenate([mu, np.log(v)], -1)), 2, -1)
+    return mean_rate, v * log_rate
+
+
+def flow(problem: Problem, stay: Potential, theta: Array) -> Array:
+    """Return θ̇ = −(ηk/γ)G⁻¹∇L of a myopic learner at θ = (μ, ℓ), shape (..., 2D) both."""
+    by_mean, by_spread = np.split(stay.gradient(theta), 2, axis=-1)
+    variance = np.exp(theta[..., by_mean.shape[-1] :])
+    return -problem.eta * problem.k / problem.gamma * np.concatenate([variance * by_mean, 2 * by_spread], axis=-1)
 
 
 def _check(problem: Problem, loss: Average) -> None:
     check_problem(problem)
     check_average(loss)
-
-
-def _place(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> list[Array]:
-    _check(problem, loss)
-    return _arrays(loss.dim, mean=mean, variance=_checks.positives("variance", variance))
-
-
-def _state(
-    problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike, mean_rate: ArrayLike,
-    variance_rate: ArrayLike,
-) -> list[Array]:  # fmt: skip
-    _check(problem, loss)
-    return _arrays(
-        loss.dim,
-        mean=mean,
-        variance=_checks.positives("variance", variance),
-        mean_rate=mean_rate,
-        variance_rate=variance_rate,
-    )
-
-
-def _arrays(dim: int | None = None, **named: ArrayLike) -> list[Array]:
-    """Return finite arrays that broadcast, with ``dim`` of shape (..., D)."""
-    found = {name: _checks.array(name, value) for name, value in named.items()}
-    for name, value in found.items():
-        if dim is not None:
-            _checks.points(name, value, dim)
-    _checks.together(**found)
-    return list(found.values())

@@ -18,11 +18,11 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.weights.averages import Average, average, checked_switches
 from lossnav.problem.weights.problem import Problem, check_problem
-from lossnav.trajectory.modes import slow_rate
-from lossnav.trajectory.weights.equations import push
+from lossnav.trajectory.modes import exp_mean, slow_rate
+from lossnav.trajectory.weights.equations import flow
 
 _RUNAWAY = 1e8  # e-folds of a variance in one task, at its present pace, that only a runaway shows
-_MOST_CALLS = 200_000
+_MOST_CALLS = 200_000  # of the flow in one task: LSODA has no limit of its own
 
 
 def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_variance: float = math.inf) -> Any:
@@ -161,9 +161,7 @@ def _precision_parts(
     strength = _checks.finite("entropy", entropy, low=0.0)
     restoring = _checks.positive("k", k) * h + strength / _checks.duration("prior_variance", prior_variance)
     x = pace * strength * times
-    with np.errstate(divide="ignore", invalid="ignore"):
-        phi = np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
-    return np.exp(-x), pace * restoring * times * phi
+    return np.exp(-x), pace * restoring * times * exp_mean(x)
 
 
 def overdamped_path(
@@ -209,14 +207,14 @@ def overdamped_path(
     v = _checks.positives("variance", _checks.array("variance", variance, shape=(loss.dim,)))
     _checks.positive("problem.gamma", problem.gamma)
     state = np.concatenate([mu, np.log(v)])
-    losses = [loss, *later]
     found = np.empty((len(times), 2 * loss.dim))
-    for current, start, end in zip(losses, moments, [*moments[1:], math.inf], strict=True):
+    for current, start, end in zip([loss, *later], moments, [*moments[1:], math.inf], strict=True):
         inside = (times >= start) & (times < end)
         stop = min(end, float(times[-1]))
-        if stop < start:
-            break
-        found[inside], state = _integrate(problem, current, state, (start, stop), times[inside], frozen)
+        if stop > start:
+            found[inside], state = _integrate(problem, current, state, (start, stop), times[inside], frozen)
+        else:
+            found[inside] = state
     return found[:, : loss.dim], np.exp(found[:, loss.dim :])
 
 
@@ -224,11 +222,9 @@ def _integrate(
     problem: Problem, loss: Average, state: Array, span: tuple[float, float], times: Array, frozen: bool
 ) -> tuple[Array, Array]:
     """Integrate one task in (μ, ln v); return the states at ``times``, shape (T, 2D), and the last."""
-    dim, calls, pace, length = loss.dim, 0, problem.eta / problem.gamma, span[1] - span[0]
-    if length == 0:
-        return state, state
+    dim, calls, length, stay = loss.dim, 0, span[1] - span[0], problem.loss(loss)
 
-    def flow(_: float, y: Array) -> Array:  # by the fraction of the span: a solver's first step knows no units
+    def rates(_: float, y: Array) -> Array:  # by the fraction of the span: a solver's first step knows no units
         nonlocal calls
         calls += 1
         if calls > _MOST_CALLS:
@@ -236,25 +232,23 @@ def _integrate(
                 f"the integration did not get to t = {span[1]:.6g} in {_MOST_CALLS} steps: the variance moves too fast "
                 "at first; start nearer to equilibrium, or at a later time"
             )
-        v = np.exp(y[dim:])
-        slope, bend = push(problem, loss, y[:dim], v)
-        rates = np.concatenate([-pace * v * slope, np.zeros(dim) if frozen else -2 * pace * v * bend])
-        return np.asarray(length * rates)
+        found = length * flow(problem, stay, y)
+        return np.concatenate([found[:dim], 0 * found[dim:]]) if frozen else found
 
     def runaway(_: float, y: Array) -> float:
-        return _RUNAWAY - float(np.max(np.abs(flow(0.0, y)[dim:])))
+        return _RUNAWAY - float(np.max(np.abs(rates(0.0, y)[dim:])))
 
     runaway.terminal = True  # type: ignore[attr-defined]  # scipy's way to ask for a stop
     runaway.direction = -1.0  # type: ignore[attr-defined]  # it may start fast and calm down
     with np.errstate(over="ignore", invalid="ignore"):
         # A mean far from zero or in small units has no absolute accuracy of its own: its standard deviation has.
-        atol = np.full(2 * dim, 1e-12)
-        atol[:dim] *= np.minimum(np.maximum(np.abs(state[:dim]), np.exp(state[dim:] / 2)), 1e290)
+        spread = np.minimum(np.maximum(np.abs(state[:dim]), np.exp(state[dim:] / 2)), 1e290)
         solution = scipy.integrate.solve_ivp(
-            flow, (0.0, 1.0), state, method="LSODA", rtol=1e-9, atol=atol, dense_output=True, events=runaway
-        )
+            rates, (0.0, 1.0), state, method="LSODA", rtol=1e-9, atol=1e-12 * np.concatenate([spread, np.ones(dim)]),
+            dense_output=True, events=runaway,
+        )  # fmt: skip
     if solution.status != 0 or not np.all(np.isfinite(solution.y)):
         moves = f"mean or variance move too fast; start nearer to equilibrium. {solution.message}"
         cause = "a variance grows without bound" if solution.status == 1 else moves
         raise NotConverged(f"the integration stopped at t = {span[0] + length * solution.t[-1]:.6g}: {cause}")
-    return solution.sol((times - span[0]) / length).T if len(times) else np.empty((0, 2 * dim)), solution.y[:, -1]
+    return solution.sol((times - span[0]) / length).T, solution.y[:, -1]

@@ -26,7 +26,7 @@ from lossnav.problem.weights.problem import Problem, check_problem
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.solve import solve
 
-_FAR, _FAR_LOG = 1e5, 60.0  # beyond these a start is too far away for collocation
+_FAR, _FAR_LOG = 1e5, 60.0  # beyond these Newton's method does not find its way
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +34,7 @@ class Plan(Trajectory):
     """An optimal path of means and variances; its methods take times of shape (T,) and return shape (T, D).
 
     It is a ``Trajectory`` in θ = (μ, ln v). At a switch the values are those just after it. J is that of the path which
-    is really taken; of a learner who is surprised ``is_minimum`` is None, for who foresees does better.
+    is really taken; of a myopic learner ``is_minimum`` is None, for who foresees does better.
 
     Attributes:
         problem: the assumptions.
@@ -132,12 +132,8 @@ def plan(
     dim = tasks[0].dim
     if any(task.dim != dim for task in tasks):
         raise ValueError(f"switches: the losses have {[task.dim for task in tasks]} weights, but all must have {dim}")
-    start = np.concatenate(
-        [
-            _checks.array("mean", mean, shape=(dim,)),
-            np.log(_checks.positives("variance", variance, shape=(dim,))),
-        ]
-    )
+    centre, spread = _checks.array("mean", mean, shape=(dim,)), _checks.positives("variance", variance, shape=(dim,))
+    start = np.concatenate([centre, np.log(spread)])
     for name, value in (("foreseen", foreseen), ("throw", throw)):
         _checks.flag(name, value)
     _checks.finite("tol", tol, low=0.0, high=1.0, open_low=True)
@@ -150,7 +146,7 @@ def plan(
     if foreseen or len(stays) == 1:
         path = _solve(problem.objective(dim, deadline), stays, moments, start, tol)
     else:
-        path = _surprised(problem, stays, moments, start, deadline, tol)
+        path = _myopic(problem, stays, moments, start, deadline, tol)
     found = Plan(**{one.name: getattr(path, one.name) for one in fields(Trajectory)}, problem=problem)
     if throw and not found.converged:
         raise NotConverged(f"{found.reason} (residual {found.residual:.3g}); loosen tol = {tol:g}")
@@ -186,7 +182,7 @@ def _solve(
 
 
 def _require_near(stay: Potential, start: Array) -> None:
-    """Raise NotConverged where collocation has no chance, instead of letting it try for minutes."""
+    """Raise NotConverged where Newton's method has no chance, instead of letting it try for a minute."""
     for place in [] if (known := stay.stationary_points()) is None else known:
         (mean, ell), (goal, rest) = np.split(start, 2), np.split(place, 2)
         away = float(np.max(np.abs(mean - goal) * np.exp(-np.maximum(ell, rest) / 2)))
@@ -198,38 +194,33 @@ def _require_near(stay: Potential, start: Array) -> None:
             )
 
 
-def _surprised(
+def _myopic(
     problem: Problem, stays: list[Potential], moments: list[float], start: Array, deadline: float, tol: float
 ) -> Trajectory:
     """Plan each task as if it lasted for ever (or to the deadline), and drop the plan when the task switches."""
-    dim = len(start) // 2
-    pieces: list[Trajectory] = []
-    paid, state = 0.0, start
+    dim, pieces, paid, state = len(start) // 2, [], 0.0, start
     for stay, begin, stop in zip(stays, moments, [*moments[1:], math.inf], strict=True):
-        piece = _solve(problem.objective(dim, deadline - begin), [stay], [0.0], state, tol)
-        pieces.append(piece)
+        pieces.append(_solve(problem.objective(dim, deadline - begin), [stay], [0.0], state, tol))
         if math.isfinite(stop):
-            paid += math.exp(-problem.gamma * begin) * _spent(piece, stop - begin)
-            state = piece(stop - begin)
+            paid += math.exp(-problem.gamma * begin) * _spent(pieces[-1], stop - begin)
+            state = pieces[-1](stop - begin)
     last, faded = pieces[-1], math.exp(-problem.gamma * moments[-1])
     excess = paid + faded * last.excess
     if math.isinf(deadline):  # resting at the end costs something before the last switch, too
         level = problem.k * float(stays[-1].value(last.asymptote))
         excess -= resting_action(level, problem.gamma, 0.0, moments[-1])
-    starts = np.array(moments[1:])
     worst = next((piece for piece in pieces if not piece.converged), last)
-
+    meshes = [piece.times[piece.times < stop - begin] + begin
+              for piece, begin, stop in zip(pieces, moments, [*moments[1:], math.inf], strict=True)]  # fmt: skip
     return replace(
         last,
         objective=problem.objective(dim, deadline),
         loss=Phases(list(zip(moments, stays, strict=True))),
-        times=np.unique(
-            np.concatenate([_within(*pair) for pair in zip(pieces, moments, [*starts, math.inf], strict=True)])
-        ),
+        times=np.concatenate(meshes),
         action=paid + faded * last.action,
         excess=excess,
-        position=partial(_joined, [piece.position for piece in pieces], moments, 2 * dim),
-        rate=partial(_joined, [piece.rate for piece in pieces], moments, 2 * dim),
+        position=partial(_joined, [piece.position for piece in pieces], moments),
+        rate=partial(_joined, [piece.rate for piece in pieces], moments),
         end=deadline,
         status=worst.status,
         detail=worst.detail,
@@ -239,18 +230,11 @@ def _surprised(
     )
 
 
-def _joined(pieces: Sequence[Callable[[Array], Array]], moments: Sequence[float], size: int, t: Array) -> Array:
+def _joined(pieces: Sequence[Callable[[Array], Array]], moments: Sequence[float], t: Array) -> Array:
     """Return what each of some paths says of the times from its moment to the next one's, shape (T, 2D)."""
     which = np.searchsorted(moments[1:], t, side="right")
-    found = np.empty((len(t), size))
-    for i in np.unique(which):
-        found[which == i] = pieces[i](t[which == i] - moments[i])
-    return found
-
-
-def _within(piece: Trajectory, begin: float, stop: float) -> Array:
-    times = piece.times + begin
-    return times[times < stop]
+    parts = [piece(t[which == i] - moments[i]) for i, piece in enumerate(pieces)]
+    return np.concatenate(parts)[np.argsort(np.argsort(which, kind="stable"))]
 
 
 def _spent(piece: Trajectory, span: float) -> float:
@@ -260,4 +244,4 @@ def _spent(piece: Trajectory, span: float) -> float:
     half = np.diff(edges)[:, None] / 2
     t = (edges[:-1, None] + half * (1 + nodes)).ravel()
     rate = piece.kinetic(t) + piece.potential(t)
-    return float(np.sum((half * weights).ravel() * np.exp(-piece.objective.gamma * t) * rate))
+    return float((half * weights).ravel() @ (np.exp(-piece.objective.gamma * t) * rate))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from lossnav.curvature import GradientCovariance, Hessian, noise_kernel
+
+from lossnav.analysis.curvature import GradientCovariance, Hessian, noise_kernel
 
 X = torch.randn(12, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 Y = torch.randn(12, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from lossnav.belief import Memory, memory
 
 from lossnav import _checks, explore
 from lossnav._checks import Array
+from lossnav.trajectory.beliefs import Memory, memory
 from oracles.common import inside
 from oracles.stream import gradient_stream
 

@@ -111,6 +111,20 @@ class Race(explore.Race):
         (law,) = (law for law in into_wells(self.gamma, self.tilt, self.dug) if law.target == target)
         return np.stack([np.interp(t, *course(law, start[0], t[-1], count=1600)), fades], axis=-1)
 
+    def headline(self) -> str:
+        """Return the sentence that stands in the place of a title."""
+        if self.even():
+            return "The deepest wells are equally deep: nobody has a reason to cross."
+        deep = self.deep_ends()
+        sight = (
+            "ahead"
+            if deep["planner"] == 26
+            else "less far ahead"
+            if deep["planner"] > deep["descent"]
+            else "hardly ahead"
+        )
+        return f"Look {sight}: {deep['planner']} of 26 reach the deep well. Gradient descent: {deep['descent']}."
+
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
         ends = [f"{count} of 26" for count in self.deep_ends().values()]

@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,89 +71,11 @@ def test_readers_never_see_half_a_record(tmp_path):
         writer.join()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", "[]", "null", '{"format": 1}', '{"format": 99}', "{}"])
+@pytest.mark.parametrize("content", ["", "{", "[1]", "[" * 100_000, "null", '{"format": 2}', '{"format": 1}', "{}"])
 def test_other_files_are_named(tmp_path, content):
     path = tmp_path / "run.json"
     path.write_text(content)
     with pytest.raises(ValueError, match=r"run\.json is not a record"):
-        records.load(path)
-
-
-def full():
-    data = {"label": "x", "licence": "y", "sha256": {"a.bin": "00"}}
-    return records.new(
-        command="python run.py", config={"lr": 0.1}, seeds=[0, 1], data=data, results=[{"loss": [1.0]}], duration=3.2,
-        device="cpu",
-    )  # fmt: skip
-
-
-OTHERS = (None, True, 7, 7.5, "seven", [], [[]], {}, {"a": 1})
-ALLOWED = {  # entry → what it may be
-    ("format",): (), ("command",): (str,), ("config",): (dict,), ("seeds",): (list,), ("seeds", 1): (int,),
-    ("data",): (), ("data", "label"): (str,), ("data", "licence"): (str,), ("data", "sha256"): (dict,),
-    ("data", "sha256", "a.bin"): (str,), ("duration",): (int, float), ("device",): (str,), ("revision",): (str,),
-    ("versions",): (dict,), ("versions", "python"): (str,), ("study",): (str,),
-}  # fmt: skip
-NESTED = {("seeds",): [[[]]], ("versions",): [{"a": 1}], ("data", "sha256"): [{"a": 1}]}  # right outside, wrong within
-
-
-def test_every_entry_of_another_type_is_named_with_its_file(tmp_path):
-    path = tmp_path / "run.json"
-    records.save(path, full())
-    whole = json.loads(path.read_text())
-    assert set(whole) == {place[0] for place in ALLOWED} | {"results"}  # which may be anything
-    refused = 0
-    for place, kinds in ALLOWED.items():
-        for value in OTHERS:
-            content = json.loads(path.read_text())
-            inner = content
-            for key in place[:-1]:
-                inner = inner[key]
-            inner[place[-1]] = value
-            (tmp_path / "other.json").write_text(json.dumps(content))
-            if type(value) in kinds and value not in NESTED.get(place, []):
-                records.load(tmp_path / "other.json")
-                continue
-            with pytest.raises(ValueError, match=rf"other\.json is not a record that can be read: .*{place[0]}"):
-                records.load(tmp_path / "other.json")
-            refused += 1
-    assert refused > 100
-
-
-def test_every_missing_or_foreign_entry_is_named_with_its_file(tmp_path):
-    path = tmp_path / "run.json"
-    records.save(path, full())
-    for name in json.loads(path.read_text()):
-        content = json.loads(path.read_text())
-        del content[name]
-        if name == "study":  # which records of earlier versions do not have
-            continue
-        (tmp_path / "other.json").write_text(json.dumps(content))
-        with pytest.raises(ValueError, match=rf"other\.json is not a record .*{name}"):
-            records.load(tmp_path / "other.json")
-    (tmp_path / "other.json").write_text(json.dumps({**json.loads(path.read_text()), "extra": 1}))
-    with pytest.raises(ValueError, match=r"other\.json is not a record .*'extra' is unknown"):
-        records.load(tmp_path / "other.json")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"duration": 3.2', '"duration": 1e999', "1e999"),
-        ('"duration": 3.2', '"duration": -1', "duration is -1"),
-        ('"duration": 3.2', '"duration": NaN', "NaN"),
-        ("1.0", "-1e400", "-1e400"),
-        ('"device": "cpu"', '"device": "cpu", "device": "cuda"', "'device' twice"),
-        ('"command"', '"\\ud800": 1, "command"', "unknown"),
-    ],
-)
-def test_numbers_that_would_change_and_names_that_come_twice(tmp_path, old, new, said):
-    path = tmp_path / "run.json"
-    records.save(path, full())
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    with pytest.raises(ValueError, match=rf"run\.json is not a record .*{said}"):
         records.load(path)
 
 
@@ -181,24 +102,6 @@ def test_committed_records_can_be_read_and_name_their_origin():
         if found.data["label"] not in _WITHOUT_FILES:
             assert found.data["sha256"], f"{path.name} does not say which files it was made from"
         assert "/root" not in json.dumps(found.results)
-
-
-@pytest.mark.parametrize(
-    ("command", "study"),
-    [
-        ("python studies/cifar10.py paper --epochs 3", "cifar10-paper"), ("python studies/precision.py", "precision"),
-        ("python book/results/learning_rates.py --epochs 3", "learning-rates"), ("lossnav train --data digits", ""),
-    ],
-)  # fmt: skip
-def test_a_record_names_its_study_and_one_of_an_earlier_version_by_its_command(tmp_path, command, study):
-    old = replace(record(), command=command)
-    records.save(tmp_path / "old.json", old)
-    content = json.loads((tmp_path / "old.json").read_text())
-    del content["study"]
-    (tmp_path / "old.json").write_text(json.dumps(content))
-    assert records.load(tmp_path / "old.json").study == study
-    records.save(tmp_path / "new.json", replace(old, study="another"))
-    assert records.load(tmp_path / "new.json").study == "another"
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "book" / "results").glob("*.json")), ids=str)

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from lossnav import models
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams import ContinualBackprop, ShrinkAndPerturb, networks
 
 

@@ -126,7 +126,9 @@ CHANGES = {
     "rule.param_groups.0.momentum = 0 there, 0.9": {
         "rule": lambda e: torch.optim.SGD(e.parameters(), lr=0.1, momentum=0.9)
     },
-    "rule.class = 'torch.SGD' there, 'torch.Adam'": {"rule": lambda e: torch.optim.Adam(e.parameters(), lr=0.1)},
+    "rule.class = 'torch.optim.sgd.SGD' there, 'torch.optim.adam.Adam'": {
+        "rule": lambda e: torch.optim.Adam(e.parameters(), lr=0.1)
+    },
     "rule.noise = nothing there, 0.001": {"rule": RULES["shrink and perturb"]},
     "network.modules = ": {"hidden": (16, 16, 16)},
     "network.tensors.stacked.1.weight = 'float32 (2, 16, 64) ": {"scale": 2.0},
@@ -134,9 +136,9 @@ CHANGES = {
     "stream.steps = 20 there, 10": {"stream": {"examples": 160}},
     "stream.relabel = True there, False": {"stream": {"relabel": False}},
     "stream._x = 'float32 (1797, 64) ": {"pixels": 3},
-    "loss = 'torch.cross_entropy' there, {'class'": {"options": {"loss": Tempered(2.0)}},
-    "loss = 'torch.cross_entropy' there, {'function'": {"options": {"loss": closing_over(2.0)}},
-    "score = 'lossnav.accuracy' there, {'function'": {"options": {"score": shifted}},
+    "loss = 'torch.nn.functional.cross_entropy' there, {'class'": {"options": {"loss": Tempered(2.0)}},
+    "loss = 'torch.nn.functional.cross_entropy' there, {'function'": {"options": {"loss": closing_over(2.0)}},
+    "score = 'lossnav.lab.streams.online.accuracy' there, {'function'": {"options": {"score": shifted}},
     "clip = None there, 1.0": {"options": {"clip": 1.0}},
 }
 
@@ -172,78 +174,6 @@ def test_settings_within_a_loss_are_compared_too(digits, tmp_path, loss):
         trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / "run.pt", loss=loss(3.0))
     stream, ensemble = setup(digits)
     trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path / "run.pt", loss=loss(2.0))
-
-
-def test_a_checkpoint_of_an_earlier_version_or_of_something_else_is_refused_by_name(digits, tmp_path):
-    path = tmp_path / "run.pt"
-    stream, ensemble = setup(digits)
-    trained(stream, ensemble, RULES["sgd"](ensemble), path)
-    content = torch.load(path, weights_only=True)
-    del content["identity"]
-    torch.save(content, path)
-    stream, ensemble = setup(digits)
-    with pytest.raises(ValueError, match=r"run\.pt' was written by a version .* delete it to begin again"):
-        trained(stream, ensemble, RULES["sgd"](ensemble), path)
-    torch.save({"a": 1}, path)
-    with pytest.raises(ValueError, match=r"run\.pt' has the format None, and this version reads format 1"):
-        trained(stream, ensemble, RULES["sgd"](ensemble), path)
-    torch.save({"format": 1, "model": {}, "optimizer": {}}, path)  # of epochs
-    with pytest.raises(
-        ValueError, match=r"run\.pt' is no checkpoint of a run \(what it lacks: identity, seeds, scores"
-    ):
-        trained(stream, ensemble, RULES["sgd"](ensemble), path)
-    with pytest.raises(ValueError, match="is a folder"):
-        trained(stream, ensemble, RULES["sgd"](ensemble), tmp_path)
-
-
-def older(described, names):
-    """A description as versions before wrote it: with the paths of modules."""
-    if isinstance(described, dict):
-        return {key: older(value, names) for key, value in described.items()}
-    return names.get(described, described) if isinstance(described, str) else described
-
-
-def test_a_checkpoint_whose_identity_has_the_paths_of_modules_is_continued(digits, tmp_path):
-    """As 0.1 and the first 0.2 wrote it: modules have moved since, and no number has."""
-    path = tmp_path / "run.pt"
-    stream, ensemble = setup(digits)
-    whole = run(ensemble, RULES["sgd"](ensemble), stream, tasks=4, progress=False)
-    stream, ensemble = setup(digits)
-    trained(stream, ensemble, RULES["sgd"](ensemble), path)
-    content = torch.load(path, weights_only=True)
-    names = {
-        "lossnav.accuracy": "lossnav.continual.online.accuracy",
-        "torch.cross_entropy": "torch.nn.functional.cross_entropy",
-        "lossnav.Permuted": "lossnav.lab.streams.tasks.Permuted", "torch.SGD": "torch.optim.sgd.SGD",
-        "lossnav.Ensemble": "lossnav.ensemble.Ensemble",
-    }  # fmt: skip
-    former = older(content["identity"], names)
-    assert former["score"] == "lossnav.continual.online.accuracy" and former["rule"]["class"] == "torch.optim.sgd.SGD"
-    assert former["stream"]["class"].endswith("tasks.Permuted") and former["network"]["class"].endswith("Ensemble")
-    torch.save({**{key: value for key, value in content.items() if key != "format"}, "identity": former}, path)
-    stream, ensemble = setup(digits)
-    assert torch.equal(trained(stream, ensemble, RULES["sgd"](ensemble), path, tasks=4).scores, whole.scores)
-    torch.save({**content, "identity": older(former, {"lossnav.continual.online.accuracy": "lossnav.x.error"})}, path)
-    stream, ensemble = setup(digits)
-    with pytest.raises(ValueError, match=r"another run: score = 'lossnav\.x\.error' there, 'lossnav\.accuracy' here"):
-        trained(stream, ensemble, RULES["sgd"](ensemble), path, tasks=4)
-
-
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(digits, tmp_path):
-    path = tmp_path / "run.pt"
-    stream, ensemble = setup(digits)
-    whole = trained(stream, ensemble, RULES["adam"](ensemble), path, tasks=4, every=0.0)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    _, other = setup(digits)
-    with pytest.warns(RuntimeWarning, match=r"run\.pt' is damaged .* goes on from the one before it"):
-        again = trained(stream, other, RULES["adam"](other), path, tasks=4)
-    assert torch.equal(again.scores, whole.scores)
-    path.write_bytes(content)
-    path.with_name("run.pt.previous").write_bytes(content)
-    with pytest.raises(ValueError, match=r"run\.pt' is damaged .* is of no use, either: .*run\.pt\.previous'"):
-        trained(stream, other, RULES["adam"](other), path, tasks=4)
 
 
 def test_a_member_that_diverges_is_reported_and_hurts_no_other(digits):

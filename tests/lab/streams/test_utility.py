@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lossnav import models
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams.utility import UtilityPerturbed
 
 

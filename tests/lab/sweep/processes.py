@@ -59,7 +59,7 @@ def workers_of(driver: int) -> list[int]:
     found, own = [], _command(driver)
     for child in Path(f"/proc/{driver}/task/{driver}/children").read_text().split():
         line = _command(int(child))
-        if ("popen_loky" in line and "resource_tracker" not in line) or ("forkserver" in line and line == own):
+        if "multiprocessing.spawn" in line or ("forkserver" in line and line == own):
             found.append(int(child))
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import signal
 import time
@@ -24,29 +23,6 @@ def runs(wanted, folder, **options):
     return {found.experiment.key(): found for found in sweep.run(wanted, folder, workers=1, **options)}
 
 
-@pytest.mark.parametrize("damage", ["cut", "format", "foreign", "empty"])
-def test_a_damaged_checkpoint_is_named_and_the_others_go_on(tmp_path, damage):
-    wanted = sweep.grid({"epochs": [2]}, seeds=[0, 1], base=SMALL)
-    states = tmp_path / "states"
-    runs([Experiment.of({**SMALL, "seed": seed}) for seed in (0, 1)], tmp_path, checkpoints=states)
-    bad = states / f"{wanted[0].begun().key()}.pt"
-    content = torch.load(bad, weights_only=True)
-    if damage == "format":
-        torch.save({**content, "format": 0}, bad)
-    elif damage == "foreign":
-        torch.save({"weights": torch.zeros(3)}, bad)
-    else:
-        bad.write_bytes(b"" if damage == "empty" else bad.read_bytes()[:1000])
-    kept = bad.read_bytes()
-    found = runs(wanted, tmp_path, checkpoints=states)
-    assert found[wanted[0].key()].record is None and str(bad) in found[wanted[0].key()].error
-    assert "delete it" in found[wanted[0].key()].error
-    assert not found[wanted[1].key()].error and bad.read_bytes() == kept  # left as it is, for whoever can use it
-    bad.unlink()
-    found = runs(wanted, tmp_path, checkpoints=states)
-    assert not found[wanted[0].key()].error and found[wanted[1].key()].before
-
-
 def test_a_shorter_sweep_after_a_longer_one_is_told_what_to_do(tmp_path):
     long, short = (Experiment.of({**SMALL, "epochs": epochs}) for epochs in (3, 2))
     runs([long], tmp_path / "long", checkpoints=tmp_path / "states")
@@ -55,26 +31,6 @@ def test_a_shorter_sweep_after_a_longer_one_is_told_what_to_do(tmp_path):
     error = found[short.key()].error
     assert "3 epochs there, 2 here" in error and f"{short.begun().key()}.pt" in error and "delete" in error
     assert not found[other.key()].error
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "", "null", "[]", "{}", '{"format": 1}', "\x00", "[" * 100_000, '{"format": 1, "a": 2}',
-        {"config": None}, {"config": []}, {"config": {"lr": "x"}}, {"results": []}, {"results": None},
-        {"results": [{"settings": {}}]}, {"results": [{"test_accuracy": [0.5, 0.6]}]}, {"results": [[1]]},
-    ],
-    ids=lambda content: str(content)[:20],
-)  # fmt: skip
-def test_a_file_that_is_no_record_of_the_run_does_not_count(tmp_path, content):
-    one = Experiment.of(SMALL)
-    path = tmp_path / f"{one.key()}.json"
-    runs([one], tmp_path)
-    if isinstance(content, dict):
-        content = json.dumps({**json.loads(path.read_text()), **content})
-    path.write_text(content)
-    assert not runs([one], tmp_path)[one.key()].before
-    assert runs([one], tmp_path)[one.key()].before
 
 
 def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_written(tmp_path):

@@ -8,9 +8,9 @@ import pytest
 from processes import STREAM, start, wait_for
 
 from lossnav import experiment, records, sweep
+from lossnav.lab import archive
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.sweep import groups
-from lossnav.lab.training import archive
 
 SMALL = {
     "data": "digits", "stream": "permuted", "stream_options": {"examples": 160}, "tasks": 3, "batch_size": 16,
@@ -89,21 +89,3 @@ def test_streams_on_a_dask_cluster(tmp_path, cluster):
     wanted = sweep.grid({"optimizer": ["sgd", "uncertain"]}, [(0, 1)], SMALL)
     for found in sweep.run(wanted, tmp_path, cluster=cluster.scheduler_address, checkpoints=tmp_path / "states"):
         assert not found.error and scores(found.record) == scores(experiment.run(found.experiment))
-
-
-def test_records_of_earlier_versions_are_found_under_the_names_that_they_had(tmp_path):
-    """Settings as asked were the name: the device was part of it, and the precision that was used was not."""
-    one = Experiment(data="digits", model="cnn", train_size=64, test_size=20)
-    record = experiment.run(one)
-    old = replace(record, config={**one.config(), "cuda_graphs": False})
-    for name in ("stream", "stream_options", "tasks", "loss", "validation"):
-        del old.config[name]
-    assert old.config["precision"] == "auto" and one.former_key() != one.key()
-    records.save(tmp_path / f"{one.former_key()}.json", old)
-    assert [found.before for found in sweep.run([one], tmp_path)] == [True]
-    other = "float32" if one.settled().precision == "bfloat16" else "bfloat16"
-    settings = {**old.results[0]["settings"], "precision": other}  # from a machine with other units
-    records.save(
-        tmp_path / f"{one.former_key()}.json", replace(old, results=[{**old.results[0], "settings": settings}])
-    )
-    assert [found.before for found in sweep.run([one], tmp_path, workers=1)] == [False]

@@ -15,7 +15,6 @@ from scipy import stats
 
 from lossnav import data, experiment, optim, records
 from lossnav.lab import study
-from lossnav.lab.experiment import Experiment
 
 STUDIES = ("paper", "rates", "gammas", "opening")
 
@@ -32,21 +31,6 @@ def record(request):
 
 def load(name):
     return records.load(RESULTS / f"cifar10-{name}.json")
-
-
-def settings(run):
-    """What tells a run of a study from the others."""
-    told = {key: str(float(run[key])) for key in ("beta", "gamma") if key in run}
-    return run["model"], run["rule"], run["lr"], run["seed"], *sorted(told.items())
-
-
-def test_a_study_has_each_of_its_runs_once(script, record):
-    wanted = script.STUDIES[record.study].wanted(record.config["epochs"], len(record.seeds))
-    expected = [
-        settings({"model": e.model, "rule": e.optimizer, "lr": e.lr, "seed": e.seed, **e.options}) for e in wanted
-    ]
-    assert sorted(map(settings, record.results)) == sorted(expected)
-    assert Experiment.of({k: v for k, v in record.config.items() if k != "study"}).batch_size == 128
 
 
 def test_curves_are_whole_and_say_how_they_were_made(record):

@@ -13,7 +13,7 @@ from lossnav.lab.training import memory
 SCRIPT = """
 import resource
 import torch
-from lossnav.training.memory import keep_freed_memory
+from lossnav.lab.training.memory import keep_freed_memory
 
 def faults(size=12_000_000):   # 48 MB: 11,719 pages, or 23 huge ones
     found = []

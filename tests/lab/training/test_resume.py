@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -156,62 +155,13 @@ def test_a_checkpoint_of_another_run_is_refused(digits, tmp_path, change, named)
     assert path.read_bytes() == before
 
 
-def truncated(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def flipped(content: bytes) -> bytes:
-    return content[:60] + bytes(200) + content[260:]
-
-
-def empty(content: bytes) -> bytes:
-    return b""
-
-
-def text(content: bytes) -> bytes:
-    return b"not a checkpoint"
-
-
-@pytest.mark.parametrize("damage", [truncated, flipped, empty, text])
-def test_a_damaged_checkpoint_is_named_and_left_alone(digits, tmp_path, damage):
-    path = tmp_path / "run.ckpt"
-    run(digits, path, epochs=1)  # there is no earlier one to go on from
-    broken = damage(path.read_bytes())
-    path.write_bytes(broken)
-    with pytest.raises(training.CheckpointError, match=r"run\.ckpt' is damaged or is no checkpoint"):
-        run(digits, path)
-    assert path.read_bytes() == broken
-
-
-class Evil:
-    """Unpickling this would run a command."""
-
-    def __reduce__(self):
-        return os.system, ("touch executed",)
-
-
-def test_nothing_in_a_checkpoint_is_executed(digits, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    torch.save({"format": 1, "model": Evil()}, tmp_path / "run.ckpt")
-    with pytest.raises(training.CheckpointError):
-        run(digits, tmp_path / "run.ckpt")
-    assert not (tmp_path / "executed").exists()
-
-
-def test_another_format_and_other_objects(digits, tmp_path):
-    for content, found in (({"format": 99}, "99"), ({"a": 1}, "None"), ([1], "list")):
-        torch.save(content, tmp_path / "run.ckpt")
-        with pytest.raises(training.CheckpointError, match=f"has the format {found}, and this version reads format 1"):
-            run(digits, tmp_path / "run.ckpt")
-
-
 def test_a_state_that_could_not_be_read_back_is_refused_when_it_is_written(digits, tmp_path):
     class Odd(torch.optim.SGD):
         def state_dict(self):
             return {**super().state_dict(), "odd": Path("x")}
 
     model = models.mlp(64, (4,), seed=0)
-    with pytest.raises(TypeError, match="more than tensors"):
+    with pytest.raises(TypeError, match=r"more than tensors: pathlib"):
         training.train(
             model, digits, Odd(model.parameters(), lr=0.1), epochs=1, seed=0, progress=False, checkpoint=tmp_path / "c"
         )
@@ -336,20 +286,6 @@ def test_a_full_disk_keeps_the_last_checkpoint(digits, tmp_path, limit):
     run(digits, path, epochs=2, hidden=64)
 
 
-@pytest.mark.parametrize("change", ["nothing but a format", "no settings", "odd parts"])
-def test_a_file_of_the_right_format_that_is_no_run(digits, tmp_path, change):
-    path = tmp_path / "run.ckpt"
-    run(digits, path)
-    content = torch.load(path, weights_only=True)
-    if change == "no settings":
-        content["history"] = {}
-    else:
-        content = {"format": 1} if change.startswith("nothing") else {**content, "losses": 3, "model": [1]}
-    torch.save(content, path)
-    with pytest.raises(training.CheckpointError, match=r"run\.ckpt' is no checkpoint of a run \(what it lacks: "):
-        run(digits, path)
-
-
 def test_a_run_of_another_kind_of_device_is_refused(digits, tmp_path):
     """Its order of examples was drawn there, by another generator: it could not be the same run."""
     path = tmp_path / "run.ckpt"
@@ -360,30 +296,6 @@ def test_a_run_of_another_kind_of_device_is_refused(digits, tmp_path):
     torch.save(content, path)
     with pytest.raises(training.CheckpointError, match="device = 'cuda' there, 'cpu' here"):
         run(digits, path, epochs=4)
-
-
-def test_a_checkpoint_of_an_earlier_version_without_digests_is_continued(digits, tmp_path):
-    path = tmp_path / "run.ckpt"
-    run(digits, path)
-    content = torch.load(path, weights_only=True)
-    del content["data"]
-    torch.save(content, path)
-    assert run(digits, path, epochs=3)[1].step_loss == run(digits, tmp_path / "other", epochs=3)[1].step_loss
-
-
-def test_a_checkpoint_with_a_setting_that_is_gone_is_continued_if_it_did_nothing(digits, tmp_path):
-    path = tmp_path / "run.ckpt"
-    run(digits, path)
-    content = torch.load(path, weights_only=True)
-    for value in (True, False):
-        content["history"]["settings"]["cuda_graphs"] = value
-        torch.save(content, path)
-        if value:
-            with pytest.raises(training.CheckpointError, match="cuda_graphs = True there, False here"):
-                run(digits, path, epochs=3)
-    resumed = run(digits, path, epochs=3)[1]
-    assert resumed.step_loss == run(digits, tmp_path / "other", epochs=3)[1].step_loss
-    assert "cuda_graphs" not in resumed.settings
 
 
 @pytest.mark.parametrize("value", [0, -1, "often", 1.5])

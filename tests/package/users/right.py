@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 import lossnav as ln
 from lossnav import optim
-from lossnav.lab.members import Ensemble
+from lossnav.lab.ensemble import Ensemble
 
 loss = ln.losses.DoubleWell()
 patient = ln.Objective(gamma=0.1)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.integrate
 import torch
-from lossnav.belief import Beliefs, Exact, Prior, Simplified
 
 import lossnav as ln
 from lossnav import belief
-from lossnav.trajectory import blocks, newton, riccati
+from lossnav.trajectory import blocks, riccati
+from lossnav.trajectory.beliefs import Beliefs, Exact, Prior, Simplified
 from lossnav.trajectory.mesh import Split
 from lossnav.trajectory.transcription import Transcription
 
@@ -324,26 +324,6 @@ def test_the_law_near_a_rest_is_the_linearised_equation_of_motion() -> None:
         np.testing.assert_allclose(path.velocity(later), -law @ (path(later) - path.rest), rtol=1e-5)
 
 
-def test_what_the_time_after_the_mesh_adds_solves_its_riccati_equation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With X = e^{−γt/2}x the cost of going on from X is XᵀSX: K − S M⁻¹S − S(α+γ/2) − (α+γ/2)S = 0, S ≥ −M(α+γ/2)."""
-    seen, search = [], newton.minimise
-    monkeypatch.setattr(
-        newton, "minimise", lambda p, *rest, **more: seen.append(p.terminal) or search(p, *rest, **more)
-    )
-    for one in (model(), model(mean=Prior(0.7, 1.1), variance=Prior(0.4, 0.5), gamma=1.5)):
-        path = belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1)
-        tail, slip = seen.pop().matrix, np.diag(one.decays + one.gamma / 2)
-        own = riccati.local_value(one.objective(), one.loss(0.6, 1.1), path.rest).matrix
-        np.testing.assert_allclose(tail, own, rtol=1e-9)  # these numbers need no other units
-        np.testing.assert_allclose(tail, tail.T, rtol=1e-9, atol=1e-12)
-        bend = one.bend(path.rest, 0.6, 1.1)
-        rest = bend - tail @ np.diag(1 / one.masses) @ tail - tail @ slip - slip @ tail
-        np.testing.assert_allclose(rest, 0.0, atol=1e-9 * np.abs(bend).max())
-        assert np.linalg.eigvalsh(tail + np.diag(one.masses) @ slip)[0] > 0
-        belief.plan(one, 0.9, 0.7, gradient=0.6, square=1.1, horizon=2.0)
-        assert seen.pop() is None
-
-
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("phase", [0.4, 1.3, 2.6])
 @pytest.mark.parametrize("beyond", [0.97, 1.03])
@@ -427,13 +407,3 @@ def test_action_obeys_the_hamilton_jacobi_bellman_equation(eta: float) -> None:
     height = one.loss(1.5, 1.2)
     gap = 0.8 * float(height.value(path(0.0)) - height.value(path.rest))
     assert path.action == pytest.approx(gap - float(one.masses @ path.velocity(0.0) ** 2) / 2, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", ["hidden_weights", "memory", "model", "observation", "plans"])
-def test_old_paths_lead_to_the_same_modules(name: str) -> None:
-    import importlib
-
-    room = "trajectory" if name == "plans" else "problem"
-    assert importlib.import_module(f"lossnav.belief.{name}") is importlib.import_module(
-        f"lossnav.{room}.beliefs.{name}"
-    )

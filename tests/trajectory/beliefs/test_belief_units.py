@@ -55,23 +55,10 @@ def test_plans_of_beliefs_do_not_feel_the_units(options):
             assert np.max(np.abs(other["late"])) < 1e-4
 
 
-NUMBERS = (
-    "eta",
-    "k",
-    "gamma",
-    "curvature_scale",
-    "weight",
-    "mean decay",
-    "mean diffusion",
-    "variance decay",
-    "variance diffusion",
-    "mean noise",
-    "variance noise",
-    "mean",
-    "variance",
-    "gradient",
-    "square",
-)
+NUMBERS = dict.fromkeys(
+    ("eta", "k", "gamma", "curvature_scale", "weight", "mean_start", "variance_start", "gradient", "square"), 1.0
+) | dict.fromkeys(("mean_decay", "variance_decay", "mean_noise", "variance_noise"), 0.1)
+NUMBERS |= {"mean_diffusion": 0.3, "variance_diffusion": 0.3}
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -79,39 +66,18 @@ NUMBERS = (
 def test_plans_answer_or_refuse(name, horizon):
     """ZeroDivisionError and OverflowError are no answers."""
     for size in (1e-300, 1e300):
-        n = {
-            "eta": 1.0,
-            "k": 1.0,
-            "gamma": 1.0,
-            "curvature_scale": 1.0,
-            "weight": 1.0,
-            "mean decay": 0.1,
-            "mean diffusion": 0.3,
-            "variance decay": 0.1,
-            "variance diffusion": 0.3,
-            "mean noise": 0.1,
-            "variance noise": 0.1,
-            "mean": 1.0,
-            "variance": 1.0,
-            "gradient": 1.0,
-            "square": 1.0,
-        } | {name: size}
+        n = NUMBERS | {name: size}
+        start = n["mean_start"], n["variance_start"]
         try:
             model = belief.Beliefs(
-                eta=n["eta"],
-                k=n["k"],
-                gamma=n["gamma"],
-                curvature_scale=n["curvature_scale"],
-                weight=n["weight"],
-                mean=belief.Prior(n["mean decay"], n["mean diffusion"]),
-                variance=belief.Prior(n["variance decay"], n["variance diffusion"]),
-                observation=belief.Simplified(n["mean noise"], n["variance noise"]),
+                **{one: n[one] for one in ("eta", "k", "gamma", "curvature_scale", "weight")},
+                mean=belief.Prior(n["mean_decay"], n["mean_diffusion"]),
+                variance=belief.Prior(n["variance_decay"], n["variance_diffusion"]),
+                observation=belief.Simplified(n["mean_noise"], n["variance_noise"]),
             )
             with np.errstate(all="ignore"):
-                found = belief.plan(
-                    model, n["mean"], n["variance"], gradient=n["gradient"], square=n["square"], horizon=horizon
-                )
+                found = belief.plan(model, *start, gradient=n["gradient"], square=n["square"], horizon=horizon)
         except (ValueError, ln.NotConverged):
             continue
         assert found.converged and math.isfinite(found.action)
-        np.testing.assert_allclose(found(0.0), [0.0, n["mean"], n["variance"]], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found(0.0), [0.0, *start], rtol=1e-9, atol=1e-9)

@@ -1,0 +1,1 @@
+"""What each chapter draws, a file a chapter: plain functions beside the notebook that shows them."""

@@ -1,0 +1,69 @@
+"""The one loop in which several networks learn together; epochs and streams of tasks differ by what they feed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
+from lossnav.optim.finite import judged_elsewhere
+
+
+class Stepper(Protocol):
+    """What the loop asks of a rule: a torch optimizer has it, and so have ``Apart`` and ``ContinualBackprop``."""
+
+    def step(self) -> Any:
+        """Move the parameters by their gradients."""
+
+
+class Apart:
+    """An optimizer for each member, for rules that do not treat every weight by itself.
+
+    Args:
+        ensemble: whose members they step.
+        views: the parameters of each, ``ensemble.views(index)``.
+        optimizers: of these.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, views: Sequence[Sequence[nn.Parameter]], optimizers: Sequence[torch.optim.Optimizer]
+    ) -> None:
+        self._ensemble, self._views, self._optimizers = ensemble, views, optimizers
+
+    def step(self) -> None:
+        """Step every member."""
+        self._ensemble.lend_gradients(self._views)
+        for optimizer in self._optimizers:
+            optimizer.step()
+
+
+def learn(
+    ensemble: Ensemble, rule: Stepper, batches: Iterable[tuple[Tensor, Tensor]], loss: Loss, clip: float | None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Learn from batches in their order, and yield after each what was said before it; the device is never waited for.
+
+    Args:
+        ensemble: S members, trained in place.
+        rule: steps its parameters.
+        batches: inputs and targets, (S, B, …) each.
+        loss: mean loss of one member's outputs and targets.
+        clip: each member's gradient is scaled down to this 2-norm if it is longer; None for no clipping.
+
+    Yields:
+        Outputs (S, B, …) and losses (S,), both before the step.
+    """
+    parameters = list(ensemble.parameters())
+    for x, y in batches:
+        outputs = ensemble(x)
+        values = member_losses(outputs, y, loss)
+        for parameter in parameters:  # as zero_grad does, which walks through all modules to find them
+            parameter.grad = None
+        values.sum().backward()
+        if clip is not None:
+            ensemble.clip_grad_norm(clip)
+        with judged_elsewhere():  # one member may diverge, and hurts no other
+            rule.step()
+        yield outputs.detach(), values.detach()

@@ -1,0 +1,229 @@
+"""``training.train`` for several seeds at once: the same curves, the same models, in a fraction of the time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from tqdm import tqdm
+
+from lossnav._checks import counts, flag, function, instance, positive, sequence
+from lossnav._checks import seed as check_seed
+from lossnav._tensors import modules
+from lossnav._tensors import optimizer as check_optimizer
+from lossnav.lab.data import Augmentation, Dataset, Split
+from lossnav.lab.data.augment import check_augmentation
+from lossnav.lab.ensemble.loop import Apart, Stepper, learn
+from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
+from lossnav.lab.training import History, pick_device
+from lossnav.lab.training.arithmetic import Arithmetic
+
+Rule = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+_ARITHMETIC = Arithmetic(reason="float32; contiguous: several models together")
+_CHECK_EVERY = 100  # steps between two looks at the weights, as in training.train
+_EVALUATED = 500  # test images of each member at a time
+
+
+def train(
+    models: Sequence[nn.Module],
+    dataset: Dataset,
+    rule: Rule,
+    *,
+    epochs: int,
+    batch_size: int = 128,
+    seeds: Sequence[int],
+    clip: float | None = 5.0,
+    device: Any = "auto",
+    progress: bool = True,
+    loss: Loss = cross_entropy,
+    augment: Augmentation | None = None,
+    elementwise: bool = True,
+) -> list[History]:
+    """Train models of one architecture together, in place, and return the history of each.
+
+    Member s sees the examples in the order that ``training.train(models[s], …, seed=seeds[s])`` would show them to it,
+    changed in the same way, and its gradient is clipped by its own norm, so the two agree up to rounding, in float32.
+    A member that diverges hurts no other: its history ends where it did, and its model is left as it has become.
+
+    Args:
+        models: the members, with initial weights of their own.
+        dataset: moved to ``device``.
+        rule: from parameters to an optimizer of them.
+        epochs: number of passes, >= 1.
+        batch_size: examples a step and member.
+        seeds: of the order of the examples and the augmentation, one a member.
+        clip: each member's gradient is scaled down to this 2-norm if it is longer; None for no clipping.
+        device: as in ``training.train``.
+        progress: show a bar on the terminal.
+        loss: mean loss of one member's logits and labels.
+        augment: as in ``training.train``.
+        elementwise: whether ``rule`` treats every weight by itself, as SGD, Adam or ``optim.Ballistic`` do; then one
+            optimizer steps the stack. If not (``optim.Uncertain``, whose prior is the spread of a tensor), each member
+            has its own.
+
+    Returns:
+        A history for each member. Its seconds are a member's share of the epoch's wall time; its settings have
+        ``together``, the number of members, and, if it diverged, ``diverged``, the number of steps that went well.
+
+    Raises:
+        ValueError: the models differ in more than their weights, or there are more or fewer seeds than models.
+
+    Example:
+        >>> from lossnav import data, models, optim
+        >>> digits = data.load("digits")
+        >>> members = [models.mlp(digits.inputs, (32,), seed=s) for s in range(8)]
+        >>> histories = train(members, digits, lambda p: optim.Ballistic(p, lr=5e-3), epochs=5, seeds=range(8),
+        ...                   progress=False)
+        >>> min(history.test_accuracy[-1] for history in histories) > 0.9
+        True
+    """
+    modules("models", models)
+    instance("dataset", dataset, Dataset, "a data.Dataset")
+    function("rule", rule)
+    function("loss", loss)
+    check_augmentation("augment", augment)
+    flag("progress", progress)
+    flag("elementwise", elementwise)
+    counts(epochs=epochs, batch_size=batch_size)
+    for index, seed in enumerate(sequence("seeds", seeds, "whole numbers, one a model")):
+        check_seed(f"seeds[{index}]", seed)
+    if clip is not None:
+        positive("clip", clip)
+    if len(seeds) != len(models):
+        raise ValueError(f"seeds has {len(seeds)} entries, but there are {len(models)} models")
+    place = pick_device(device)
+    dataset = dataset.to(place)
+    ensemble = Ensemble(models).to(place)
+    views = [] if elementwise else [ensemble.views(index) for index in range(len(models))]
+    weights = views or [list(ensemble.parameters())]
+    optimizers = [rule(each) for each in weights]
+    for made, each in zip(optimizers, weights, strict=True):
+        check_optimizer("rule", made, each, "the ensemble")
+    histories = [
+        History(settings={
+            "epochs": epochs, "batch_size": batch_size, "seed": seed, "clip": clip, "device": place.type,
+            "data": dataset.provenance.label, "optimizer": type(optimizers[0]).__name__,
+            "augment": None if augment is None else repr(augment), "processes": 1, **_ARITHMETIC.settings(),
+            "together": len(seeds),
+        })
+        for seed in seeds
+    ]  # fmt: skip
+    generators = [torch.Generator(place).manual_seed(seed) for seed in seeds]
+    stepper: Stepper = Apart(ensemble, views, optimizers) if views else optimizers[0]
+    run = _Run(ensemble, dataset, stepper, generators, batch_size, clip, loss, augment)
+    with tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
+        for _ in range(epochs):
+            run.epoch(histories)
+    for index, model in enumerate(models):
+        model.load_state_dict(ensemble.member(index).state_dict())
+    return histories
+
+
+@dataclass
+class _Run:
+    """Everything that a pass over the data reads or changes."""
+
+    ensemble: Ensemble
+    dataset: Dataset
+    rule: Stepper
+    generators: Sequence[torch.Generator]
+    batch_size: int
+    clip: float | None
+    loss: Loss
+    augment: Augmentation | None
+    bar: Any = None
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of an epoch."""
+        return -(-len(self.dataset.train) // self.batch_size)
+
+    def epoch(self, histories: Sequence[History]) -> None:
+        """Take one pass over the training split, each member in its own order, and evaluate."""
+        start = time.perf_counter()
+        losses, broken = self._pass()
+        tests = _evaluate(self.ensemble, self.dataset.test, self.loss)
+        seconds = (time.perf_counter() - start) / len(histories)
+        sizes = torch.full((self.steps,), float(self.batch_size), dtype=torch.float64)
+        sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
+        for member in zip(histories, losses.cpu(), broken.tolist(), tests, strict=True):
+            _append(*member, sizes, seconds)
+        self.bar.set_postfix(train_loss=f"{float(losses.nanmean()):.4f}")
+
+    def _pass(self) -> tuple[Tensor, Tensor]:
+        """Take the steps of an epoch.
+
+        Returns:
+            The losses (S, steps), and the steps (S,) after which weights were first seen not to be finite (steps + 1
+            for never); one looks as often as ``training.train`` does, so that both say the same.
+        """
+        losses = torch.zeros(self.ensemble.size, self.steps, device=self.dataset.device)
+        never = self.steps + 1
+        broken = torch.full((self.ensemble.size,), never, device=self.dataset.device)
+        self.ensemble.train()
+        said = learn(self.ensemble, self.rule, self._batches(), self.loss, self.clip)
+        for n, (_, values) in enumerate(said, start=1):
+            losses[:, n - 1] = values
+            if n % _CHECK_EVERY == 0 or n == self.steps:
+                now = torch.where(self.ensemble.finite_members(), never, n)
+                broken = torch.minimum(broken, now)
+            self.bar.update()
+        return losses, broken
+
+    def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the images (S, B, …) and labels (S, B) of an epoch, each member's in its own order."""
+        orders, choices = zip(*map(self._drawn, self.generators), strict=True)
+        rows = None if self.augment is None else torch.stack(choices).split(self.batch_size, dim=1)
+        for n, index in enumerate(torch.stack(orders).split(self.batch_size, dim=1)):
+            change = None if rows is None else partial(self._changed, chosen=rows[n].flatten(0, 1))
+            x, y = self.dataset.train.batch(index.flatten(), change)
+            yield x.unflatten(0, index.shape), y.view(index.shape)
+
+    def _changed(self, pixels: Tensor, *, chosen: Tensor) -> Tensor:
+        assert self.augment is not None
+        return self.augment(pixels, chosen)
+
+    def _drawn(self, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+        """Return a member's order of the examples and its choices for them, drawn as ``training.train`` draws them."""
+        count = len(self.dataset.train)
+        order = torch.randperm(count, generator=generator, device=self.dataset.device)
+        return order, None if self.augment is None else self.augment.draw(count, generator)
+
+
+def _evaluate(ensemble: Ensemble, split: Split, loss: Loss) -> list[tuple[float, float]]:
+    """Return mean loss and accuracy of each member on a split."""
+    total = torch.zeros(ensemble.size, device=split.x.device)
+    right = torch.zeros(ensemble.size, device=split.x.device)
+    ensemble.eval()
+    with torch.no_grad():
+        for start in range(0, len(split), _EVALUATED):
+            x, y = split.batch(slice(start, start + _EVALUATED))
+            everyone = y.expand(ensemble.size, -1)
+            logits = ensemble(x.expand(ensemble.size, *x.shape))
+            total += member_losses(logits, everyone, loss) * len(y)
+            right += (logits.argmax(-1) == everyone).sum(-1)
+    return list(zip((total / len(split)).tolist(), (right / len(split)).tolist(), strict=True))
+
+
+def _append(
+    history: History, losses: Tensor, broken: int, tested: tuple[float, float], sizes: Tensor, seconds: float
+) -> None:
+    """Add an epoch to a member's history, unless the member has diverged before; a broken epoch ends it."""
+    if "diverged" in history.settings:
+        return
+    good = min(int(torch.isfinite(losses).long().cumprod(0).sum()), broken)
+    if good < len(losses) or broken == good:
+        history.settings["diverged"] = len(history.step_loss) + good
+        history.step_loss.extend(losses[: good + (good < broken)].tolist())  # the loss that ended it, if one did
+        return
+    history.step_loss.extend(losses.tolist())
+    history.train_loss.append(float(losses.double() @ sizes / sizes.sum()))
+    history.test_loss.append(tested[0])
+    history.test_accuracy.append(tested[1])
+    history.seconds.append(seconds)

@@ -1,7 +1,0 @@
-"""Several models of one architecture trained together: one set of kernels a step, whatever the number of seeds."""
-
-from lossnav import _torch  # noqa: F401  says how to get torch
-from lossnav.lab.members.stacked import Ensemble, Loss, StackedLinear, member_losses
-from lossnav.lab.members.together import train
-
-__all__ = ["Ensemble", "Loss", "StackedLinear", "member_losses", "train"]

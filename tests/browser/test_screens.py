@@ -1,0 +1,49 @@
+"""What a reader meets on a page: nothing jumps while it loads, and an explorable fits one screen and comes early.
+
+How soon it answers depends on the machine: `python -m benchmarks pages` measures that.
+"""
+
+from __future__ import annotations
+
+import pytest
+from chrome import PHONE, Browser
+from paths import pages
+
+DESK = (1300, 850)
+SHIFT = 0.01  # of the layout, as browsers add it up: what has moved, times how far, as parts of the window
+SEEN, WHOLE, FIRST = 700, 780, 760  # CSS pixels: see below
+LONG = {"Board": 1030}  # asks in sentences, and is longer than a screen
+
+# All shifts since the page began to load, those of a reader's own doing left out.
+SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
+  list.getEntries().filter((shift) => !shift.hadRecentInput).map(({ value, sources }) =>
+    [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')])
+)).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => done([]), 300))"""
+
+# Of each explorable: its top, if no box "In one minute" stands before it, how far its plot, its main control and its
+# sentence reach, and its height.
+BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
+  const { top: below, height } = root.getBoundingClientRect();
+  const top = document.querySelector('.ln_minute') ? 0 : below;
+  const part = (name) => root.querySelector(name).getBoundingClientRect();
+  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - below;
+  return { name: root.dataset.explorable, top: top + scrollY, seen, height };
+})"""
+
+
+@pytest.mark.parametrize("base", ["http"], indirect=True)
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("name", pages())
+def test_a_page_stands_still_and_its_explorables_fit_the_screen(
+    browser: Browser, base: str, name: str, size: tuple[int, int]
+) -> None:
+    with browser.page(size, touch=size == PHONE) as page:
+        page.open(f"{base}/{name}.html")
+        shifts = page.evaluate(SHIFTS)
+        assert sum(value for value, _ in shifts) <= SHIFT, shifts
+        boxes = page.evaluate(BOXES)
+        if size == PHONE:
+            assert all(box["seen"] <= LONG.get(box["name"], SEEN) for box in boxes), boxes
+            assert all(box["top"] <= FIRST for box in boxes[:1]), boxes[0]
+        else:
+            assert all(box["height"] <= LONG.get(box["name"], WHOLE) for box in boxes), boxes

@@ -1,0 +1,109 @@
+"""A model, data and an optimizer of the user's own: named by MODULE:FUNCTION, or by what is assumed."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+import torch
+
+from lossnav import experiment, records, sweep
+from lossnav.cli import main
+from lossnav.lab.experiment import Experiment, own
+
+MINE = """
+import torch
+from torch import nn
+
+def network(width=6):
+    return nn.Sequential(nn.Linear(5, width), nn.Tanh(), nn.Linear(width, 3))
+
+def examples():
+    x = torch.randn(200, 5, generator=torch.Generator().manual_seed(0))
+    return x, x[:, :3].argmax(1)
+
+def rows():
+    return list(zip(*examples()))
+
+def targets():
+    x, _ = examples()
+    return x, x
+
+number = 3
+"""
+WORDS = (
+    "--data mine_own:examples --model mine_own:network --model-option width=8 --optimizer torch.optim:Adagrad --lr 0.1"
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "mine_own.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_train_sweep_and_analyse_take_them(folder, capsys):
+    train = ["train", *shlex.split(WORDS), "--epochs", "3", "--output", "run.json", "--checkpoint", "run.ckpt"]
+    assert main([*train, "--quiet"]) == 0
+    found = records.load("run.json")
+    assert found.data["label"] == "mine_own:examples" and len(found.data["sha256"]["mine_own:examples"]) == 64
+    assert found.results[0]["settings"]["optimizer"] == "Adagrad" and found.results[0]["test_accuracy"][-1] > 0.5
+    assert shlex.split(found.command)[:2] == ["lossnav", "train"]
+    again = experiment.run(Experiment.of(found.config))
+    assert again.results[0]["train_loss"] == found.results[0]["train_loss"]
+    assert main(["sweep", *shlex.split(WORDS), "--epochs", "3", "--seeds", "0,1", "--output", "runs", "--workers", "1",
+                 "--quiet"]) == 0  # fmt: skip
+    kept = sorted((records.load(path) for path in (folder / "runs").glob("*.json")), key=lambda one: one.seeds)
+    assert kept[0].results[0]["train_loss"] == found.results[0]["train_loss"] != kept[1].results[0]["train_loss"]
+    capsys.readouterr()
+    analyse = ["analyse", "run.ckpt", "--data", "mine_own:rows", "--model", "mine_own:network", "--model-option"]
+    assert main([*analyse, "width=8"]) == 2
+    said = capsys.readouterr().err
+    assert "run of Adagrad" in said and "--eta, --beta" in said and said.count("\n") == 1
+
+
+def test_a_rule_is_derived_of_what_is_assumed():
+    one = Experiment(data="digits", optimizer="derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)", train_size=100)
+    weight = torch.nn.Parameter(torch.ones(3))
+    made = experiment.make_optimizer(one, [weight])
+    import lossnav as ln
+
+    rule = ln.derive(ln.Objective(gamma=1e-3), dt=0.01, belief=ln.assume.Filter(0.9))
+    other = torch.nn.Parameter(torch.ones(3))
+    known = rule.optimizer([other])
+    for step in range(3):
+        weight.grad = other.grad = torch.tensor([1.0, -2.0, float(step)])
+        made.step()
+        known.step()
+    assert torch.equal(weight, other) and not torch.equal(weight, torch.ones(3))
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"optimizer": "lion"}, "optimizer = 'lion', but it must be one of .*'adam'.*MODULE:FUNCTION"),
+    ({"model": "mine_own:"}, "model = 'mine_own:', but it must be one of"),
+    ({"model": "mine_own:nothing"}, "model = 'mine_own:nothing' is not found from"),
+    ({"model": "nowhere:network"}, "model = 'nowhere:network' is not found from"),
+    ({"model": "mine_own:number"}, "is a int, but it must be a function"),
+    ({"model": "mine_own:examples"}, "returned a tuple, but it must be a torch module"),
+    ({"model": "mine_own:network", "model_options": {"depth": 3}}, "cannot be called so: .*depth"),
+    ({"data": "mine_own:network"}, "data = 'mine_own:network' returned a Sequential, but it must be a pair"),
+    ({"data": "mine_own:targets"}, r"targets \(200, 5\) of torch.float32, but .* labels \(N,\)"),
+    ({"optimizer": "torch.optim:Adagrad", "options": {"beta": 1}}, "options has 'beta', but Adagrad takes"),
+    ({"optimizer": "derive:gamma=open('x')"}, "gamma=open.*derive:NAME=VALUE"),
+    ({"optimizer": "derive:gamma"}, "must be derive:NAME=VALUE"),
+    ({"optimizer": "derive:slope=1"}, "must be one of 'belief'"),
+    ({"optimizer": "derive:gamma=1"}, "dt = None"),
+])  # fmt: skip
+def test_what_is_not_there_or_is_something_else_is_named(folder, values, message):
+    with pytest.raises(ValueError, match=message):
+        experiment.run(Experiment.of({"data": "digits", "train_size": 50, "test_size": 20, **values}))
+
+
+def test_what_it_does_to_weights_is_not_known(folder):
+    """So seeds are trained one by one, unless they are told to be together."""
+    assert own.rule("torch.optim:Adagrad").mixes and not own.rule("sgd").mixes
+    wanted = sweep.grid({}, range(2), {"data": "mine_own:examples", "model": "mine_own:network", "lr": 0.1,
+                                       "optimizer": "torch.optim:Adagrad"})  # fmt: skip
+    assert [len(job) for job in sweep.groups.jobs(wanted, "auto", None, 1)] == [1, 1]

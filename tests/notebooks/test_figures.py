@@ -1,0 +1,83 @@
+"""The figures of the book, asked once for all: those that are committed, and the look that finds what cannot be read.
+
+What each one shows is its chapter's matter: the pictures are looked at when they are written.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+
+import lossnav_dark
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+import readable
+from notebooks import chapters, notebook_path
+from PIL import Image
+
+DPI, PAD = 200, 0.15  # of the style sheet, and inches that a tight crop may add on a side
+
+
+def pictures(name: str) -> Iterator[tuple[nbformat.NotebookNode, Image.Image]]:
+    """The cells of a chapter that show a picture, and their pictures."""
+    for cell in nbformat.read(notebook_path(name), as_version=4).cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                yield cell, Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_each_picture_is_named_told_and_fits_a_phone(name: str) -> None:
+    for cell, picture in pictures(name):
+        told = cell.metadata.mystnb
+        assert told.figure.name.startswith("fig-") and len(told.figure.caption) > 30 and len(told.image.alt) > 60
+        assert picture.width <= (readable.WIDTH + 2 * PAD) * DPI, f"{told.figure.name} is {picture.width} pixels wide"
+        inked = np.mean(np.asarray(picture.convert("RGB")).min(axis=2) < 250)
+        assert inked > 0.01, f"{told.figure.name} is {100 * inked:.0f} % ink"
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_what_is_seen_by_day_is_seen_by_night(name: str) -> None:
+    """Of each picture's own colours: what stands out from the paper stands out from the dark ground."""
+    ground = np.array(lossnav_dark.GROUND) / 255
+    for cell, picture in pictures(name):
+        found = picture.convert("RGB").getcolors(1 << 24)
+        colours = np.array([colour for count, colour in found if count > 50]) / 255
+        dark = lossnav_dark.darkened(colours)
+        plain = np.abs(colours - 1).max(axis=1) > 0.5
+        assert np.all(np.abs(dark - ground).max(axis=1)[plain] > 0.2), cell.metadata.mystnb.figure.name
+
+
+def small_letters(ax: plt.Axes) -> None:
+    ax.set_title("a title", fontsize=8)
+
+
+def a_label_outside(ax: plt.Axes) -> None:
+    ax.text(1.5, 0.5, "far away")
+
+
+def labels_on_each_other(ax: plt.Axes) -> None:
+    ax.text(0.4, 0.5, "one label")
+    ax.text(0.42, 0.5, "another one")
+
+
+def a_long_name(ax: plt.Axes) -> None:
+    ax.set_ylabel("a name that is much longer than the axis that it is the name of, and goes on")
+
+
+def a_wide_figure(ax: plt.Axes) -> None:
+    ax.figure.set_figwidth(7.0)
+
+
+@pytest.mark.parametrize("spoil", [small_letters, a_label_outside, labels_on_each_other, a_long_name, a_wide_figure])
+def test_the_look_sees_what_cannot_be_read(spoil) -> None:
+    with plt.style.context("default"):
+        figure, ax = plt.subplots(figsize=(5.8, 3.0))
+        ax.text(0.5, 0.9, "a label", ha="center")
+        assert list(readable.problems(figure)) == []
+        spoil(ax)
+        assert len(list(readable.problems(figure))) >= 1
+        plt.close(figure)

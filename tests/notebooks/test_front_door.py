@@ -1,0 +1,95 @@
+"""Each chapter says its result at its top and again at its end; the landing page says that of the book."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import pytest
+import yaml
+from notebooks import notebook_path, read_text, text_path
+from paths import ROOT
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [entry["file"].split("/")[-1] for part in TOC["parts"] if part.get("numbered") for entry in part["chapters"]]
+BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<body>.*?)\n```\n", re.DOTALL)
+FOLDS = {"hide-input", "hide-cell", "hide-output"}
+ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
+# Numbers that are names, and the minutes, which a test below holds.
+NAMES = r"Figures? \d\w?|Eq\. \d+|CIFAR-10|\*\d+ minutes\.\*"
+
+
+def box(name: str) -> str:
+    """The text of a chapter's box, which is the first thing after its title."""
+    text = text_path(name).read_text(encoding="utf-8")
+    title = re.search(r"^# .*\n\n", text, re.MULTILINE)
+    found = title and BOX.match(text, title.end())
+    assert found, f"{name} does not begin with its result"
+    return found["body"]
+
+
+def words(text: str) -> int:
+    return len(re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).split())
+
+
+def shown(name: str) -> int:
+    """The words of a chapter before its exercises, without code."""
+    prose = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
+    return len("\n".join(prose).split("\n## Exercises")[0].split())
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_says_its_result_in_one_minute(name: str) -> None:
+    said = box(name)
+    told, formula, verdict, needs = said.replace("$$\n", "").split("\n\n")
+    assert len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", told))) == 3, "three sentences"
+    assert "\\" in formula or "_" in formula
+    assert "*Holds:*" in verdict and "*Failed:*" in verdict and needs.startswith("*Needs:* ")
+    assert 60 <= words(said) <= 170
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_numbers_of_the_box_come_from_the_chapter(name: str) -> None:
+    said = box(name)
+    typed = re.findall(r"\d+", re.sub(f"{ROLE}|{MATH}|{LINK}|{NAMES}", "", said, flags=re.DOTALL))
+    assert typed == []
+    outputs = [
+        out for cell in nbformat.read(notebook_path(name), as_version=4).cells for out in cell.get("outputs", [])
+    ]
+    glued = {out.get("metadata", {}).get("scrapbook", {}).get("name") for out in outputs}
+    assert set(re.findall(r"\{glue:\w+\}`([^`]*)`", said)) <= glued
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_minutes_are_those_of_the_text(name: str) -> None:
+    told = int(re.search(r"\*(\d+) minutes\.\*", box(name))[1])
+    assert abs(told - shown(name) / 200) <= max(4, 0.2 * told), shown(name) / 200
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_ends_with_what_to_take_away(name: str) -> None:
+    text = text_path(name).read_text(encoding="utf-8")
+    end = re.search(r"\n## To take away\n\n(.*?)\n(?=\n(?:## |\*\*Limits))", text, re.DOTALL)
+    assert end and text.index("\n## Exercises") > end.start()
+    assert end[1].startswith("- ")
+    points = end[1].removeprefix("- ").split("\n- ")
+    assert 3 <= len(points) <= 5 and "\n\n" not in end[1]
+    assert all(len(point.split()) <= 95 for point in points)
+
+
+@pytest.mark.parametrize("name", sorted({*CHAPTERS} - {"ballistic-mnist"}))  # whose first picture is one of data
+def test_no_folded_code_stands_before_the_first_picture(name: str) -> None:
+    for cell in read_text(name).cells:
+        if cell.cell_type == "code":
+            if "explore." in cell.source and "figures" not in cell.source:
+                return
+            assert not FOLDS & set(cell.metadata.get("tags", [])), cell.source
+    pytest.fail("there is no picture to move")
+
+
+def test_the_landing_page_lists_every_chapter_and_five_results() -> None:
+    text = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .*", text, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"\]\(([\w-]+)\.ipynb\)", row)} >= set(CHAPTERS)
+    assert re.findall(r"^(\d)\. .*→ \[", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
+    assert text.index("{explorable} Race") < text.index("{explorable} Board") < text.index("## Five results")
