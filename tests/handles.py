@@ -12,6 +12,8 @@ HANDLES = '[role="slider"], input[type="range"]'
 # CSS pixels. A handle at the end of its track can go one way only, and one that is dead to a way costs a wait: those in
 # the upper half of their range begin with the way back.
 MOVES = {"finger": ((60, 0), (-60, 0), (0, -60), (0, 60)), "mouse": ((60, -60), (-60, 60), (60, 60), (-60, -60))}
+# CSS pixels, on a phone down to the verdict and on a desk the whole: what asks in sentences is longer than a screen.
+LONG = {"Board": 1030}
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
 # The handle, what is said before it is moved, and whether it is in the upper half of its range.
 HANDLE = """((roots, handles) => (root, index) => {
@@ -24,10 +26,15 @@ HANDLE = """((roots, handles) => (root, index) => {
 HANDLE += f"({json.dumps(ROOTS)}, {json.dumps(HANDLES)})"
 
 # Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
-# What lies behind "Details" is brought out first.
-GRIP = """(({handle, ...found}) => {
+# What lies behind "Details" is brought out first; sections are laid out a frame after they come into the window.
+GRIP = """(async ({handle, ...found}) => {
   handle.closest('details')?.setAttribute('open', '');
-  handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+  for (let last = NaN, top = 0; last !== top; last = top) {
+    handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+    await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+    top = handle.getBoundingClientRect().top;
+  }
   const box = handle.getBoundingClientRect();
   let x = box.x + box.width / 2;
   const y = box.y + box.height / 2;

@@ -24,6 +24,7 @@ from torch import (  # noqa: F401  what the text calls, as it is
     _foreach_sqrt,
     _foreach_sqrt_,
     _foreach_sub,
+    _foreach_sub_,
 )
 
 Lists = Any

@@ -127,7 +127,7 @@ def test_the_landscape_is_dug_where_it_is_pressed_and_the_rule_is_a_formula(
         box = "(({x, y, width, height}) => [x + 0.6 * width, y + height / 4])"
         x, y = page.evaluate(f"{box}(document.querySelector('.ln-dig').getBoundingClientRect())")
         page.tab.touchscreen.tap(x, y) if way == "tap" else page.tab.mouse.click(x, y)
-        page.wait_until("document.querySelector('.lossnav-readout').textContent.includes('3 wells')")
+        page.wait_until("document.querySelector('.ln-numbers').textContent.includes('3 wells')")
         page.evaluate("document.querySelector('.lossnav-explorable details').open = true")
         set_by_the_browser = "document.querySelector('.ln-formula math msqrt, .ln-formula math mfrac')"
         assert page.evaluate(f"{set_by_the_browser}.getBoundingClientRect().width") > 10

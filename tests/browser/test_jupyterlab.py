@@ -132,5 +132,5 @@ def test_a_chapter_in_jupyterlab_and_an_explorable_that_both_sides_move(browser:
         page.wait_until(f"{BALL}.ariaValueNow === '0.750'")
         after = page.evaluate(MIDDLE)
         assert after[0] > before[0] + 20, "the picture does not follow Python"
-        words = page.evaluate(f"document.querySelector('{ROOT_OF_IT} .lossnav-readout').innerText")
-        assert "0.75" in words
+        numbers = page.evaluate(f"document.querySelector('{ROOT_OF_IT} .lossnav-readout.ln-numbers').textContent")
+        assert "0.75" in numbers

@@ -261,6 +261,7 @@ OURS = {
     "Ballistic with momentum": (ln.optim.Ballistic, {"lr": 0.01, "momentum": 0.8}),
     "Belief": (ln.optim.Belief, {"lr": 0.01, "eps": 1e-3}),
     "Belief, centred": (ln.optim.Belief, {"lr": 0.01, "variance": "centred", "eps_inside": 0.1}),
+    "Belief, innovations": (ln.optim.Belief, {"lr": 0.01, "variance": "innovation"}),
     "Belief, discounted": (ln.optim.Belief, {"lr": 0.01, "discount": 0.3}),
     "Belief, overdamped": (ln.optim.Belief, {"lr": 0.01, "discount": math.inf}),
     "Belief, two rates": (ln.optim.Belief, {"lr": 0.01, "lr_overdamped": 0.1}),
@@ -298,7 +299,6 @@ def test_a_derived_optimizer_returns_its_own_rule():
     ("kind", "options", "words"),
     [
         (ln.optim.Uncertain, {}, "no uncertain weights"),
-        (ln.optim.Belief, {"variance": "innovation"}, "squared innovations"),
         (ln.optim.Belief, {"weight_decay": 0.1}, "without it"),
         (ln.optim.Belief, {"discount": math.inf, "curvature_scale": 1.0}, "limit of a large discount"),
         (ln.optim.Navigator, {"gamma": math.inf}, "limit"),

@@ -188,7 +188,7 @@ def test_formulas_limits_regime_and_page_are_those_of_an_entry():
     with pytest.warns(ln.rules.derive.RegimeWarning):
         assert rule.regime(v) == diagonal.regime(v)
     page = rule._repr_markdown_()
-    assert "BallisticMatrix(params, lr=0.00707" in page and "Kronecker, h = 2·V" in page
+    assert "BallisticMatrix(params, lr=0.00707" in page and "Kronecker, with 2·C" in page
     with pytest.raises(ValueError, match="metric"):
         ln.derive(ln.Objective(gamma=1.0), metric=BELIEFS["polar"], dt=0.1).limits(v)
     with pytest.warns(ln.rules.derive.RegimeWarning):  # one datum has no memory: never slow

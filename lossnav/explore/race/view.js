@@ -121,7 +121,7 @@ function buildRace(root, state) {
     layout(width) {
       frame = raceFrame(stage, below, root, width);
       still.replaceChildren();
-      drawPanel(still, frame.profile, "the loss across both wells: click to dig another");
+      drawPanel(still, frame.profile, "across both wells: press to dig");
       drawPanel(still, frame.losses, "the loss of each, against time");
       t = timeAxis(still, { ...frame.losses, w: 0, rows: {} }, 0, UNTIL, 1, "time");
       drawn = { edge: null, land: null };

@@ -56,7 +56,9 @@ def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) ->
     """
     from lossnav.lab import data
 
-    return own.dataset(name) if own.is_own(name) else data.load(name, root, download)
+    if own.is_own(name):
+        return own.dataset(name)
+    return data.load(name, None if name == "digits" else root, download)
 
 
 def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:
