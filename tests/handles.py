@@ -25,26 +25,29 @@ HANDLE = """((roots, handles) => (root, index) => {
 })"""
 HANDLE += f"({json.dumps(ROOTS)}, {json.dumps(HANDLES)})"
 
-# Middle of what the hand would grip: the thumb of a range input, else the drawn shape; with what lies on top there.
-# What lies behind "Details" is brought out first; sections are laid out a frame after they come into the window.
+# Middle of what the hand would grip: the thumb of a range input, else the drawn shape; and whether it is what lies on top
+# there. What lies behind "Details" is brought out first; sections are laid out some frames after they come into the
+# window, and until then nothing in them can be hit.
 GRIP = """(async ({handle, ...found}) => {
   handle.closest('details')?.setAttribute('open', '');
-  for (let last = NaN, top = 0; last !== top; last = top) {
+  const seen = () => {
+    const box = handle.getBoundingClientRect();
+    let x = box.x + box.width / 2;
+    const y = box.y + box.height / 2;
+    if (handle.type === 'range') {
+      const part = (handle.valueAsNumber - handle.min) / (handle.max - handle.min), thumb = 16;
+      x = box.x + thumb / 2 + part * (box.width - thumb);
+    }
+    const top = document.elementFromPoint(x, y);
+    return {x, y, inside: x > 0 && x < innerWidth, hit: handle.contains(top) || !!(top && top.contains(handle))};
+  };
+  let last, now;
+  for (let frame = 0; frame < 30 && !(now?.hit && now.y === last?.y); frame++) {
     handle.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
     await new Promise(requestAnimationFrame);
-    await new Promise(requestAnimationFrame);
-    top = handle.getBoundingClientRect().top;
+    [last, now] = [now, seen()];
   }
-  const box = handle.getBoundingClientRect();
-  let x = box.x + box.width / 2;
-  const y = box.y + box.height / 2;
-  if (handle.type === 'range') {
-    const part = (handle.valueAsNumber - handle.min) / (handle.max - handle.min), thumb = 16;
-    x = box.x + thumb / 2 + part * (box.width - thumb);
-  }
-  const top = document.elementFromPoint(x, y);
-  const hit = handle.contains(top) || !!(top && top.contains(handle));
-  return {...found, x, y, inside: x > 0 && x < innerWidth, hit};
+  return {...found, ...now};
 })"""
 
 # Whether it can be focused, and is.

@@ -123,12 +123,12 @@ def test_the_landscape_is_dug_where_it_is_pressed_and_the_rule_is_a_formula(
     with browser.page(PHONE if way == "tap" else WIDE, touch=way == "tap") as page:
         open_landing(page, base)
         assert "2 wells" in readout(page, 0)
+        page.evaluate("document.querySelector('.lossnav-explorable details').open = true")
         page.evaluate("document.querySelector('.ln-dig').scrollIntoView({block: 'center'})")
         box = "(({x, y, width, height}) => [x + 0.6 * width, y + height / 4])"
         x, y = page.evaluate(f"{box}(document.querySelector('.ln-dig').getBoundingClientRect())")
         page.tab.touchscreen.tap(x, y) if way == "tap" else page.tab.mouse.click(x, y)
         page.wait_until("document.querySelector('.ln-numbers').textContent.includes('3 wells')")
-        page.evaluate("document.querySelector('.lossnav-explorable details').open = true")
         set_by_the_browser = "document.querySelector('.ln-formula math msqrt, .ln-formula math mfrac')"
         assert page.evaluate(f"{set_by_the_browser}.getBoundingClientRect().width") > 10
         level = "[...document.querySelectorAll('.ln-button')].find((b) => b.textContent === 'Level')"

@@ -50,15 +50,12 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
 
 
 def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) -> Dataset:
-    """Return a data set by the name that experiments have for it: one of ours, or what a function of the user's makes.
-
-    One root serves all data of a sweep, of which the digits need none.
-    """
+    """Return a data set by the name that experiments have for it: one of ours, or what a function of the user's makes."""
     from lossnav.lab import data
 
     if own.is_own(name):
         return own.dataset(name)
-    return data.load(name, None if name == "digits" else root, download)
+    return data.load(name, root, download)
 
 
 def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:
