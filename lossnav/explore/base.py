@@ -46,7 +46,7 @@ class Explorable(anywidget.AnyWidget):
     _shared: ClassVar[dict[str, Any]]  # the folder's constants
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
 
-    def __init_subclass__(cls, **options: Any):
+    def __init_subclass__(cls, **options: Any) -> None:
         home = getattr(sys.modules[cls.__module__], "__file__", None)
         # a class of the same module is one of these already, as it is of an instance that gets traits
         again = any(issubclass(base, Explorable) and base.__module__ == cls.__module__ for base in cls.__bases__)

@@ -114,3 +114,16 @@ def test_a_checker_finds_each_error_of_a_wrong_script_and_none_in_a_right_one(ch
 def test_the_right_script_runs(tmp_path):
     done = subprocess.run([sys.executable, USERS / "right.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_nearly_all_that_is_public_has_a_known_type(installed, tmp_path):
+    scripts = Path(installed).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "basedpyright", "--verifytypes", "lossnav", "--ignoreexternal", "--outputjson"],
+        capture_output=True, text=True, cwd=tmp_path,
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(scripts.parent)},
+    )  # fmt: skip
+    found = json.loads(done.stdout)["typeCompleteness"]
+    assert found["exportedSymbolCounts"]["withKnownType"] > 3000, "the package was not found"
+    assert found["completenessScore"] >= 0.95, found["exportedSymbolCounts"]

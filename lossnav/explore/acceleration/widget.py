@@ -1,5 +1,5 @@
 """``Acceleration`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Acceleration = declared(__file__)
+Acceleration: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``BeliefFilter`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-BeliefFilter = declared(__file__)
+BeliefFilter: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``BelievedEllipse`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-BelievedEllipse = declared(__file__)
+BelievedEllipse: type[Explorable] = declared(__file__)

@@ -7,7 +7,7 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.explore._coins import coins
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.rules.derive import board
 from lossnav.rules.derive.rule import LearningRule
 
@@ -60,4 +60,4 @@ class _Numbers:
         return np.array(places)
 
 
-Board = declared(__file__, _Numbers)
+Board: type[Explorable] = declared(__file__, _Numbers)

@@ -1,5 +1,5 @@
 """``BrokenCharge`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-BrokenCharge = declared(__file__)
+BrokenCharge: type[Explorable] = declared(__file__)

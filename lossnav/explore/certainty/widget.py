@@ -1,5 +1,5 @@
 """``Certainty`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Certainty = declared(__file__)
+Certainty: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``CloudEdge`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-CloudEdge = declared(__file__)
+CloudEdge: type[Explorable] = declared(__file__)

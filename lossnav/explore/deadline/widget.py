@@ -1,5 +1,5 @@
 """``Deadline`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Deadline = declared(__file__)
+Deadline: type[Explorable] = declared(__file__)

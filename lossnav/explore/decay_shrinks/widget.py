@@ -1,5 +1,5 @@
 """``DecayShrinks`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-DecayShrinks = declared(__file__)
+DecayShrinks: type[Explorable] = declared(__file__)

@@ -7,7 +7,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import grid, over, points
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.trajectory import modes
 
 _SHARED = constants(__file__)
@@ -41,4 +41,4 @@ class _Numbers:
         return 1 / fast, -slow / (fast + slow)
 
 
-DiscountExponent = declared(__file__, _Numbers)
+DiscountExponent: type[Explorable] = declared(__file__, _Numbers)

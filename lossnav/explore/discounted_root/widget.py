@@ -1,5 +1,5 @@
 """``DiscountedRoot`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-DiscountedRoot = declared(__file__)
+DiscountedRoot: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``DoubleWell`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-DoubleWell = declared(__file__)
+DoubleWell: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``DriftField`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-DriftField = declared(__file__)
+DriftField: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``ExactStep`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-ExactStep = declared(__file__)
+ExactStep: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``Extremals`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Extremals = declared(__file__)
+Extremals: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``FadingBelief`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-FadingBelief = declared(__file__)
+FadingBelief: type[Explorable] = declared(__file__)

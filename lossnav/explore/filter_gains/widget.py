@@ -1,5 +1,5 @@
 """``FilterGains`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-FilterGains = declared(__file__)
+FilterGains: type[Explorable] = declared(__file__)

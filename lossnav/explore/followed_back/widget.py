@@ -1,5 +1,5 @@
 """``FollowedBack`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-FollowedBack = declared(__file__)
+FollowedBack: type[Explorable] = declared(__file__)

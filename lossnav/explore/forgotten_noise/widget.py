@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from lossnav._checks import Array
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.problem.objective import Objective
 from lossnav.rules.deadline import deadline_rate
 
@@ -46,4 +46,4 @@ class _Numbers:
         return (1 + p) * remaining**p, deadline * self.stiffness**2 / self._to_come(1.0)
 
 
-ForgottenNoise = declared(__file__, _Numbers)
+ForgottenNoise: type[Explorable] = declared(__file__, _Numbers)

@@ -1,5 +1,5 @@
 """``Horizon`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Horizon = declared(__file__)
+Horizon: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``KappaSteps`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-KappaSteps = declared(__file__)
+KappaSteps: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``MetricEllipse`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-MetricEllipse = declared(__file__)
+MetricEllipse: type[Explorable] = declared(__file__)

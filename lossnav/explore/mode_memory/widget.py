@@ -1,5 +1,5 @@
 """``ModeMemory`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-ModeMemory = declared(__file__)
+ModeMemory: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``MomentumWindow`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-MomentumWindow = declared(__file__)
+MomentumWindow: type[Explorable] = declared(__file__)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 from lossnav.analysis import sgd
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
 _SHARED = constants(__file__)
 _LONGEST: int = _SHARED["n"][1]
@@ -43,4 +43,4 @@ class _Numbers:
         return float(self.eta / (self.batch * (1 - self.beta)))
 
 
-MovingNetwork = declared(__file__, _Numbers)
+MovingNetwork: type[Explorable] = declared(__file__, _Numbers)

@@ -1,5 +1,5 @@
 """``MuonQuintic`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-MuonQuintic = declared(__file__)
+MuonQuintic: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``NoiseSpectrum`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-NoiseSpectrum = declared(__file__)
+NoiseSpectrum: type[Explorable] = declared(__file__)

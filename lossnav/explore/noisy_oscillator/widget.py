@@ -1,5 +1,5 @@
 """``NoisyOscillator`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-NoisyOscillator = declared(__file__)
+NoisyOscillator: type[Explorable] = declared(__file__)

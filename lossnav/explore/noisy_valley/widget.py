@@ -1,5 +1,5 @@
 """``NoisyValley`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-NoisyValley = declared(__file__)
+NoisyValley: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``NormalArcs`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-NormalArcs = declared(__file__)
+NormalArcs: type[Explorable] = declared(__file__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.rules.inconsistent import quasi_hyperbolic
 
 _SHARED = constants(__file__)
@@ -24,4 +24,4 @@ class _Numbers:
         return {who: quasi_hyperbolic(self.curvature, self.delta, self.beta, planner=who) for who in _PLANNERS}
 
 
-OtherSelves = declared(__file__, _Numbers)
+OtherSelves: type[Explorable] = declared(__file__, _Numbers)

@@ -7,7 +7,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import grid, over
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import riccati
@@ -55,4 +55,4 @@ class _Numbers:
         return over(_AXIS, pace, {"total": speed + direction, "speed": speed, "direction": direction})
 
 
-PathPace = declared(__file__, _Numbers)
+PathPace: type[Explorable] = declared(__file__, _Numbers)

@@ -1,5 +1,5 @@
 """``PlannedSteps`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-PlannedSteps = declared(__file__)
+PlannedSteps: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``Postponed`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Postponed = declared(__file__)
+Postponed: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``Preconditioner`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Preconditioner = declared(__file__)
+Preconditioner: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``PullBack`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-PullBack = declared(__file__)
+PullBack: type[Explorable] = declared(__file__)

@@ -1,5 +1,5 @@
 """``PushAndBrake`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-PushAndBrake = declared(__file__)
+PushAndBrake: type[Explorable] = declared(__file__)

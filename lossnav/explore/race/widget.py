@@ -1,5 +1,5 @@
 """``Race`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Race = declared(__file__)
+Race: type[Explorable] = declared(__file__)

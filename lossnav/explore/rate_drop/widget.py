@@ -1,5 +1,5 @@
 """``RateDrop`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-RateDrop = declared(__file__)
+RateDrop: type[Explorable] = declared(__file__)

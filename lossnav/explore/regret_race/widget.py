@@ -1,5 +1,5 @@
 """``RegretRace`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-RegretRace = declared(__file__)
+RegretRace: type[Explorable] = declared(__file__)

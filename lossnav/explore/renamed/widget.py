@@ -1,5 +1,5 @@
 """``Renamed`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-Renamed = declared(__file__)
+Renamed: type[Explorable] = declared(__file__)

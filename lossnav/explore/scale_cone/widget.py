@@ -1,5 +1,5 @@
 """``ScaleCone`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-ScaleCone = declared(__file__)
+ScaleCone: type[Explorable] = declared(__file__)

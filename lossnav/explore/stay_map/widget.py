@@ -1,5 +1,5 @@
 """``StayMap`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-StayMap = declared(__file__)
+StayMap: type[Explorable] = declared(__file__)

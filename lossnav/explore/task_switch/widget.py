@@ -23,4 +23,4 @@ class _InOrder(Explorable):
         return state
 
 
-TaskSwitch = declared(__file__, _InOrder)
+TaskSwitch: type[Explorable] = declared(__file__, _InOrder)

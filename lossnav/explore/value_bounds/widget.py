@@ -1,5 +1,5 @@
 """``ValueBounds`` in Python: its constants declare it."""
 
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 
-ValueBounds = declared(__file__)
+ValueBounds: type[Explorable] = declared(__file__)

@@ -7,7 +7,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.explore._curves import grid, over
 from lossnav.explore._scripts import constants
-from lossnav.explore.base import declared
+from lossnav.explore.base import Explorable, declared
 from lossnav.trajectory import modes
 
 _SHARED = constants(__file__)
@@ -62,4 +62,4 @@ class _Numbers:
         return h**power, np.stack([modes.slow_rate(h, 1.0, float(g)) for g in gamma])
 
 
-WhichDiscount = declared(__file__, _Numbers)
+WhichDiscount: type[Explorable] = declared(__file__, _Numbers)

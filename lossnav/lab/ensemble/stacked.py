@@ -38,6 +38,9 @@ class StackedLinear(nn.Module):
         bias: (S, outputs), or None.
     """
 
+    weight: nn.Parameter
+    bias: nn.Parameter | None
+
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
         for index, layer in enumerate(sequence("layers", layers, "linear layers")):
@@ -97,6 +100,8 @@ class Ensemble(nn.Module):
     References:
         The idea is that of ``torch.func.stack_module_state``; this class adds the batched form, clipping and copies.
     """
+
+    size: int
 
     def __init__(self, models: Sequence[nn.Module]) -> None:
         super().__init__()

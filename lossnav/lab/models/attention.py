@@ -23,6 +23,9 @@ class Attention(nn.Module):
         heads: h, a divisor of W.
     """
 
+    inward: nn.Linear
+    outward: nn.Linear
+
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
@@ -45,6 +48,9 @@ class Block(nn.Module):
         heads: of the attention.
         hidden: width of the perceptron's hidden layer.
     """
+
+    attention: nn.Sequential
+    perceptron: nn.Sequential
 
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()

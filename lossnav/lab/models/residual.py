@@ -22,6 +22,10 @@ class Residual(nn.Module):
         groups: of channels that are normalised together.
     """
 
+    stride: int
+    new: int
+    branch: nn.Sequential
+
     def __init__(self, before: int, after: int, stride: int, groups: int) -> None:
         super().__init__()
         self.stride, self.new = stride, after - before

@@ -22,6 +22,8 @@ class Positions(nn.Module):
         width: length W of the vectors.
     """
 
+    weight: nn.Parameter
+
     def __init__(self, places: int, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(places, width))

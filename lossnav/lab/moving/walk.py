@@ -158,6 +158,10 @@ def lags_up_to(longest: int, a_decade: int = 8) -> NDArray[np.int64]:
 class Body:
     """A copy of a model whose trainable weights, and their gradients, are one flat vector each."""
 
+    model: nn.Module
+    theta: Tensor
+    gradient: Tensor
+
     def __init__(self, model: nn.Module) -> None:
         self.model = copy.deepcopy(model)
         named = {name: p for name, p in self.model.named_parameters() if p.requires_grad}

@@ -40,6 +40,8 @@ class ShrinkAndPerturb(Shaking, torch.optim.SGD):
         Dohare et al. (2024).
     """
 
+    noise: float
+
     def __init__(self, params: Any, lr: float, weight_decay: float = 0.0, noise: float = 1e-4, *, seed: int) -> None:
         for name, value in (("lr", lr), ("weight_decay", weight_decay)):
             finite(name, value, low=0.0)

@@ -62,6 +62,11 @@ class ContinualBackprop:
         algorithm 1. Batches (the authors' examples come one by one) are ours.
     """
 
+    rate: float
+    maturity: int
+    decay: float
+    replaced: Tensor
+
     def __init__(
         self, ensemble: Ensemble, optimizer: torch.optim.Optimizer, *, rate: float, maturity: int = 100,
         decay: float = 0.99, seed: int,
@@ -74,6 +79,7 @@ class ContinualBackprop:
         self.decay = finite("decay", decay, low=0.0, high=math.nextafter(1.0, 0.0))
         seed = check_seed("seed", seed)
         self._linear = _linear_layers(ensemble)
+        self._biases = [layer.bias for layer in self._linear if layer.bias is not None]
         widths = [layer.weight.shape[1] for layer in self._linear[:-1]]
         self._edges = list(accumulate(widths, initial=0))
         self._bounds = [math.sqrt(3.0) * float(layer.weight.detach().std()) for layer in self._linear[:-1]]
@@ -160,15 +166,16 @@ class ContinualBackprop:
         """Replace one unit of hidden layer ``number`` in each of some members; both indices have shape (m,)."""
         before, after = self._linear[number], self._linear[number + 1]
         column = unit + self._edges[number]
-        after.bias[member] += after.weight[member, :, unit] * self._centre()[member, column].unsqueeze(1)
+        bias = self._biases[number]
+        self._biases[number + 1][member] += after.weight[member, :, unit] * self._centre()[member, column].unsqueeze(1)
         fresh = torch.empty_like(before.weight[member, unit])
         before.weight[member, unit] = fresh.uniform_(
             -self._bounds[number], self._bounds[number], generator=self._generator
         )
-        before.bias[member, unit] = 0.0
+        bias[member, unit] = 0.0
         after.weight[member, :, unit] = 0.0
         for parameter, index in (
-            (before.weight, (member, unit)), (before.bias, (member, unit)), (after.weight, (member, slice(None), unit)),
+            (before.weight, (member, unit)), (bias, (member, unit)), (after.weight, (member, slice(None), unit)),
         ):  # fmt: skip
             for value in self.optimizer.state.get(parameter, {}).values():
                 if torch.is_tensor(value) and value.shape == parameter.shape:

@@ -65,6 +65,13 @@ class Permuted:
         ours.
     """
 
+    seeds: tuple[int, ...]
+    batch_size: int
+    inputs: int
+    classes: int
+    steps: int
+    relabel: bool
+
     def __init__(
         self, dataset: Dataset, seeds: Sequence[int], *, batch_size: int = 16, examples: int | None = None,
         relabel: bool = True,
@@ -128,6 +135,14 @@ class BitFlipping:
     References:
         Dohare et al. (2024), "slowly changing regression"; "flip" is theirs, "redraw" moves faster.
     """
+
+    seeds: tuple[int, ...]
+    inputs: int
+    slow: int
+    steps: int
+    hidden: int
+    beta: float
+    change: str
 
     def __init__(
         self, seeds: Sequence[int], *, inputs: int = 20, slow: int = 15, period: int = 10_000, hidden: int = 100,

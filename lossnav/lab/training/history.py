@@ -50,6 +50,10 @@ class Diverged(NotConverged):
         good_step: the step whose state the model now holds.
     """
 
+    history: History
+    step: int
+    good_step: int
+
     def __init__(self, message: str, history: History, step: int, good_step: int) -> None:
         super().__init__(message)
         self.history, self.step, self.good_step = history, step, good_step

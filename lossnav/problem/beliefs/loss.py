@@ -47,9 +47,8 @@ class Believed(Loss):
     """
 
     model: Beliefs
-    dim: int
-
-    dim, positive = 3, (2,)
+    dim: int = 3
+    positive: tuple[int, ...] = (2,)
 
     def __init__(self, model: Beliefs, gradient: float, square: float | None = None):
         self.model = _checks.instance("model", model, Beliefs, "a belief.Beliefs")

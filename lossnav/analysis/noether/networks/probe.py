@@ -25,6 +25,8 @@ _BESIDE = 0.1  # how far from the model's own weights it is looked for, relative
 class Probe:
     """Copies of a model's loss on random halves of a batch, and of its gradients."""
 
+    random: np.random.Generator
+
     values: dict[str, Tensor]
 
     def __init__(self, model: nn.Module, loss: Loss, batch: Any, training: bool, probes: int, seed: int) -> None:
