@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from lossnav.problem.functions import budget
-from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
+from lossnav.trajectory import coming_to_rest, deadline, wandering
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, plain
 from lossnav.trajectory.refinement import Settings
@@ -67,7 +67,7 @@ def solve(case: Case, settings: Settings) -> Trajectory:
     best = _best(found or [standstill(case, Action.name)])
     for away in runaway:
         if best.converged and away.action < best.action - 1e-3 * abs(best.action):
-            best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
+            best = wandering.runs_away(best, f"J <= {away.action:.6g} against {best.action:.6g}")
     if math.isfinite(best.end):
         best = _unbeaten(best)
     if best.converged and best.unseen > MOST_UNSEEN:

@@ -13,7 +13,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, endless, escaping, newton, relaxing, stationary, valley
+from lossnav.trajectory import approach, late, newton, relaxing, stationary
 from lossnav.trajectory.deadline import unlike
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
@@ -47,11 +47,12 @@ def to_rests(
         raise NoMinimiser(
             f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
         )
-    rests, floor = valley.split(objective, still, rests)
+    rests, floor = late.split(objective, still, rests)
     may_wander = cut is None and objective.drift is None and not approach.graded(objective, loss)
     if len(floor):
-        budget.stage("paths to a valley")
-        yield from valley.paths(objective, loss, theta0, floor, settings)
+        budget.stage("a path to a valley")
+        down = settled + late.descent(objective, still, floor)
+        yield late.path(objective, loss, theta0, replace(rests, points=floor, lost=floor[:0]), settings, down)
     try:
         ends = stationary.targets(objective, still, theta0, rests)
     except NoMinimiser:
@@ -60,7 +61,7 @@ def to_rests(
         if not may_wander:
             raise
         budget.stage("a path that never comes to rest")
-        yield endless.path(objective, loss, theta0, rests, settings)
+        yield late.path(objective, loss, theta0, rests, settings)
         return
     ends = _cheapest(objective, still, theta0, _below(objective, loss, theta0, ends))
     probes: list[_Probe] = []
@@ -88,12 +89,11 @@ def to_rests(
         for saddle in held:
             yield _onto_saddle(objective, loss, theta0, saddle, cut, settings)
         if not held and may_wander:
-            yield endless.path(objective, loss, theta0, rests, settings)
+            yield late.path(objective, loss, theta0, rests, settings)
     if len(rests.lost) and cut is None and not approach.graded(objective, loss):
         budget.stage("a path that runs away")
-        away = escaping.downhill(
-            objective, loss, theta0, rests.lost, min(float(loss.value(end.centre)) for end in ends)
-        )
+        lowest = min(float(loss.value(end.centre)) for end in ends)
+        away = late.escape(objective, loss, theta0, rests, lowest)
         if away is not None:
             yield away
 

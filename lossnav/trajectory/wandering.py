@@ -1,10 +1,10 @@
-r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, as upper bounds.
+r"""Does a path that never rests do better? Admissible paths under a drift, as upper bounds.
 
-Where f is a gradient, no closed orbit can pay: the drift has no circulation (it can carry a learner away for good:
-``escaping``). Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only
-looks for such places would return the second best without a word. What is computed here is an upper bound: the cost of
-a path that was found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of
-time of one of its loops, passed again and again.
+Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good.
+Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only looks for such
+places would return the second best without a word. What is computed here is an upper bound: the cost of a path that was
+found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of time of one of its
+loops, passed again and again; or what it costs to let go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, escaping, newton, stationary
+from lossnav.trajectory import cycles, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import double
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
@@ -194,7 +194,7 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
     objective, loss = case.objective, case.loss
     if not (case.rests and path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote))):
         return path
-    free = escaping.carried(objective, loss, case.theta0)
+    free = _carried(objective, loss, case.theta0)
     if not math.isfinite(free):
         return path
     still = np.zeros(loss.dim)
@@ -202,7 +202,43 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
     if free >= held - 1e-6 * abs(held):
         return path
     unit = "" if objective.gamma > 0 else " per unit of time"
-    return escaping.refused(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+    return runs_away(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+
+
+def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
+    """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
+
+    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time. Only a drift that
+    grows somewhere near θ₀ is asked, and none that is affine on a quadratic loss.
+    """
+    drift, gamma = objective.drift, objective.gamma
+    if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
+        return math.inf
+    here = drift.jacobian(theta0)
+    fastest = float(np.max(np.linalg.eigvalsh((here + here.T) / 2)))
+    if fastest <= 0:
+        return math.inf
+    times = np.linspace(0, min(40 / gamma if gamma > 0 else math.inf, 60 / fastest), 4001)
+    with np.errstate(all="ignore"):
+        run = scipy.integrate.solve_ivp(
+            lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10
+        )
+        rate = objective.k * np.asarray(loss.value(run.y.T))
+    late = rate[-1000:]
+    settled = run.success and np.all(np.isfinite(rate))
+    if not settled or np.ptp(late) > 1e-3 * (abs(float(late[-1])) + float(np.ptp(rate))):
+        return math.inf
+    if gamma == 0:
+        return float(late[-1])
+    paid = float(np.trapezoid(np.exp(-gamma * times) * rate, times))
+    return paid + math.exp(-gamma * times[-1]) * float(np.max(late)) / gamma
+
+
+def runs_away(path: Trajectory, why: str) -> Trajectory:
+    """Return a path to a rest as what it is beside a cheaper one: not converged, with the reason."""
+    advice = "the optimum need not come to rest; give objective.horizon, or a loss that grows far out"
+    best = replace(path, status=Status.RUNS_AWAY, detail=f"{why}: {advice}", others=())
+    return replace(best, others=(best, *path.candidates[1:]))
 
 
 def _refused(other: Bound, why: str) -> Trajectory:
