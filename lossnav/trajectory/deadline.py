@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -50,8 +50,8 @@ def from_starts(
     else:
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
-        starts += _carried(problem, theta0)
-    ends = unlike(newton.minimise_all(problem, np.array(starts)))
+        starts += carried(problem, theta0, _FLOWS) if _circulates(objective, loss.dim) else []
+    ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:
         for found in ends:
             yield refine(problem, found, settings)
@@ -74,46 +74,46 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
-def _carried(problem: Transcription, theta0: Array) -> list[Array]:
+def carried(problem: Transcription, theta0: Array, flows: Iterable[tuple[float, float]]) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
-    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.
+    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path. Flows that
+    leave the neighbourhood are none to start from.
+
+    Args:
+        problem: it has the drift.
+        theta0: shape (D,).
+        flows: for each path the share of the drift, and that of η k G⁻¹∇L.
     """
-    drift, objective, loss = problem.objective.drift, problem.objective, problem.loss
-    if drift is None or (
-        isinstance(drift, Linear) and np.array_equal(drift.matrix(loss.dim), drift.matrix(loss.dim).T)
-    ):
-        return []  # a gradient carries nobody round
+    drift, objective = problem.objective.drift, problem.objective
+    assert drift is not None  # whoever calls has seen to it
     pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
-    size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
+    size = 1e3 * (1 + float(np.max(np.abs(theta0))))
 
     def left(_: float, x: Array) -> float:
         return size - float(np.max(np.abs(x)))
 
     left.terminal = True  # type: ignore[attr-defined]
     found = []
-    for speed, share in _FLOWS:
+    for speed, share in flows:
 
         def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
             return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
 
-        way = scipy.integrate.solve_ivp(
-            flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
-        )
+        with np.errstate(all="ignore"):
+            way = scipy.integrate.solve_ivp(
+                flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
+            )
         if way.status == 0 and np.all(np.isfinite(way.y)):
             found.append(way.y.T)
     return found
 
 
-def unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
-    """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
-    kept: list[newton.Minimum] = []
-    for one in dict.fromkeys(found):  # what came together shares its end
-        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
-        twins = (other for other in kept if other.converged == one.converged)
-        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
-            kept.append(one)
-    return kept
+def _circulates(objective: Objective, dim: int) -> bool:
+    """Say whether the drift may carry a learner round: a gradient carries nobody."""
+    drift = objective.drift
+    symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(dim), drift.matrix(dim).T)
+    return drift is not None and not symmetric
 
 
 def _through(theta0: Array, middle: Array, stop: Array, u: Array) -> Array:

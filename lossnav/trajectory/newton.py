@@ -74,6 +74,17 @@ def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-
     return _Walk(problem, paths, tolerance).minima(limit)
 
 
+def unlike(found: list[Minimum]) -> list[Minimum]:
+    """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
+    kept: list[Minimum] = []
+    for one in dict.fromkeys(found):  # what came together shares its end
+        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
+        twins = (other for other in kept if other.converged == one.converged)
+        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
+            kept.append(one)
+    return kept
+
+
 @dataclass(eq=False)
 class _Progress:
     """What Newton's method remembers of one path.

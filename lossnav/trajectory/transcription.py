@@ -13,11 +13,10 @@ The weights ω, α, β, a, b are those of a rule:
 - ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
 - ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
   costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
-  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first;
-- ``"left"``: ω = w_nΔt = α, β = 0, the paper's Eq. 29, error O(Δt).
+  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first.
 
-The first two have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the
-error is a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
+Both have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the error is
+a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
 before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
@@ -96,14 +95,14 @@ class Transcription:
         if self.rule == "exact":
             return exp_mean(self._turn), exp_mean(-self._turn)
         half = np.exp(self._turn / 2)
-        return (np.ones_like(half), half * half) if self.rule == "left" else (1 / half, half)
+        return 1 / half, half
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
         if self.rule == "exact":
             return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
-        return (self.dt, 0 * self.dt) if self.rule == "left" else (self.dt / 2, self.dt / 2)
+        return self.dt / 2, self.dt / 2
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
@@ -131,10 +130,9 @@ class Transcription:
     @cached_property
     def node_sizes(self) -> Array:
         """The time that a free node stands for, with its discount, relative to the mean, shape (M, 1)."""
-        ahead, behind = (self.dt / 2, self.dt / 2) if self.rule == "left" else self.halves
         length = np.zeros((self.steps + 1, 1))
-        length[:-1] += ahead
-        length[1:] += behind
+        length[:-1] += self.halves[0]
+        length[1:] += self.halves[1]
         return length[self.free] * (self.steps / self.horizon)
 
     def residual(self, gradient: Array) -> float:

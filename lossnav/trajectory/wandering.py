@@ -20,7 +20,8 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, newton, stationary
+from lossnav.trajectory import cycles, deadline, newton, stationary
+from lossnav.trajectory.candidates import runs_away
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import double
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
@@ -113,25 +114,11 @@ def _cloud(theta0: Array) -> Array:
 
 def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
     """Return paths that the drift carries, pulled down the loss more or less strongly."""
-    objective, loss = problem.objective, problem.loss
-    assert objective.drift is not None
-    drift, force = objective.drift, objective.eta * objective.k
-    usual = force / max(objective.gamma, math.sqrt(force * max(curvature, 1e-300)))
+    objective = problem.objective
+    usual = 1 / max(objective.gamma, math.sqrt(objective.eta * objective.k * max(curvature, 1e-300)))
     kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
-    far = 1e3 * max(1.0, float(np.max(np.abs(theta0))))
-    starts = []
-    for pull in _PULLS:
-
-        def flow(_: float, theta: Array, pull: float = pull) -> Array:
-            return drift(theta) - pull * usual * loss.gradient(theta)
-
-        with np.errstate(all="ignore"):
-            carried = scipy.integrate.solve_ivp(
-                flow, (0.0, problem.horizon), kicked, t_eval=problem.times, method="LSODA", rtol=1e-4, atol=1e-6
-            )
-        if carried.success and np.all(np.isfinite(carried.y)) and np.max(np.abs(carried.y)) < far:
-            starts.append(np.concatenate([theta0[None], carried.y.T[1:]]))
-    return starts
+    ways = deadline.carried(problem, kicked, ((1.0, pull * usual) for pull in _PULLS))
+    return [np.concatenate([theta0[None], way[1:]]) for way in ways]
 
 
 def _descend(problem: Transcription, start: Array) -> newton.Minimum:
@@ -232,13 +219,6 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
         return float(late[-1])
     paid = float(np.trapezoid(np.exp(-gamma * times) * rate, times))
     return paid + math.exp(-gamma * times[-1]) * float(np.max(late)) / gamma
-
-
-def runs_away(path: Trajectory, why: str) -> Trajectory:
-    """Return a path to a rest as what it is beside a cheaper one: not converged, with the reason."""
-    advice = "the optimum need not come to rest; give objective.horizon, or a loss that grows far out"
-    best = replace(path, status=Status.RUNS_AWAY, detail=f"{why}: {advice}", others=())
-    return replace(best, others=(best, *path.candidates[1:]))
 
 
 def _refused(other: Bound, why: str) -> Trajectory:
