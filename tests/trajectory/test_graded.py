@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from slopes import check_slopes
 from test_drifting import problem as random_problem
 from test_user_losses import logistic
 
@@ -46,38 +45,6 @@ def logistic_of_arrays(features, labels, penalty):
 def as_function(loss):
     """The same loss as a user would give it: nothing is known of its form."""
     return ln.losses.Function(loss.value, loss.gradient, loss.hessian, dim=loss.dim)
-
-
-def test_the_clock_starts_slow_and_keeps_to_its_longest_step():
-    """dt/ds = 1/(1/(t + c) + 1/m), against scipy's integration of it."""
-    from scipy.integrate import solve_ivp
-
-    for longest in (math.inf, 3.0):
-        clock = Clock(start=0.02, longest=longest)
-        total = clock.length(50.0)
-        t = clock.times(50.0, 64)
-        way = solve_ivp(
-            lambda _, t, m=longest: 1 / (1 / (t + 0.02) + 1 / m), (0.0, total), [0.0], "DOP853",
-            np.linspace(0.0, total, 65), rtol=1e-12, atol=1e-13,
-        )  # fmt: skip
-        assert np.allclose(t, way.y[0], rtol=1e-9, atol=1e-11)
-        assert t[0] == 0.0 and t[-1] == 50.0
-        assert np.array_equal(clock.times(50.0, 128)[::2], t)
-        assert np.max(np.diff(t)) < longest * total / 64
-
-
-@pytest.mark.parametrize("drift", [None, "rotation", "nonlinear"])
-def test_gradient_and_hessian_against_differences(drift):
-    nonlinear = ln.drifts.Function(
-        lambda x: np.array([np.sin(x[1]), x[0] * x[1] / 3]),
-        lambda x: np.array([[0.0, np.cos(x[1])], [x[1] / 3, x[0] / 3]]),
-        dim=2,
-    )
-    field = {None: None, "rotation": ln.drifts.rotation(0.7), "nonlinear": nonlinear}[drift]
-    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=field)
-    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule="exact", mesh=Clock(0.1, 2.0))
-    assert p.dt[-1] > 3 * p.dt[0]
-    check_slopes(p, atol=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])
@@ -214,11 +181,3 @@ def test_turning_paths_are_resolved_to_their_end():
     assert traj.action == pytest.approx(exact.action, rel=1e-7)
     t = np.linspace(0.0, 60.0, 50)
     assert np.max(np.abs(traj(t) - exact(t))) < 1e-6
-
-
-def test_with_more_than_one_rest_the_steps_are_equal():
-    traj = ln.solve(ln.Objective(gamma=0.3), ln.losses.DoubleWell(), [-0.6, 0.5])
-    for one in traj.candidates:
-        assert np.ptp(np.diff(one.times)) < 1e-12 * one.times[-1]
-    asked = ln.solve(ln.Objective(gamma=0.1), breast_cancer(0.1, 2), np.zeros(2), steps=256)
-    assert np.ptp(np.diff(asked.times)) < 1e-12 * asked.times[-1]

@@ -161,20 +161,6 @@ def test_rosenbrock_against_collocation():
     assert np.allclose(path.asymptote, [1.0, 1.0])
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_scaling_symmetry(dim):
-    """With t' = √(ηk)·t the problem depends on γ/√(ηk) alone and J = √(k/η)·J' (theory §0)."""
-    rng = np.random.default_rng(dim)
-    loss, _, theta0 = quadratic(rng, dim)
-    eta, k, ratio = 0.3, 2.5, 0.8
-    root = math.sqrt(eta * k)
-    unit = ln.solve(ln.Objective(gamma=ratio), loss, theta0)
-    scaled = ln.solve(ln.Objective(eta=eta, k=k, gamma=ratio * root), loss, theta0)
-    t = np.linspace(0.0, 3.0, 7)
-    assert np.allclose(scaled(t / root), unit(t), rtol=1e-10, atol=1e-12)
-    assert scaled.action == pytest.approx(math.sqrt(k / eta) * unit.action, rel=1e-10)
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -248,21 +234,9 @@ def test_a_path_that_breaks_the_energy_identity_is_data_when_asked_for(monkeypat
         ln.solve(*problem)
 
 
-@pytest.mark.parametrize("theta0", [[[1.0], [2.0, 3.0]], "here", None, [1j, 0.0]])
-def test_a_start_that_is_no_vector_is_named(theta0):
-    with pytest.raises(ValueError, match="theta0"):
-        ln.solve(ln.Objective(), ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0]), theta0)
-
-
 def test_a_start_where_the_loss_is_not_finite_is_said():
     with pytest.raises(ValueError, match=r"loss.value\(theta0\) = nan"):
         ln.solve(ln.Objective(gamma=1.0), ln.losses.Function(lambda x: float("nan"), dim=1), [1.0])
-
-
-@pytest.mark.parametrize("steps", ["a", 1, 2.5, True, 10**7])
-def test_a_wrong_number_of_steps_is_named(steps):
-    with pytest.raises(ValueError, match="steps"):
-        ln.solve(ln.Objective(), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0], method="action", steps=steps)
 
 
 @pytest.mark.parametrize("method", ["action", "auto"])

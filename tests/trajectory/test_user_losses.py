@@ -199,20 +199,6 @@ def test_seconds_end_a_search_too():
     assert not traj.converged and "max_seconds = 1e-06 is spent" in traj.reason and loss.calls < 5
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"max_calls": 0}, "max_calls = 0"),
-        ({"max_calls": 2.5}, "max_calls = 2.5"),
-        ({"max_seconds": 0}, "max_seconds = 0"),
-        ({"max_seconds": "soon"}, "max_seconds = 'soon'"),
-    ],
-)
-def test_a_budget_that_is_none_is_named(options, words):
-    with pytest.raises(ValueError, match=words):
-        ln.solve(ln.Objective(gamma=1.0), ln.losses.DoubleWell(), [0.0, 0.0], **options)
-
-
 def test_calls_that_nobody_counts_cannot_be_limited():
     class Mine(ln.losses.Loss):
         dim = 1

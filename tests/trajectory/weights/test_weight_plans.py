@@ -22,16 +22,6 @@ def problem(gamma: float = 0.5, **changes) -> un.Problem:
     return un.Problem(gamma=gamma, entropy=0.8, **changes)
 
 
-def test_energy_is_conserved_without_discount() -> None:
-    path = un.plan(problem(0.0), bowl(2.0, 1.0), [0.0], [0.1], tol=1e-10)
-    t = np.linspace(0, 8, 50)
-    v = path.variance(t)
-    kinetic = path.problem.kinetic(v, path.mean_rate(t), v * path.log_rate(t))
-    potential = path.problem.potential(un.average(bowl(2.0, 1.0)), path.mean(t), v)
-    np.testing.assert_allclose(kinetic - potential, kinetic[-1] - potential[-1], atol=1e-7)
-    assert math.isinf(path.action)  # resting costs something, for ever
-
-
 SWITCHES = [(1.5, bowl(0.5, -1.0)), (2.5, bowl(3.0, 0.5))]
 
 
