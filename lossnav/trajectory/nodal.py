@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -30,10 +30,11 @@ class Nodes:
     velocity: Array
     slope: Array
 
-    def map(self, function: Callable[[Array], Array]) -> Nodes:
-        """Return the same path on other nodes: ``function`` maps what is along the first axis."""
-        parts = (function(part) for part in (self.path, self.velocity, self.slope))
-        return Nodes(self.times, self.action, *parts)
+    def map(self, function: Callable[..., Array], *others: Nodes) -> Nodes:
+        """Return what ``function`` makes of what is along the first axis, of this path's and of some others'."""
+        paths = (self, *others)
+        parts = zip(*((one.path, one.velocity, one.slope) for one in paths), strict=True)
+        return Nodes(self.times, self.action, *(function(*part) for part in parts))
 
     def beyond(self, coarse: Nodes, order: int) -> Nodes:
         """Return the limit of two grids, one with twice the steps, whose error falls with this order."""
@@ -42,13 +43,7 @@ class Nodes:
         def limit(fine: Any, rough: Any) -> Any:
             return fine + (fine - rough) * factor
 
-        return Nodes(
-            self.times,
-            limit(self.action, coarse.action),
-            limit(self.path, coarse.path),
-            limit(self.velocity, coarse.velocity),
-            limit(self.slope, coarse.slope),
-        )
+        return replace(self.map(limit, coarse), action=limit(self.action, coarse.action))
 
 
 def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:

@@ -212,25 +212,28 @@ class Transcription:
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
 
-    def gradient(self, path: Array, slope: Array | None = None) -> Array:
-        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
-        objective = self.objective
-        slips = self.slips(path)
+    def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
+        """Return what an interval's kinetic term adds to (∂J_N/∂θ)/w at its left and right node, (..., N, D) each."""
+        objective, slips = self.objective, self.slips(path)
         push = self._lowered(path, slips) / objective.eta  # conjugate momentum
         left, right = self.kinetic_factors
-        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
-        result[..., :-1, :] -= left * push
-        result[..., 1:, :] += right * push
+        start, final = -left * push, right * push
         if objective.curved:  # the middle moves half as much as a node
             tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
-            result[..., :-1, :] += left * tilt
-            result[..., 1:, :] += right * tilt
+            start += left * tilt
+            final += right * tilt
         if objective.drift is not None:
-            jacobian = objective.drift.jacobian(path)
-            back = np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
-            result[..., :-1, :] -= self._drift_weights[0] * back
-            ahead = np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
-            result[..., 1:, :] -= self._drift_weights[1] * ahead
+            jacobian, (before, after) = objective.drift.jacobian(path), self._drift_weights
+            start -= before * np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
+            final -= after * np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
+        return start, final
+
+    def gradient(self, path: Array, slope: Array | None = None) -> Array:
+        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
+        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
+        start, final = self._kinetic_slopes(path)
+        result[..., :-1, :] += start
+        result[..., 1:, :] += final
         if self.terminal is not None:
             result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
             result[..., -1, :] += self.terminal.linear
@@ -309,23 +312,12 @@ class Transcription:
         At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
         """
         objective = self.objective
-        slips = self.slips(path)
-        push = self._lowered(path, slips) / objective.eta
-        left, right = self.kinetic_factors
+        start, final = self._kinetic_slopes(path)
         after, before = self._sides(path, slope)
         ahead, behind = self.halves
         momentum = np.empty_like(path)
-        momentum[:-1] = left * push - objective.k * ahead * after
-        momentum[-1] = (right * push)[-1] + objective.k * behind[-1] * before
-        if objective.curved:
-            tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
-            momentum[:-1] -= left * tilt
-            momentum[-1] += (right * tilt)[-1]
-        if objective.drift is not None:
-            jacobian = objective.drift.jacobian(path)
-            first, second = self._drift_weights
-            momentum[:-1] += first * np.einsum("nji,nj->ni", jacobian[:-1], push)
-            momentum[-1] -= second[-1] * (jacobian[-1].T @ push[-1])
+        momentum[:-1] = -start - objective.k * ahead * after
+        momentum[-1] = final[-1] + objective.k * behind[-1] * before
         if not self.fixed:
             momentum[-1] = -objective.charge * before
             if self.terminal is not None:
