@@ -11,7 +11,7 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
 from lossnav.problem.task import Task
-from lossnav.trajectory import approach, late, newton, relaxing, stationary
+from lossnav.trajectory import approach, late, newton, stationary
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import double, first_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
@@ -229,7 +229,7 @@ class ToRests:
         if end.growth >= 0:
             return None
         arrived, span = _arrival(self.theta0, end)
-        found = relaxing.probe(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
+        found = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
         return None if found is None else _Probe(*found)
 
     def _towards(self, end: LocalValue, ends: list[LocalValue]) -> _Probe:

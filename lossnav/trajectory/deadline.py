@@ -21,19 +21,14 @@ from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
+_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
-_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
-def from_starts(
-    problem: Transcription, theta0: Array, settings: Settings, places: Array | None = None
-) -> Iterator[Trajectory]:
-    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
-
-    ``places``, shape (M, D), are these; None: the stationary points.
-    """
+def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
+    """Solve from one start for each stationary point, which the path may pass or end at; side by side at first."""
     objective, loss = problem.objective, problem.loss
     graded = approach.graded(objective, loss)
     if graded:
@@ -41,7 +36,7 @@ def from_starts(
     else:
         first = first_steps(objective, len(theta0), problem.horizon)
         problem = replace(problem, steps=min(settings.steps or first, first))
-    via = _places(objective, loss, theta0) if places is None else list(places)
+    via = _places(objective, loss, theta0)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:

@@ -20,11 +20,10 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, modes, multi_start, newton
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory, resting_action, standing
-from lossnav.trajectory.stationary import Rests
+from lossnav.trajectory.stationary import DEGENERATE, Rests
 from lossnav.trajectory.status import Status
 
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
-_FLAT = 1e-5  # curvature of a floor beside that of the walls: derived Hessians know no better
 _MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
 
 UNBOUNDED = "no minimiser: J falls without bound as the deadline grows; raise gamma, or set a horizon"
@@ -51,7 +50,7 @@ def split(objective: Objective, loss: Loss, rests: Rests) -> tuple[Rests, Array]
 def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]:
     """Say whether a point is on the floor of a valley; and the curvatures of its modes that are not along it."""
     curvature = modes.decompose(loss.hessian(point), objective.metric_at(point)).curvature
-    none = np.abs(curvature) <= _FLAT * np.max(np.abs(curvature))
+    none = np.abs(curvature) <= DEGENERATE * np.max(np.abs(curvature))
     return bool(np.any(none) and not np.all(none) and np.all(curvature[~none] > 0)), curvature[~none]
 
 

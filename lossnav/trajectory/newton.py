@@ -13,7 +13,7 @@ from lossnav.trajectory import blocks
 from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
-_MOST_DAMPING = 1e12
+_MOST_DAMPING = 1e12  # steps of 1e-12 of a gradient step: rounding
 _KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 _BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere

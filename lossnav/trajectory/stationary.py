@@ -15,14 +15,14 @@ from lossnav.trajectory import multi_start, riccati
 from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
-_PER_SCALE = 16
+_PER_SCALE = 16  # starts in each: 49 with θ₀, of which few rests of two or three parameters are out of reach
 MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
 _BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
 _HOPELESS = 0.25  # so much unseen after the first round will not fall to little
 _ALIKE = 1e-4  # distance of one minimum, found twice
 _RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
 _CLEAR = 1e-3  # by which a loss must be below a parabola
-_DEGENERATE = 1e-5  # curvature of a rest beside that at a tenth of the way to the start: derived ones know no better
+DEGENERATE = 1e-5  # a curvature of a rest beside others there, or on the way: derived Hessians know no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
     values, vectors = np.linalg.eigh(loss.hessian(points))
     aside = np.max(np.abs(points - theta0), axis=1, keepdims=True) / 10 * vectors[..., 0]
     beside = np.einsum("ni,nij,nj->n", vectors[..., 0], loss.hessian(points + aside), vectors[..., 0])
-    return points[~(np.abs(values[:, 0]) < _DEGENERATE * beside)]
+    return points[~(np.abs(values[:, 0]) < DEGENERATE * beside)]
 
 
 def _models(objective: Objective, loss: Loss, points: Array) -> list[riccati.LocalValue]:
@@ -299,6 +299,6 @@ def _downhill(loss: Loss, rests: Rests) -> str:
 def _distinct(found: Array, dim: int) -> Array:
     kept: list[Array] = []
     for x in found:
-        if all(np.max(np.abs(x - y)) > 1e-4 * max(1.0, float(np.max(np.abs(x)))) for y in kept):
+        if all(np.max(np.abs(x - y)) > _ALIKE * max(1.0, float(np.max(np.abs(x)))) for y in kept):
             kept.append(x)
     return np.array(sorted(kept, key=tuple)).reshape(-1, dim)

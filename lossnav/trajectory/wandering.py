@@ -29,8 +29,8 @@ from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
-_TURNS = 6  # how long the deadline is, in turns of the drift
-_MOST_STEPS = 1024
+_TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
+_MOST_STEPS = 1024  # of a path that is an upper bound only: a few tenths of a second
 _PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
 
 

@@ -65,17 +65,17 @@ def summed(price, loss, start, horizon, count, gamma):
     return dt * np.arange(count + 1), np.vstack([start, found.x.reshape(count, 2)]), found.fun
 
 
-@pytest.mark.parametrize("width", [0.4, 1.0, 2.0])
-def test_geodesic_of_the_half_plane_is_a_circle_at_constant_speed(width):
-    """x = ρ tanh s, y = ρ sech s, s uniform in time; J = (2 artanh(w/ρ))²/2ηT."""
-    objective = ln.Objective(eta=0.7, metric=half_plane)
+@pytest.mark.parametrize(("width", "gamma"), [(0.4, 0.0), (1.0, 0.8), (2.0, 0.0)])
+def test_geodesic_of_the_half_plane_is_a_circle(width, gamma):
+    """x = ρ tanh s, y = ρ sech s; without a loss s̈ = γṡ, and at γ = 0 J = (2 artanh(w/ρ))²/2ηT."""
+    objective = ln.Objective(eta=0.7, gamma=gamma, metric=half_plane)
     path = curved.solve(objective, FLAT, [-width, 1.0], horizon=2.0, endpoint=[width, 1.0])
     radius = math.hypot(width, 1.0)
     end = math.atanh(width / radius)
     t = np.linspace(0, 2, 21)
-    s = end * (t - 1)
+    s = end * (2 * (np.expm1(gamma * t) / math.expm1(2 * gamma) if gamma else t / 2) - 1)
     assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
-    assert path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
+    assert gamma or path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
     assert path.converged and path.is_minimum
 
 
@@ -93,30 +93,6 @@ def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
     assert (factored is not None) is shortest
     path = curved.solve(objective, FLAT, equator[0], horizon=1.0, endpoint=equator[-1])
     assert path.action == pytest.approx(min(turn, 2 * math.pi - turn) ** 2 / 2, rel=1e-6) and path.is_minimum
-
-
-def test_geodesic_with_a_discount_is_the_same_circle_at_another_pace():
-    """γ > 0 without a loss: s̈ = γṡ, so the path is the geodesic, run through with e^{γt}."""
-    path = curved.solve(ln.Objective(gamma=0.8, metric=half_plane), FLAT, [-1.0, 1.0], horizon=1.5, endpoint=[1.0, 1.0])
-    t = np.linspace(0, 1.5, 16)
-    end, radius = math.atanh(1 / math.sqrt(2)), math.sqrt(2)
-    s = end * (2 * np.expm1(0.8 * t) / math.expm1(1.2) - 1)
-    assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
-
-
-@pytest.mark.parametrize("gamma", [0.3, 1.2])
-def test_constant_metric_is_the_usual_problem(gamma):
-    metric = np.array([[2.0, 0.6], [0.6, 0.7]])
-    loss = ln.losses.Quadratic([[1.0, -0.4], [-0.4, 3.0]], minimum=[0.5, -1.0])
-    start = np.array([2.0, 1.0])
-    exact = ln.solve(ln.Objective(0.8, 1.4, gamma, metric=metric), loss, start)
-    t = np.linspace(0, 6, 31)
-    for given in (metric, lambda theta: metric):
-        path = curved.solve(ln.Objective(0.8, 1.4, gamma, metric=given), loss, start)
-        assert np.allclose(path(t), exact(t), atol=1e-6)
-        assert np.allclose(path.velocity(t), exact.velocity(t), atol=1e-5)
-        assert path.action == pytest.approx(exact.action, rel=1e-6)
-        assert np.allclose(path.asymptote, exact.asymptote)
 
 
 @pytest.mark.slow
@@ -248,11 +224,8 @@ CURVED = ln.Objective(gamma=0.5, metric=half_plane)
     [
         (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "drift = None"),
         (lambda: curved.solve(ln.Objective(metric=np.eye(3)), BOWL, [1.0, 1.0]), ValueError, "metric has shape"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0]), ValueError, "theta0 has shape"),
         (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=2.0), ValueError, "horizon = 2.*endpoint is not"),
         (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], endpoint=[0.0, 1.0]), ValueError, "endpoint.*horizon is not"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=-1.0, endpoint=[0.0, 1.0]), ValueError, "horizon = -1"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=1.0, endpoint=[0.0]), ValueError, "endpoint has shape"),
         (
             lambda: curved.solve(ln.Objective(gamma=1.0, metric=lambda x: np.diag([x[1], 1.0])), BOWL, [1.0, -1.0]),
             ValueError,

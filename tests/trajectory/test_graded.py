@@ -141,17 +141,6 @@ def test_a_wide_spectrum_against_the_closed_form(ratio, gamma, most):
     assert len(traj.times) <= most + 1
 
 
-def test_a_drift_near_half_the_discount_as_riccati_has_it():
-    """drift > γ/2: the approach takes thousands of units, and the rest is held against the drift."""
-    objective, loss, start = random_problem(1117, "general", 1)
-    exact = ln.solve(objective, loss, start)
-    traj = ln.solve(objective, loss, start, method="action", rtol=1e-7)
-    t = np.array([0.0, 1.0, 4.0, 100.0, 1000.0])
-    assert traj.action == pytest.approx(exact.action, rel=1e-6)
-    assert np.max(np.abs(traj(t) - exact(t))) < 1e-5
-    assert len(traj.times) < 2**17
-
-
 @pytest.mark.parametrize(
     ("name", "value", "start", "span"),
     [
@@ -171,13 +160,20 @@ def test_paths_that_grow_fast_late_are_not_missed(name, value, start, span):
         assert traj.velocity(t)[0] == pytest.approx(float(law.speed(traj(t)[0])), rel=1e-3, abs=1e-4)
 
 
-def test_turning_paths_are_resolved_to_their_end():
-    """A slow approach that turns fast: a grid that only follows the rate of decay would miss the turns."""
-    objective = ln.Objective(gamma=0.2, drift=ln.drifts.Linear([[0.0, 3.0], [-3.0, 0.0]]))
-    loss = ln.losses.Quadratic(np.diag([0.02, 0.05]), minimum=[1.0, 0.5])
-    exact = ln.solve(objective, loss, [3.0, 1.0])
-    assert exact.method == "riccati"
-    traj = ln.solve(objective, loss, [3.0, 1.0], method="action")
-    assert traj.action == pytest.approx(exact.action, rel=1e-7)
-    t = np.linspace(0.0, 60.0, 50)
-    assert np.max(np.abs(traj(t) - exact(t))) < 1e-6
+TURNING = (
+    ln.Objective(gamma=0.2, drift=ln.drifts.Linear([[0.0, 3.0], [-3.0, 0.0]])),
+    ln.losses.Quadratic(np.diag([0.02, 0.05]), minimum=[1.0, 0.5]),
+    [3.0, 1.0],
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "t"),
+    [(random_problem(1117, "general", 1), [0.0, 1.0, 4.0, 100.0, 1000.0]), (TURNING, np.linspace(0.0, 60.0, 50))],
+    ids=["a drift near half the discount: thousands of units of time", "turns on a slow approach"],
+)
+def test_slow_approaches_under_a_drift_as_riccati_has_them(problem, t):
+    exact, traj = ln.solve(*problem), ln.solve(*problem, method="action", rtol=1e-7)
+    assert exact.method == "riccati" and len(traj.times) < 2**17
+    assert traj.action == pytest.approx(exact.action, rel=1e-6)
+    assert np.max(np.abs(traj(t) - exact(t))) < 1e-5

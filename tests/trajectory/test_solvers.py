@@ -136,42 +136,13 @@ def test_hamilton_jacobi_bellman():
     assert np.allclose(ln.optimal_velocity(objective, loss, theta), drift(theta) - 0.7 * pull, atol=1e-6)
 
 
-def test_nonlinear_drift_against_collocation():
-    drift = ln.drifts.Function(
-        lambda x: np.array([np.sin(x[1]), -(x[0] ** 2) / 4]),
-        lambda x: np.array([[0.0, np.cos(x[1])], [-x[0] / 2, 0.0]]),
-        dim=2,
-    )
-    loss = ln.losses.Quadratic([[2.0, 0.0], [0.0, 1.0]], minimum=[0.4, 0.2])
-    objective = ln.Objective(gamma=0.5, drift=drift, horizon=2.5)
-    path = ln.solve(objective, loss, [1.0, -0.7])
-    other = ln.solve(objective, loss, [1.0, -0.7], method="bvp")
-    t = np.linspace(0, 2.5, 20)
-    assert path.method == "action" and path.is_minimum
-    assert path.action == pytest.approx(other.action, rel=1e-7)
-    assert np.allclose(path(t), other(t), atol=1e-6)
-    assert path.action == pytest.approx(cost_by_quadrature(path, 2.5), rel=1e-7)
-
-
-def test_rosenbrock_against_collocation():
-    loss, objective = ln.losses.Rosenbrock(), ln.Objective(gamma=1.0)
-    path = ln.solve(objective, loss, [-1.2, 1.0])
-    other = ln.solve(objective, loss, [-1.2, 1.0], method="bvp")
-    assert path.action == pytest.approx(other.action, rel=1e-6)
-    assert np.allclose(path.asymptote, [1.0, 1.0])
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda o, q: ln.solve(o, q, [0.0, 0.0]), ValueError, r"theta0 has shape \(2,\)"),
-        (lambda o, q: ln.solve(o, q, [np.nan]), ValueError, "theta0.*finite"),
         (lambda o, q: ln.solve(o, q, [0.0], method="magic"), ValueError, "method = 'magic'.*'action'"),
         (lambda o, q: ln.solve(o, q, [0.0], endpoint=[1.0]), ValueError, "endpoint is given, but horizon is not"),
-        (lambda o, q: ln.solve(o, q, [0.0], horizon=-1.0), ValueError, "horizon = -1.0"),
-        (lambda o, q: ln.solve(o, q, [0.0], steps=1), ValueError, "steps = 1"),
-        (lambda o, q: ln.solve(None, q, [0.0]), ValueError, "objective = None"),
-        (lambda o, q: ln.solve(o, None, [0.0]), ValueError, "loss = None"),
+        (lambda o, q: ln.solve(o, q, [0.0], method="action", steps=10**7), ValueError, "steps = 10000000"),
         (
             lambda o, q: ln.solve(ln.Objective(metric=np.eye(2)), q, [0.0]),
             ValueError,

@@ -158,16 +158,6 @@ def test_separable_data_have_a_path_that_never_rests():
     assert timed.converged and timed.action < loss.value(np.zeros(6)) * -np.expm1(-1.5) / 0.5
 
 
-def test_a_penalised_logistic_regression_rests_where_newton_s_method_says():
-    rng = np.random.default_rng(4)
-    features = rng.normal(size=(100, 5))
-    loss = logistic(features, (rng.uniform(size=100) < 0.4).astype(float), penalty=0.3)
-    traj = ln.solve(ln.Objective(gamma=0.3), loss, np.ones(5))
-    assert np.max(np.abs(loss.gradient(traj.asymptote))) < 1e-9
-    height, speed = loss.value(np.ones(5)), traj.velocity(0.0)
-    assert 0.3 * traj.action == pytest.approx(height - speed @ speed / 2, rel=1e-6)  # the energy identity
-
-
 @pytest.mark.parametrize("method", ["action", "bvp"])
 @pytest.mark.parametrize("most", [1, 30, 120, 260])
 def test_calls_end_at_the_budget_with_what_there_is(method, most):
