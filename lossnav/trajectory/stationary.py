@@ -15,7 +15,7 @@ from lossnav.trajectory import multi_start, riccati
 from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
-_PER_SCALE = 16  # starts in each: 49 with θ₀, of which few rests of two or three parameters are out of reach
+_PER_SCALE = 16  # starts in each, and the start itself; the search goes on while it may have missed much
 MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
 _BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
 _HOPELESS = 0.25  # so much unseen after the first round will not fall to little
