@@ -5,41 +5,13 @@ import math
 import numpy as np
 import pytest
 from test_drifting import problem as random_problem
-from test_user_losses import logistic
 
 import lossnav as ln
+from benchmarks import landscapes
 from lossnav.trajectory import newton, phase_plane, riccati, stationary
 from lossnav.trajectory.mesh import Clock
 from lossnav.trajectory.nodal import account
 from lossnav.trajectory.transcription import Transcription
-
-
-def patients():
-    from sklearn.datasets import load_breast_cancer  # a second, which a quick look at this file need not pay
-
-    features, labels = load_breast_cancer(return_X_y=True)
-    return (features - features.mean(0)) / features.std(0), labels
-
-
-def breast_cancer(penalty, dim=30):
-    features, labels = patients()
-    return logistic(features[:, :dim], labels.astype(float), penalty)
-
-
-def logistic_of_arrays(features, labels, penalty):
-    """The same regression, written for arrays of shape (..., D)."""
-    signed = features * (2.0 * labels - 1)[:, None]
-
-    def gradient(t):
-        return -(1 / (1 + np.exp(t @ signed.T))) @ signed / len(signed) + penalty * t
-
-    def hessian(t):
-        p = 1 / (1 + np.exp(t @ signed.T))
-        return np.einsum("...n,ni,nj->...ij", p * (1 - p), signed, signed) / len(signed) + penalty * np.eye(2)
-
-    return ln.losses.Function(
-        lambda t: np.logaddexp(0, -t @ signed.T).mean(-1) + penalty / 2 * (t**2).sum(-1), gradient, hessian, dim=2
-    )
 
 
 def as_function(loss):
@@ -93,7 +65,7 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
 
 def test_a_logistic_regression_with_slow_modes_in_few_calls():
     """30 parameters; 218,000 calls on grids of equal steps."""
-    loss = breast_cancer(0.01)
+    loss = landscapes.logistic_one_by_one(*landscapes.patients(), 0.01)
     traj = ln.solve(ln.Objective(gamma=0.1), loss, np.zeros(30))
     assert traj.converged and traj.is_minimum and loss.calls <= 11_000
     height, speed = loss.value(np.zeros(30)), traj.velocity(0.0)
@@ -105,8 +77,8 @@ def test_a_logistic_regression_with_slow_modes_in_few_calls():
 
 
 def test_few_parameters_as_collocation_and_equal_steps_have_it():
-    features, labels = patients()
-    loss = logistic_of_arrays(features[:, :2], labels, 0.01)
+    features, labels = landscapes.patients()
+    loss = landscapes.logistic(features[:, :2], labels, 0.01)
     objective, start = ln.Objective(gamma=0.1), np.array([1.0, -1.0])
     traj = ln.solve(objective, loss, start)
     t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])

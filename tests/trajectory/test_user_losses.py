@@ -9,6 +9,7 @@ import pytest
 from oracle import path_cost, rest_cost
 
 import lossnav as ln
+from benchmarks import landscapes
 from lossnav.problem.functions import budget
 from lossnav.trajectory.status import Status
 
@@ -129,26 +130,10 @@ def test_five_dimensions_with_many_rests(monkeypatch):
     assert traj.action == pytest.approx(sum(parts.values()), rel=1e-7)
 
 
-def logistic(features, labels, penalty=0.0):
-    signed = features * (2.0 * labels - 1)[:, None]
-
-    def value(t):
-        return np.logaddexp(0, -(signed @ t)).mean() + penalty / 2 * (t @ t)
-
-    def gradient(t):
-        return -(signed / (1 + np.exp(np.minimum(signed @ t, 700)))[:, None]).mean(0) + penalty * t
-
-    def hessian(t):
-        p = 1 / (1 + np.exp(np.minimum(signed @ t, 700)))
-        return (signed.T * (p * (1 - p))) @ signed / len(signed) + penalty * np.eye(len(t))
-
-    return ln.losses.Function(value, gradient, hessian, dim=features.shape[1])
-
-
 def test_separable_data_have_a_path_that_never_rests():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(200, 6))
-    loss = logistic(features, (features @ rng.normal(size=6) > 0).astype(float))
+    loss = landscapes.logistic_one_by_one(features, features @ rng.normal(size=6) > 0, 0.0)
     path = ln.solve(ln.Objective(gamma=0.5), loss, np.zeros(6))
     assert loss.calls <= 40_000
     assert path.converged and path.is_minimum and np.all(np.isnan(path.asymptote)) and path.at_infinity == "moves on"
