@@ -126,29 +126,6 @@ def test_infinite_horizon_conserves_what_it_must():
     assert np.allclose(path.asymptote, [0, 1]) and np.allclose(path(60.0), [0, 1], atol=1e-6)
 
 
-def test_change_of_coordinates_changes_nothing():
-    """σ = τ^{−1/2}: the Fisher metric in (μ, τ) is diag(τ, 1/2τ²)."""
-    fit, start = Fit(), np.array([1.5, 0.6])
-
-    class Renamed(ln.losses.Function):
-        def stationary_points(self):
-            return np.array([[0.0, 1.0]])
-
-    def back(x):
-        return np.stack([x[..., 0], x[..., 1] ** -0.5], axis=-1)
-
-    def slope(x):
-        return fit.gradient(back(x)) * np.stack([np.ones_like(x[..., 1]), -0.5 * x[..., 1] ** -1.5], axis=-1)
-
-    other = Renamed(lambda x: fit.value(back(x)), slope, dim=2)
-    objective = ln.Objective(gamma=0.5, metric=lambda x: [[x[1], 0], [0, 1 / (2 * x[1] ** 2)]])
-    first = curved.solve(ln.Objective(gamma=0.5, metric=fisher), fit, start)
-    second = curved.solve(objective, other, [1.5, 0.6**-2])
-    t = np.linspace(0, 8, 33)
-    assert np.allclose(first(t), back(second(t)), atol=1e-5)
-    assert second.action == pytest.approx(first.action, rel=1e-6)
-
-
 def plain(theta):
     return np.diag([math.exp(-theta[1]), 0.5])  # takes one point at a time
 
