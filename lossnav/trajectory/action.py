@@ -1,4 +1,4 @@
-"""Optimal trajectories by direct minimisation of the discretised J, for any loss, drift and constant metric.
+"""Optimal trajectories by direct minimisation of the discretised J: any loss and drift, any metric, loss that moves.
 
 Newton's method on a grid, refined by doubling with Richardson extrapolation; one start for each place where a path
 can come to rest, the lowest J wins. Linear cost in the number of time points.
@@ -7,14 +7,17 @@ can come to rest, the lowest J wins. Linear cost in the number of time points.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from lossnav.problem.functions import budget
-from lossnav.trajectory import coming_to_rest, deadline, escaping, wandering
-from lossnav.trajectory.candidates import standstill
-from lossnav.trajectory.case import Case, plain
+from lossnav.problem.drifts import Linear
+from lossnav.problem.task import Task
+from lossnav.trajectory import deadline, wandering
+from lossnav.trajectory.candidates import cheapest, failed
+from lossnav.trajectory.case import TIMED, Case, plain
+from lossnav.trajectory.coming_to_rest import ToRests
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stationary import MOST_UNSEEN
@@ -36,88 +39,105 @@ class Action:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
-        return wandering.checked(case, lambda: solve(case, settings))
+        return wandering.checked(case, lambda: solve(case, settings, self.name))
 
 
-def named(name: Method, path: Trajectory) -> Trajectory:
-    """Return a path and its candidates with the name of a method."""
-    return replace(path, method=name, others=tuple(replace(other, method=name) for other in path.others))
+class Curved:
+    r"""The same under a metric that depends on θ, with the connection terms of Eq. 90; ``steps`` do not concern it.
+
+    .. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
+
+    G is taken at the middles of the intervals of a mesh that follows the path.
+    """
+
+    name: Method = "curved"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a drift without a deadline, a loss that depends on time."""
+        if case.loss.timed:
+            return TIMED
+        if case.rests and case.objective.drift is not None:
+            return "needs drift = None where a path comes to rest, or a finite objective.horizon, or an endpoint"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the best extremal."""
+        finest = 1e-12  # what rounding leaves of a path
+        return solve(case, Settings(rtol=max(settings.rtol, finest)), self.name)
 
 
-def solve(case: Case, settings: Settings) -> Trajectory:
-    """Return the best extremal, with all that were compared as ``candidates``.
+class Timed:
+    """The same for a ``Task``, under any metric, with nodes at the switches; ``steps`` do not concern it.
+
+    At a switch position and momentum go on. After the last one the loss stands still, and near its rest the local value
+    function says what follows.
+    """
+
+    name: Method = "timed"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a loss that stands still or never settles, a drift that is not affine, or with G(θ) rests."""
+        objective, loss = case.objective, case.loss
+        if not isinstance(loss, Task):
+            return "needs a loss that depends on time, a lossnav.problem.task.Task"
+        if case.rests and loss.final is None:
+            return "needs a loss that settles, or a finite objective.horizon, or an endpoint"
+        if objective.drift is not None and not isinstance(objective.drift, Linear):
+            return "needs an affine drift"
+        if case.rests and objective.drift is not None and objective.curved:
+            return "needs a constant metric where there are a drift and a rest"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the best extremal; not converged, if after the last switch a path that never rests does better.
+
+        Raises:
+            ValueError: if ``case.span`` cuts an infinite time before the loss has settled.
+            NoMinimiser: if there is no place to rest.
+        """
+        path = solve(case, Settings(rtol=settings.rtol), self.name)
+        if not case.rests or case.objective.drift is None or not path.converged:
+            return path
+        assert isinstance(case.loss, Task) and case.loss.final is not None  # accepts has said so
+        begin = path(case.loss.settled)
+        if not np.all(np.isfinite(begin)):
+            raise OverflowError("the path leaves the range of floating-point numbers")
+        after = Case(case.objective, case.loss.final, begin)
+        rest = wandering.checked(after, lambda: solve(after, Settings(), self.name))
+        return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)
+
+
+def solve(case: Case, settings: Settings, name: Method) -> Trajectory:
+    """Return the best extremal, with all that were compared as ``candidates``, as what the solver ``name`` has found.
 
     ``span`` without an endpoint is where the numerics hand over to the quadratic model of the end.
     """
     if case.rests:
-        attempts = coming_to_rest.to_rests(case.objective, case.loss, case.theta0, case.span, settings)
+        attempts = ToRests(case, settings).paths()
     else:
         problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
-    found: list[Trajectory] = []
-    try:
-        for traj in attempts:
-            found.append(_inside(traj))
-            if budget.spent():
-                break
-    except budget.OutOfBudget:
-        pass
-    runaway = [traj for traj in found if traj.status is Status.RUNS_AWAY]
-    found = [traj for traj in found if traj.status is not Status.RUNS_AWAY]
-    best = _best(found or [standstill(case, Action.name)])
-    for away in runaway:
-        if best.converged and away.action < best.action - 1e-3 * abs(best.action):
-            best = escaping.refused(best, f"J <= {away.action:.6g} against {best.action:.6g}")
-    if math.isfinite(best.end):
-        best = _unbeaten(best)
+    best = cheapest(case, _inside(attempts), name)
+    if best.converged and math.isfinite(best.end):  # one that did not converge is a path, too, and may be cheaper
+        paths = [other.action for other in best.candidates if not other.converged and math.isfinite(other.action)]
+        least = min(paths, default=math.inf)
+        if best.action - least > 1e-6 * (abs(best.action) + abs(least)):
+            detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
+            best = failed(best, Status.CHEAPER_UNSOLVED, detail)
     if best.converged and best.unseen > MOST_UNSEEN:
-        detail = (
-            f"{best.unseen:.0%} of more descents would find new ones; start nearer to the minimum that is meant, or "
-            "give a horizon"
+        advice = "start nearer to the minimum that is meant, or give a horizon"
+        best = failed(
+            best, Status.SEARCH_INCOMPLETE, f"{best.unseen:.0%} of more descents would find new ones; {advice}"
         )
-        best = replace(best, status=Status.SEARCH_INCOMPLETE, detail=detail)
-        best = replace(best, others=(best, *best.others[1:]))
-    if budget.spent():
-        seen = sum(traj.converged for traj in found)
-        detail = f"{budget.spent()}, with {seen} candidate{'s' * (seen != 1)} solved and more to compare"
-        best = replace(best, status=Status.BUDGET_SPENT, detail=detail)
-        best = replace(best, others=(best, *best.others[1:]))
     return best
 
 
-def _inside(path: Trajectory) -> Trajectory:
-    """Return the path, not converged if it leaves the domain of the metric: Newton's method may have passed it."""
-    if path.converged and path.objective.curved:
-        try:
-            path.objective.metric_at(path.position(path.times))
-        except ValueError as error:
-            return replace(path, status=Status.LEFT_DOMAIN, detail=str(error))
-    return path
-
-
-def _best(found: list[Trajectory]) -> Trajectory:
-    def rank(traj: Trajectory) -> tuple[bool, float, float]:
-        return (not (traj.converged and traj.is_minimum is not False), traj.action, traj.excess)
-
-    ordered = _distinct(sorted(found, key=rank))  # sorted first: of two equal paths the one that arrived stays
-    return replace(ordered[0], others=tuple(ordered))
-
-
-def _unbeaten(best: Trajectory) -> Trajectory:
-    """Return the best path of a finite time; not converged, if one that did not converge, but is a path, is cheaper."""
-    paths = [other.action for other in best.candidates if not other.converged and math.isfinite(other.action)]
-    least = min(paths, default=math.inf)
-    if not best.converged or best.action - least <= 1e-6 * (abs(best.action) + abs(least)):
-        return best
-    detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
-    others = (replace(best, others=()), *best.candidates[1:])
-    return replace(best, status=Status.CHEAPER_UNSOLVED, detail=detail, others=others)
-
-
-def _distinct(found: list[Trajectory]) -> list[Trajectory]:
-    kept: list[Trajectory] = []
-    for traj in found:
-        probe = traj.times[:: max(1, len(traj.times) // 16)]
-        if all(np.max(np.abs(traj(probe) - other(np.minimum(probe, other.times[-1])))) > 1e-5 for other in kept):
-            kept.append(traj)
-    return kept
+def _inside(paths: Iterator[Trajectory]) -> Iterator[Trajectory]:
+    """Yield the paths, not converged where one leaves the domain of the metric: Newton's method may have passed it."""
+    for path in paths:
+        if path.converged and path.objective.curved:
+            try:
+                path.objective.metric_at(path.position(path.times))
+            except ValueError as error:
+                path = replace(path, status=Status.LEFT_DOMAIN, detail=str(error))
+        yield path

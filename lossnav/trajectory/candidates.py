@@ -17,18 +17,56 @@ from lossnav.trajectory.status import Status
 
 
 def cheapest(case: Case, paths: Iterable[Trajectory], method: Method) -> Trajectory:
-    """Return the best of some paths, with all as candidates; not converged if the budget ends while they are made."""
+    """Return the best of some paths, with all as candidates; not converged if the budget ends while they are made.
+
+    A path that runs away is no candidate: where it costs less than the best one, that has not converged.
+    """
     found: list[Trajectory] = []
     try:
         for path in paths:
-            found.append(path)
+            found.append(replace(path, method=method))
+            if budget.spent():
+                break
     except budget.OutOfBudget:
-        found = found or [standstill(case, method)]
-    found.sort(key=lambda path: (not path.converged, path.is_minimum is False, path.action, path.excess))
-    best = found[0]
+        pass
+    bounds = [path.action for path in found if path.status is Status.RUNS_AWAY]
+    ordered = _distinct(sorted((path for path in found if path.status is not Status.RUNS_AWAY), key=_rank))
+    best = ordered[0] if ordered else standstill(case, method)
+    best = replace(best, others=tuple(ordered))
+    least = min(bounds, default=math.inf)
+    if best.converged and least < best.action - 1e-3 * abs(best.action):
+        best = runs_away(best, f"J <= {least:.6g} against {best.action:.6g}")
     if budget.spent():
-        best = replace(best, status=Status.BUDGET_SPENT, detail=budget.spent())
-    return replace(best, others=(best, *found[1:]))
+        seen = sum(path.converged for path in ordered)
+        more = f"{seen} candidate{'s' * (seen != 1)} solved and more to compare"
+        best = failed(best, Status.BUDGET_SPENT, f"{budget.spent()}, with {more}")
+    return best
+
+
+def failed(best: Trajectory, status: Status, detail: str) -> Trajectory:
+    """Return the best of several paths, and so the first of its candidates, with another status."""
+    alone = replace(best, status=status, detail=detail, others=())
+    return replace(alone, others=(alone, *best.candidates[1:]))
+
+
+def runs_away(best: Trajectory, why: str) -> Trajectory:
+    """Return a path to a rest as what it is beside a cheaper one: not converged, with the reason."""
+    advice = "the optimum need not come to rest; give objective.horizon, or a loss that grows far out"
+    return failed(best, Status.RUNS_AWAY, f"{why}: {advice}")
+
+
+def _rank(path: Trajectory) -> tuple[bool, float, float]:
+    return not (path.converged and path.is_minimum is not False), path.action, path.excess
+
+
+def _distinct(found: list[Trajectory]) -> list[Trajectory]:
+    """Return one of each kind, in their order: of two equal paths the one that arrived stays."""
+    kept: list[Trajectory] = []
+    for path in found:
+        probe = path.times[:: max(1, len(path.times) // 16)]
+        if all(np.max(np.abs(path(probe) - other(np.minimum(probe, other.times[-1])))) > 1e-5 for other in kept):
+            kept.append(path)
+    return kept
 
 
 def standstill(case: Case, method: Method) -> Trajectory:

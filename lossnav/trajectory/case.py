@@ -10,7 +10,7 @@ import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav.problem.losses import Loss
+from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import as_loss
 from lossnav.problem.objective import Objective, check_problem
 from lossnav.trajectory.result import Method, Trajectory
@@ -84,6 +84,13 @@ def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any,
 def plain(case: Case) -> str:
     """Return "" for a constant metric and a loss that stands still, else why a solver of these declines."""
     return CURVED if case.objective.curved else TIMED if case.loss.timed else ""
+
+
+def quadratic(case: Case) -> str:
+    """Return "" for a constant metric and a quadratic loss, else why an exact solver declines."""
+    if case.objective.curved:
+        return CURVED
+    return "" if isinstance(case.loss, Quadratic) else f"needs a losses.Quadratic, but loss is {case.loss!r}"
 
 
 class Solver(Protocol):

@@ -13,7 +13,7 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, riccati
-from lossnav.trajectory.case import CURVED, Case
+from lossnav.trajectory.case import Case, quadratic
 from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
 
 if TYPE_CHECKING:
@@ -182,10 +182,8 @@ class ClosedForm:
 
     def accepts(self, case: Case) -> str:
         """Return why not: another loss, a drift without closed form, a metric that depends on θ."""
-        if case.objective.curved:
-            return CURVED
-        if not isinstance(case.loss, Quadratic):
-            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if (declined := quadratic(case)) or not isinstance(case.loss, Quadratic):
+            return declined
         if case.objective.drift is None:
             flat = case.endpoint is not None and case.loss.stationary_points() is None
             return "needs, with an endpoint, a Hessian without flat directions" if flat else ""

@@ -7,23 +7,23 @@ Paths minimise the one transcription of J, with G at the middles of its interval
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array, NotConverged
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import action, boundary_value, riccati, stationary
+from lossnav.trajectory import boundary_value, riccati, stationary
 from lossnav.trajectory.boundary_value import Motion
-from lossnav.trajectory.case import TIMED, Case, checked
-from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import Method, Trajectory
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.solve import solve as solve_any
 
 __all__ = ["solve"]
-
-_FINEST = 1e-12  # what rounding leaves of a path
 
 
 def solve(
@@ -71,55 +71,32 @@ def solve(
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 8, 88–91.
     """
-    case = checked(objective, loss, theta0, horizon, endpoint, timed=False)
     if endpoint is None and horizon is not None:
         raise ValueError(f"horizon = {horizon:g} is given, but endpoint is not; set objective.horizon for a free end")
-    if declined := Curved().accepts(case):
-        raise ValueError(f"objective.drift is set, but this {declined}")
     if motion is not None:
         _checks.function("motion", motion)
-    _checks.flag("throw", throw)
     _checks.finite("tol", tol, high=1.0, low=0.0, open_low=True)
-    best = Curved().solve(case, Settings(rtol=tol))
-    if motion is not None:
-        best = _moving(case, best, motion, tol)
-    if throw and not best.converged:
-        raise NotConverged(
-            f"{best.reason} (residual {best.residual:.3g}); start nearer to the end, or loosen tol = {tol:g}"
-        )
-    return best
+    options: Any = {"method": "curved", "horizon": horizon, "endpoint": endpoint, "rtol": tol}
+    if motion is None:
+        return solve_any(objective, loss, theta0, throw=throw, **options)
+    path = solve_any(objective, loss, theta0, throw=False, **options)
+    moved = _moving(path, None if endpoint is None else np.asarray(endpoint), motion, tol)
+    if throw and not moved.converged:
+        raise NotConverged(f"{moved.reason} (residual {moved.residual:.3g}); start nearer to the end, or loosen tol")
+    return moved
 
 
-class Curved:
-    """Newton's method as in ``Action``; of the ``settings`` it takes the tolerance."""
-
-    name: Method = "curved"
-
-    def accepts(self, case: Case) -> str:
-        """Return why not: a drift without a deadline, a loss that depends on time."""
-        if case.loss.timed:
-            return TIMED
-        if case.rests and case.objective.drift is not None:
-            return "needs drift = None where a path comes to rest, or a finite objective.horizon, or an endpoint"
-        return ""
-
-    def solve(self, case: Case, settings: Settings) -> Trajectory:
-        """Return the cheapest extremal found."""
-        accuracy = Settings(rtol=max(settings.rtol, _FINEST))
-        return action.named(self.name, action.solve(case, accuracy))
-
-
-def _moving(case: Case, path: Trajectory, motion: Motion, tol: float) -> Trajectory:
+def _moving(path: Trajectory, endpoint: Array | None, motion: Motion, tol: float) -> Trajectory:
     """Return what other equations of motion make of the extremal, between the same ends."""
-    objective, loss = case.objective, case.loss
+    objective, loss, begin = path.objective, path.loss, path(0.0)
     end = None
-    if case.rests:
+    if math.isinf(path.end):
         end = riccati.local_value(stationary.frozen(objective, path.asymptote), loss, path.asymptote)
 
     def guess(t: Array) -> tuple[Array, Array]:
         return path.position(t), path.rate(t)
 
     found = boundary_value.collocate(
-        objective, loss, case.theta0, float(path.times[-1]), end, case.endpoint, tol, motion, guess, path.times
+        objective, loss, begin, float(path.times[-1]), end, endpoint, tol, motion, guess, path.times
     )
-    return replace(found, method=Curved.name)
+    return replace(found, method=path.method)

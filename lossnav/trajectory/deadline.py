@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -21,19 +21,14 @@ from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
+_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 # How fast the drift carries a start, and the share of the pull downhill: in natural units the loss acts within a time
 # of order one. Newton's method does not change how often a path winds around what it avoids: so several speeds.
-_NEAREST = 8  # stationary points by way of which paths are tried, where a mesh has to follow each of them
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
-def from_starts(
-    problem: Transcription, theta0: Array, settings: Settings, places: Array | None = None
-) -> Iterator[Trajectory]:
-    """Solve from one start for each place that the path may pass or end at; side by side on a coarse grid.
-
-    ``places``, shape (M, D), are these; None: the stationary points.
-    """
+def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
+    """Solve from one start for each stationary point, which the path may pass or end at; side by side at first."""
     objective, loss = problem.objective, problem.loss
     graded = approach.graded(objective, loss)
     if graded:
@@ -41,7 +36,7 @@ def from_starts(
     else:
         first = first_steps(objective, len(theta0), problem.horizon)
         problem = replace(problem, steps=min(settings.steps or first, first))
-    via = _places(objective, loss, theta0) if places is None else list(places)
+    via = _places(objective, loss, theta0)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:
@@ -50,8 +45,8 @@ def from_starts(
     else:
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
-        starts += _carried(problem, theta0)
-    ends = unlike(newton.minimise_all(problem, np.array(starts)))
+        starts += carried(problem, theta0, _FLOWS) if _circulates(objective, loss.dim) else []
+    ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:
         for found in ends:
             yield refine(problem, found, settings)
@@ -74,46 +69,46 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
-def _carried(problem: Transcription, theta0: Array) -> list[Array]:
+def carried(problem: Transcription, theta0: Array, flows: Iterable[tuple[float, float]]) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
-    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path.
+    A drift that is no gradient may carry it round for ever, and no straight line comes near such a path. Flows that
+    leave the neighbourhood are none to start from.
+
+    Args:
+        problem: it has the drift.
+        theta0: shape (D,).
+        flows: for each path the share of the drift, and that of η k G⁻¹∇L.
     """
-    drift, objective, loss = problem.objective.drift, problem.objective, problem.loss
-    if drift is None or (
-        isinstance(drift, Linear) and np.array_equal(drift.matrix(loss.dim), drift.matrix(loss.dim).T)
-    ):
-        return []  # a gradient carries nobody round
+    drift, objective = problem.objective.drift, problem.objective
+    assert drift is not None  # whoever calls has seen to it
     pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
-    size = 1e3 * (1 + float(np.max(np.abs(theta0))))  # a flow that leaves this is no path to start from
+    size = 1e3 * (1 + float(np.max(np.abs(theta0))))
 
     def left(_: float, x: Array) -> float:
         return size - float(np.max(np.abs(x)))
 
     left.terminal = True  # type: ignore[attr-defined]
     found = []
-    for speed, share in _FLOWS:
+    for speed, share in flows:
 
         def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
             return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
 
-        way = scipy.integrate.solve_ivp(
-            flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
-        )
+        with np.errstate(all="ignore"):
+            way = scipy.integrate.solve_ivp(
+                flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
+            )
         if way.status == 0 and np.all(np.isfinite(way.y)):
             found.append(way.y.T)
     return found
 
 
-def unlike(found: list[newton.Minimum]) -> list[newton.Minimum]:
-    """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
-    kept: list[newton.Minimum] = []
-    for one in dict.fromkeys(found):  # what came together shares its end
-        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
-        twins = (other for other in kept if other.converged == one.converged)
-        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
-            kept.append(one)
-    return kept
+def _circulates(objective: Objective, dim: int) -> bool:
+    """Say whether the drift may carry a learner round: a gradient carries nobody."""
+    drift = objective.drift
+    symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(dim), drift.matrix(dim).T)
+    return drift is not None and not symmetric
 
 
 def _through(theta0: Array, middle: Array, stop: Array, u: Array) -> Array:

@@ -16,9 +16,9 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.objective import Objective
 
-_MOST_STEPS = 2**20
+_MOST_STEPS = 2**20  # beyond it rounding of sums is what doubling would show
 _MOST_ENTRIES = 2**28  # of a Hessian: 2 GB
-_FIRST_STEPS = 64
+_FIRST_STEPS = 64  # three times doubled it has 512, which is what most paths end with
 
 
 class Mesh(Protocol):

@@ -13,7 +13,7 @@ from lossnav.trajectory import blocks
 from lossnav.trajectory.transcription import Transcription
 
 _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
-_MOST_DAMPING = 1e12
+_MOST_DAMPING = 1e12  # steps of 1e-12 of a gradient step: rounding
 _KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
 _BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
@@ -72,6 +72,17 @@ def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-
     path is returned as far as it came, not converged.
     """
     return _Walk(problem, paths, tolerance).minima(limit)
+
+
+def unlike(found: list[Minimum]) -> list[Minimum]:
+    """Return one of each kind, in their order: on one grid, Newton's method ends in the same digits."""
+    kept: list[Minimum] = []
+    for one in dict.fromkeys(found):  # what came together shares its end
+        size = 1e-7 * (1 + float(np.max(np.abs(one.path))))
+        twins = (other for other in kept if other.converged == one.converged)
+        if all(float(np.max(np.abs(one.path - other.path))) > size for other in twins):
+            kept.append(one)
+    return kept
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from lossnav._checks import Array
-from lossnav.trajectory import interpolate, newton
+from lossnav.trajectory import newton
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
@@ -30,10 +30,11 @@ class Nodes:
     velocity: Array
     slope: Array
 
-    def map(self, function: Callable[[Array], Array]) -> Nodes:
-        """Return the same path on other nodes: ``function`` maps what is along the first axis."""
-        parts = (function(part) for part in (self.path, self.velocity, self.slope))
-        return Nodes(self.times, self.action, *parts)
+    def map(self, function: Callable[..., Array], *others: Nodes) -> Nodes:
+        """Return what ``function`` makes of what is along the first axis, of this path's and of some others'."""
+        paths = (self, *others)
+        parts = zip(*((one.path, one.velocity, one.slope) for one in paths), strict=True)
+        return Nodes(self.times, self.action, *(function(*part) for part in parts))
 
     def beyond(self, coarse: Nodes, order: int) -> Nodes:
         """Return the limit of two grids, one with twice the steps, whose error falls with this order."""
@@ -42,13 +43,7 @@ class Nodes:
         def limit(fine: Any, rough: Any) -> Any:
             return fine + (fine - rough) * factor
 
-        return Nodes(
-            self.times,
-            limit(self.action, coarse.action),
-            limit(self.path, coarse.path),
-            limit(self.velocity, coarse.velocity),
-            limit(self.slope, coarse.slope),
-        )
+        return replace(self.map(limit, coarse), action=limit(self.action, coarse.action))
 
 
 def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
@@ -62,11 +57,31 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     objective, loss, times = problem.objective, problem.loss, nodes.times
     if not loss.timed:
         bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
-        return interpolate.quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
+        return quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
     first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
     after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
     before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
-    return interpolate.quintic(times, nodes.path, nodes.velocity, after, before)
+    return quintic(times, nodes.path, nodes.velocity, after, before)
+
+
+def quintic(times: Array, position: Array, velocity: Array, after: Array, before: Array) -> scipy.interpolate.PPoly:
+    """Return the piecewise quintic with these values at the nodes; error O(Δt⁶).
+
+    Args:
+        times: shape (N+1,).
+        position, velocity: shape (N+1, D).
+        after, before: accelerations just after the nodes but the last, and just before those but the first, (N, D).
+    """
+    h = np.diff(times)[:, None]
+    a0, a1, a2 = position[:-1], velocity[:-1], after / 2
+    # What the quadratic start misses at the right node, in position, velocity and acceleration:
+    miss = position[1:] - (a0 + h * a1 + h**2 * a2)
+    miss_v = (velocity[1:] - (a1 + 2 * h * a2)) * h
+    miss_a = (before - 2 * a2) * h**2
+    a3 = (10 * miss - 4 * miss_v + miss_a / 2) / h**3
+    a4 = (-15 * miss + 7 * miss_v - miss_a) / h**4
+    a5 = (6 * miss - 3 * miss_v + miss_a / 2) / h**5
+    return scipy.interpolate.PPoly(np.stack([a5, a4, a3, a2, a1, a0]), times)
 
 
 def trajectory_of(

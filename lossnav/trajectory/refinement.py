@@ -10,7 +10,7 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.functions import budget
-from lossnav.trajectory import newton
+from lossnav.trajectory import approach, newton
 from lossnav.trajectory.mesh import double, most_steps
 from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
@@ -81,18 +81,8 @@ def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Traj
             change, error = (change / 15, jump / 15) if series else (change, jump)
             if change <= rtol and series:
                 correction = _every_second(limit).beyond(older, 4)
-                limit = Nodes(
-                    limit.times,
-                    correction.action,
-                    *(
-                        whole + double(better - whole[::2])
-                        for whole, better in (
-                            (limit.path, correction.path),
-                            (limit.velocity, correction.velocity),
-                            (limit.slope, correction.slope),
-                        )
-                    ),
-                )
+                smooth = limit.map(lambda whole, better: whole + double(better - whole[::2]), correction)
+                limit = replace(smooth, action=correction.action)
         lost = before is not None and not (good and now.converged)
         rounding = change < 1e-10 and change > last / 2  # no grid will do better
         if lost:  # what grids that failed would tend to is no path's cost
@@ -109,5 +99,4 @@ def _resample(problem: Transcription, found: newton.Minimum, other: Transcriptio
         smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))
         curvature = smooth(other.times)
         return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
-    old, new = np.linspace(0.0, 1.0, len(found.path)), np.linspace(0.0, 1.0, other.steps + 1)
-    return np.stack([np.interp(new, old, column) for column in found.path.T], axis=1), None
+    return approach.on(problem.times, found.path, other.times), None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from lossnav.trajectory.action import Action
+from lossnav.trajectory.action import Action, Curved, Timed
 from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
 from lossnav.trajectory.closed_form import ClosedForm
-from lossnav.trajectory.curved import Curved
 from lossnav.trajectory.riccati import Riccati
-from lossnav.trajectory.timed import Timed
 
 SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation(), Timed())
 AUTO = "auto"

@@ -21,7 +21,7 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import minimal, modes
-from lossnav.trajectory.case import CURVED, Case
+from lossnav.trajectory.case import Case, quadratic
 from lossnav.trajectory.mesh import most_steps
 from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
 
@@ -361,10 +361,8 @@ class Riccati:
 
     def accepts(self, case: Case) -> str:
         """Return why not: another loss or drift, a fixed end, a metric that depends on θ."""
-        if case.objective.curved:
-            return CURVED
-        if not isinstance(case.loss, Quadratic):
-            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+        if declined := quadratic(case):
+            return declined
         if case.endpoint is not None:
             return "needs a free end"
         if case.objective.drift is not None and not isinstance(case.objective.drift, Linear):

@@ -15,14 +15,14 @@ from lossnav.trajectory import multi_start, riccati
 from lossnav.trajectory.motion import acceleration
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
-_PER_SCALE = 16
+_PER_SCALE = 16  # starts in each, and the start itself; the search goes on while it may have missed much
 MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
 _BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
 _HOPELESS = 0.25  # so much unseen after the first round will not fall to little
 _ALIKE = 1e-4  # distance of one minimum, found twice
 _RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
 _CLEAR = 1e-3  # by which a loss must be below a parabola
-_DEGENERATE = 1e-5  # curvature of a rest beside that at a tenth of the way to the start: derived ones know no better
+DEGENERATE = 1e-5  # a curvature of a rest beside others there, or on the way: derived Hessians know no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +171,8 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
         NoMinimiser: if there is none.
     """
     rests = rests or search(objective, loss, theta0)
-    models = []
     searched = rests.starts > 0 and objective.drift is None
-    for point in _sharp(loss, theta0, rests.points) if searched else rests.points:
-        try:
-            models.append(riccati.local_value(frozen(objective, point), loss, point))
-        except NoMinimiser:
-            continue  # a saddle or maximum too sharp for this γ: nothing optimal ends there (of the others, some may)
+    models = _models(objective, loss, _sharp(loss, theta0, rests.points) if searched else rests.points)
     ends = [model for model in models if model.growth < 0]
     if not ends and isinstance(loss, Quadratic) and not objective.curved:
         ends = [riccati.local_value(objective, loss, theta0)]
@@ -204,7 +199,21 @@ def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
     values, vectors = np.linalg.eigh(loss.hessian(points))
     aside = np.max(np.abs(points - theta0), axis=1, keepdims=True) / 10 * vectors[..., 0]
     beside = np.einsum("ni,nij,nj->n", vectors[..., 0], loss.hessian(points + aside), vectors[..., 0])
-    return points[~(np.abs(values[:, 0]) < _DEGENERATE * beside)]
+    return points[~(np.abs(values[:, 0]) < DEGENERATE * beside)]
+
+
+def _models(objective: Objective, loss: Loss, points: Array) -> list[riccati.LocalValue]:
+    """Return the local value function at each of some points, but for saddles and maxima too sharp for this γ.
+
+    Nothing optimal ends at those (and there may be optima that end at some of the others).
+    """
+    models = []
+    for point in points:
+        try:
+            models.append(riccati.local_value(frozen(objective, point), loss, point))
+        except NoMinimiser:
+            continue
+    return models
 
 
 def frozen(objective: Objective, point: Array) -> Objective:
@@ -236,17 +245,12 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     if objective.gamma == 0 or objective.drift is not None:
         return []
     held = []
-    for point in (rests or search(objective, loss, theta0)).points:
-        try:
-            model = riccati.local_value(frozen(objective, point), loss, point)
-        except NoMinimiser:
-            continue
+    for model in _models(objective, loss, (rests or search(objective, loss, theta0)).points):
         if model.growth >= 0:
             rates, vectors = np.linalg.eig(model.closed)  # similar to a symmetric matrix: real
             closed = (vectors * np.minimum(rates.real, 0.0)) @ np.linalg.inv(vectors)
-            still = np.zeros_like(point)
-            rest = objective.k * float(loss.value(point))
-            held.append(replace(model, linear=still, shift=still, closed=closed.real, fixed=point, rest=rest))
+            still, rest = np.zeros_like(theta0), objective.k * float(loss.value(model.centre))
+            held.append(replace(model, linear=still, shift=still, closed=closed.real, fixed=model.centre, rest=rest))
     return held
 
 
@@ -295,6 +299,6 @@ def _downhill(loss: Loss, rests: Rests) -> str:
 def _distinct(found: Array, dim: int) -> Array:
     kept: list[Array] = []
     for x in found:
-        if all(np.max(np.abs(x - y)) > 1e-4 * max(1.0, float(np.max(np.abs(x)))) for y in kept):
+        if all(np.max(np.abs(x - y)) > _ALIKE * max(1.0, float(np.max(np.abs(x)))) for y in kept):
             kept.append(x)
     return np.array(sorted(kept, key=tuple)).reshape(-1, dim)

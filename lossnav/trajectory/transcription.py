@@ -13,11 +13,10 @@ The weights ω, α, β, a, b are those of a rule:
 - ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
 - ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
   costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
-  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first;
-- ``"left"``: ω = w_nΔt = α, β = 0, the paper's Eq. 29, error O(Δt).
+  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first.
 
-The first two have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the
-error is a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
+Both have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the error is
+a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
 before. Derivatives are divided by w_n, so that nothing underflows.
 """
 
@@ -96,14 +95,14 @@ class Transcription:
         if self.rule == "exact":
             return exp_mean(self._turn), exp_mean(-self._turn)
         half = np.exp(self._turn / 2)
-        return (np.ones_like(half), half * half) if self.rule == "left" else (1 / half, half)
+        return 1 / half, half
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
         if self.rule == "exact":
             return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
-        return (self.dt, 0 * self.dt) if self.rule == "left" else (self.dt / 2, self.dt / 2)
+        return self.dt / 2, self.dt / 2
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
@@ -131,10 +130,9 @@ class Transcription:
     @cached_property
     def node_sizes(self) -> Array:
         """The time that a free node stands for, with its discount, relative to the mean, shape (M, 1)."""
-        ahead, behind = (self.dt / 2, self.dt / 2) if self.rule == "left" else self.halves
         length = np.zeros((self.steps + 1, 1))
-        length[:-1] += ahead
-        length[1:] += behind
+        length[:-1] += self.halves[0]
+        length[1:] += self.halves[1]
         return length[self.free] * (self.steps / self.horizon)
 
     def residual(self, gradient: Array) -> float:
@@ -214,25 +212,28 @@ class Transcription:
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
 
-    def gradient(self, path: Array, slope: Array | None = None) -> Array:
-        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
-        objective = self.objective
-        slips = self.slips(path)
+    def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
+        """Return what an interval's kinetic term adds to (∂J_N/∂θ)/w at its left and right node, (..., N, D) each."""
+        objective, slips = self.objective, self.slips(path)
         push = self._lowered(path, slips) / objective.eta  # conjugate momentum
         left, right = self.kinetic_factors
-        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
-        result[..., :-1, :] -= left * push
-        result[..., 1:, :] += right * push
+        start, final = -left * push, right * push
         if objective.curved:  # the middle moves half as much as a node
             tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
-            result[..., :-1, :] += left * tilt
-            result[..., 1:, :] += right * tilt
+            start += left * tilt
+            final += right * tilt
         if objective.drift is not None:
-            jacobian = objective.drift.jacobian(path)
-            back = np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
-            result[..., :-1, :] -= self._drift_weights[0] * back
-            ahead = np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
-            result[..., 1:, :] -= self._drift_weights[1] * ahead
+            jacobian, (before, after) = objective.drift.jacobian(path), self._drift_weights
+            start -= before * np.einsum("...nji,...nj->...ni", jacobian[..., :-1, :, :], push)
+            final -= after * np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
+        return start, final
+
+    def gradient(self, path: Array, slope: Array | None = None) -> Array:
+        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
+        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
+        start, final = self._kinetic_slopes(path)
+        result[..., :-1, :] += start
+        result[..., 1:, :] += final
         if self.terminal is not None:
             result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
             result[..., -1, :] += self.terminal.linear
@@ -311,23 +312,12 @@ class Transcription:
         At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
         """
         objective = self.objective
-        slips = self.slips(path)
-        push = self._lowered(path, slips) / objective.eta
-        left, right = self.kinetic_factors
+        start, final = self._kinetic_slopes(path)
         after, before = self._sides(path, slope)
         ahead, behind = self.halves
         momentum = np.empty_like(path)
-        momentum[:-1] = left * push - objective.k * ahead * after
-        momentum[-1] = (right * push)[-1] + objective.k * behind[-1] * before
-        if objective.curved:
-            tilt = self._metric.at(path).tilt(slips) * (self.dt / (4 * objective.eta))
-            momentum[:-1] -= left * tilt
-            momentum[-1] += (right * tilt)[-1]
-        if objective.drift is not None:
-            jacobian = objective.drift.jacobian(path)
-            first, second = self._drift_weights
-            momentum[:-1] += first * np.einsum("nji,nj->ni", jacobian[:-1], push)
-            momentum[-1] -= second[-1] * (jacobian[-1].T @ push[-1])
+        momentum[:-1] = -start - objective.k * ahead * after
+        momentum[-1] = final[-1] + objective.k * behind[-1] * before
         if not self.fixed:
             momentum[-1] = -objective.charge * before
             if self.terminal is not None:

@@ -1,10 +1,10 @@
-r"""Does a path that never rests do better? Admissible paths under a drift that is no gradient, as upper bounds.
+r"""Does a path that never rests do better? Admissible paths under a drift, as upper bounds.
 
-Where f is a gradient, no closed orbit can pay: the drift has no circulation (it can carry a learner away for good:
-``escaping``). Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only
-looks for such places would return the second best without a word. What is computed here is an upper bound: the cost of
-a path that was found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of
-time of one of its loops, passed again and again.
+Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good.
+Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only looks for such
+places would return the second best without a word. What is computed here is an upper bound: the cost of a path that was
+found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of time of one of its
+loops, passed again and again; or what it costs to let go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, escaping, newton, stationary
+from lossnav.trajectory import cycles, deadline, newton, stationary
+from lossnav.trajectory.candidates import runs_away
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import double
 from lossnav.trajectory.nodal import nodes_of, trajectory_of
@@ -28,8 +29,8 @@ from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
-_TURNS = 6  # how long the deadline is, in turns of the drift
-_MOST_STEPS = 1024
+_TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
+_MOST_STEPS = 1024  # of a path that is an upper bound only: a few tenths of a second
 _PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
 
 
@@ -113,25 +114,11 @@ def _cloud(theta0: Array) -> Array:
 
 def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
     """Return paths that the drift carries, pulled down the loss more or less strongly."""
-    objective, loss = problem.objective, problem.loss
-    assert objective.drift is not None
-    drift, force = objective.drift, objective.eta * objective.k
-    usual = force / max(objective.gamma, math.sqrt(force * max(curvature, 1e-300)))
+    objective = problem.objective
+    usual = 1 / max(objective.gamma, math.sqrt(objective.eta * objective.k * max(curvature, 1e-300)))
     kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
-    far = 1e3 * max(1.0, float(np.max(np.abs(theta0))))
-    starts = []
-    for pull in _PULLS:
-
-        def flow(_: float, theta: Array, pull: float = pull) -> Array:
-            return drift(theta) - pull * usual * loss.gradient(theta)
-
-        with np.errstate(all="ignore"):
-            carried = scipy.integrate.solve_ivp(
-                flow, (0.0, problem.horizon), kicked, t_eval=problem.times, method="LSODA", rtol=1e-4, atol=1e-6
-            )
-        if carried.success and np.all(np.isfinite(carried.y)) and np.max(np.abs(carried.y)) < far:
-            starts.append(np.concatenate([theta0[None], carried.y.T[1:]]))
-    return starts
+    ways = deadline.carried(problem, kicked, ((1.0, pull * usual) for pull in _PULLS))
+    return [np.concatenate([theta0[None], way[1:]]) for way in ways]
 
 
 def _descend(problem: Transcription, start: Array) -> newton.Minimum:
@@ -194,7 +181,7 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
     objective, loss = case.objective, case.loss
     if not (case.rests and path.converged and math.isinf(path.end) and np.all(np.isfinite(path.asymptote))):
         return path
-    free = escaping.carried(objective, loss, case.theta0)
+    free = _carried(objective, loss, case.theta0)
     if not math.isfinite(free):
         return path
     still = np.zeros(loss.dim)
@@ -202,7 +189,36 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
     if free >= held - 1e-6 * abs(held):
         return path
     unit = "" if objective.gamma > 0 else " per unit of time"
-    return escaping.refused(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+    return runs_away(path, f"{free:.6g}{unit} with the drift against {held:.6g}")
+
+
+def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
+    """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
+
+    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time. Only a drift that
+    grows somewhere near θ₀ is asked, and none that is affine on a quadratic loss.
+    """
+    drift, gamma = objective.drift, objective.gamma
+    if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
+        return math.inf
+    here = drift.jacobian(theta0)
+    fastest = float(np.max(np.linalg.eigvalsh((here + here.T) / 2)))
+    if fastest <= 0:
+        return math.inf
+    times = np.linspace(0, min(40 / gamma if gamma > 0 else math.inf, 60 / fastest), 4001)
+    with np.errstate(all="ignore"):
+        run = scipy.integrate.solve_ivp(
+            lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10
+        )
+        rate = objective.k * np.asarray(loss.value(run.y.T))
+    late = rate[-1000:]
+    settled = run.success and np.all(np.isfinite(rate))
+    if not settled or np.ptp(late) > 1e-3 * (abs(float(late[-1])) + float(np.ptp(rate))):
+        return math.inf
+    if gamma == 0:
+        return float(late[-1])
+    paid = float(np.trapezoid(np.exp(-gamma * times) * rate, times))
+    return paid + math.exp(-gamma * times[-1]) * float(np.max(late)) / gamma
 
 
 def _refused(other: Bound, why: str) -> Trajectory:

@@ -3,22 +3,14 @@
 import numpy as np
 
 import lossnav as ln
+from benchmarks import landscapes
 
 
 def ring(tilt=0.0, height=1.0):
     """height·(|θ|² − 1)² + tilt·θ₁."""
-
-    def value(x):
-        return height * (np.sum(x**2, axis=-1) - 1) ** 2 + tilt * x[..., 0]
-
-    def gradient(x):
-        return 4 * height * (np.sum(x**2, axis=-1, keepdims=True) - 1) * x + tilt * np.array([1.0, 0.0])
-
-    def hessian(x):
-        flat = (np.sum(x**2, axis=-1) - 1)[..., None, None] * np.eye(2)
-        return 4 * height * flat + 8 * height * x[..., :, None] * x[..., None, :]
-
-    return ln.losses.Function(value, gradient, hessian, dim=2)
+    one = landscapes.ring(tilt / height)
+    asked = (lambda x, ask=ask: height * ask(x) for ask in (one.value, one.gradient, one.hessian))
+    return ln.losses.Function(*asked, dim=2)
 
 
 def loop(points=32, radius=1.0):

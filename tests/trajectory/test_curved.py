@@ -5,11 +5,9 @@ import math
 import numpy as np
 import pytest
 import scipy.optimize
-from slopes import check_slopes
 
 import lossnav as ln
 from lossnav.trajectory import blocks, curved
-from lossnav.trajectory.mesh import Clock
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.transcription import Transcription
 
@@ -67,17 +65,17 @@ def summed(price, loss, start, horizon, count, gamma):
     return dt * np.arange(count + 1), np.vstack([start, found.x.reshape(count, 2)]), found.fun
 
 
-@pytest.mark.parametrize("width", [0.4, 1.0, 2.0])
-def test_geodesic_of_the_half_plane_is_a_circle_at_constant_speed(width):
-    """x = ρ tanh s, y = ρ sech s, s uniform in time; J = (2 artanh(w/ρ))²/2ηT."""
-    objective = ln.Objective(eta=0.7, metric=half_plane)
+@pytest.mark.parametrize(("width", "gamma"), [(0.4, 0.0), (1.0, 0.8), (2.0, 0.0)])
+def test_geodesic_of_the_half_plane_is_a_circle(width, gamma):
+    """x = ρ tanh s, y = ρ sech s; without a loss s̈ = γṡ, and at γ = 0 J = (2 artanh(w/ρ))²/2ηT."""
+    objective = ln.Objective(eta=0.7, gamma=gamma, metric=half_plane)
     path = curved.solve(objective, FLAT, [-width, 1.0], horizon=2.0, endpoint=[width, 1.0])
     radius = math.hypot(width, 1.0)
     end = math.atanh(width / radius)
     t = np.linspace(0, 2, 21)
-    s = end * (t - 1)
+    s = end * (2 * (np.expm1(gamma * t) / math.expm1(2 * gamma) if gamma else t / 2) - 1)
     assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
-    assert path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
+    assert gamma or path.action == pytest.approx((2 * end) ** 2 / (2 * 0.7 * 2.0), rel=1e-6)
     assert path.converged and path.is_minimum
 
 
@@ -95,30 +93,6 @@ def test_a_great_circle_is_shortest_up_to_the_antipode(turn, shortest):
     assert (factored is not None) is shortest
     path = curved.solve(objective, FLAT, equator[0], horizon=1.0, endpoint=equator[-1])
     assert path.action == pytest.approx(min(turn, 2 * math.pi - turn) ** 2 / 2, rel=1e-6) and path.is_minimum
-
-
-def test_geodesic_with_a_discount_is_the_same_circle_at_another_pace():
-    """γ > 0 without a loss: s̈ = γṡ, so the path is the geodesic, run through with e^{γt}."""
-    path = curved.solve(ln.Objective(gamma=0.8, metric=half_plane), FLAT, [-1.0, 1.0], horizon=1.5, endpoint=[1.0, 1.0])
-    t = np.linspace(0, 1.5, 16)
-    end, radius = math.atanh(1 / math.sqrt(2)), math.sqrt(2)
-    s = end * (2 * np.expm1(0.8 * t) / math.expm1(1.2) - 1)
-    assert np.allclose(path(t), radius * np.stack([np.tanh(s), 1 / np.cosh(s)], axis=-1), atol=1e-6)
-
-
-@pytest.mark.parametrize("gamma", [0.3, 1.2])
-def test_constant_metric_is_the_usual_problem(gamma):
-    metric = np.array([[2.0, 0.6], [0.6, 0.7]])
-    loss = ln.losses.Quadratic([[1.0, -0.4], [-0.4, 3.0]], minimum=[0.5, -1.0])
-    start = np.array([2.0, 1.0])
-    exact = ln.solve(ln.Objective(0.8, 1.4, gamma, metric=metric), loss, start)
-    t = np.linspace(0, 6, 31)
-    for given in (metric, lambda theta: metric):
-        path = curved.solve(ln.Objective(0.8, 1.4, gamma, metric=given), loss, start)
-        assert np.allclose(path(t), exact(t), atol=1e-6)
-        assert np.allclose(path.velocity(t), exact.velocity(t), atol=1e-5)
-        assert path.action == pytest.approx(exact.action, rel=1e-6)
-        assert np.allclose(path.asymptote, exact.asymptote)
 
 
 @pytest.mark.slow
@@ -150,29 +124,6 @@ def test_infinite_horizon_conserves_what_it_must():
     kinetic = path.objective.kinetic(start, path.velocity(0.0))
     assert 0.6 * path.action == pytest.approx(1.3 * fit.value(start) - kinetic, rel=1e-5)
     assert np.allclose(path.asymptote, [0, 1]) and np.allclose(path(60.0), [0, 1], atol=1e-6)
-
-
-def test_change_of_coordinates_changes_nothing():
-    """σ = τ^{−1/2}: the Fisher metric in (μ, τ) is diag(τ, 1/2τ²)."""
-    fit, start = Fit(), np.array([1.5, 0.6])
-
-    class Renamed(ln.losses.Function):
-        def stationary_points(self):
-            return np.array([[0.0, 1.0]])
-
-    def back(x):
-        return np.stack([x[..., 0], x[..., 1] ** -0.5], axis=-1)
-
-    def slope(x):
-        return fit.gradient(back(x)) * np.stack([np.ones_like(x[..., 1]), -0.5 * x[..., 1] ** -1.5], axis=-1)
-
-    other = Renamed(lambda x: fit.value(back(x)), slope, dim=2)
-    objective = ln.Objective(gamma=0.5, metric=lambda x: [[x[1], 0], [0, 1 / (2 * x[1] ** 2)]])
-    first = curved.solve(ln.Objective(gamma=0.5, metric=fisher), fit, start)
-    second = curved.solve(objective, other, [1.5, 0.6**-2])
-    t = np.linspace(0, 8, 33)
-    assert np.allclose(first(t), back(second(t)), atol=1e-5)
-    assert second.action == pytest.approx(first.action, rel=1e-6)
 
 
 def plain(theta):
@@ -240,15 +191,6 @@ def test_the_numbers_are_those_of_the_derived_equations(metric, drift):
     assert np.allclose(found, derived, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("metric", [tilted, ln.metrics.Relative(2)])
-@pytest.mark.parametrize("drift", [None, SWIRL, ln.drifts.rotation(0.7)])
-@pytest.mark.parametrize("rule", ["trapezoid", "exact"])
-def test_gradient_and_hessian_under_a_varying_metric_against_differences(metric, drift, rule):
-    objective = ln.Objective(0.7, 1.3, 0.4, metric=metric, drift=drift)
-    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule=rule, mesh=Clock(0.1, 2.0))
-    check_slopes(p, atol=1e-4)
-
-
 BOWL = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 1.0])
 TURNING = ln.Objective(drift=ln.drifts.rotation(1.0))
 CURVED = ln.Objective(gamma=0.5, metric=half_plane)
@@ -257,13 +199,8 @@ CURVED = ln.Objective(gamma=0.5, metric=half_plane)
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "drift is set"),
-        (lambda: curved.solve(ln.Objective(metric=np.eye(3)), BOWL, [1.0, 1.0]), ValueError, "metric has shape"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0]), ValueError, "theta0 has shape"),
+        (lambda: curved.solve(TURNING, BOWL, [1.0, 1.0]), ValueError, "drift = None"),
         (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=2.0), ValueError, "horizon = 2.*endpoint is not"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], endpoint=[0.0, 1.0]), ValueError, "endpoint.*horizon is not"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=-1.0, endpoint=[0.0, 1.0]), ValueError, "horizon = -1"),
-        (lambda: curved.solve(CURVED, BOWL, [1.0, 1.0], horizon=1.0, endpoint=[0.0]), ValueError, "endpoint has shape"),
         (
             lambda: curved.solve(ln.Objective(gamma=1.0, metric=lambda x: np.diag([x[1], 1.0])), BOWL, [1.0, -1.0]),
             ValueError,

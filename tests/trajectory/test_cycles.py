@@ -192,11 +192,5 @@ def test_says_what_does_not_fit():
         cycles.cycle(objective, ring(), loop()[::-1])
     with pytest.raises(ValueError, match="at least 8"):
         cycles.cycle(objective, ring(), loop(4))
-    with pytest.raises(ValueError, match="guess"):
-        cycles.cycle(objective, ring(), np.zeros((9, 3)))
-    with pytest.raises(ValueError, match="period"):
-        cycles.slow_cycle(objective, ring(), loop(), period=-1.0)
-    with pytest.raises(ValueError, match="objective"):
-        cycles.cycle("no", ring(), loop())
     with pytest.raises(ln.NotConverged, match="lock"):
         cycles.cycle(turning(0.1), ring(0.3), loop())

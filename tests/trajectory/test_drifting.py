@@ -53,31 +53,3 @@ def test_four_methods_agree(seed, kind, dim):
         assert np.max(np.abs(other(t) - exact(t))) < tol * size
         assert np.max(np.abs(other.velocity(t) - exact.velocity(t))) < 10 * tol * size
         assert np.allclose(other.asymptote, exact.asymptote, atol=tol * size)
-
-
-def test_rotation_of_the_paper_ends_where_it_should():
-    """Fig. 3c: rate 10, h = 4, γ = 0 and θ* = (0, −0.5): θ∞ = ηkh/(ηkh+q²)·θ*, 4/104 of the way (theory §8.5)."""
-    loss = ln.losses.Quadratic(4 * np.eye(2), minimum=[0.0, -0.5])
-    traj = ln.solve(ln.Objective(drift=ln.drifts.rotation(10.0)), loss, [1.5, 1.5])
-    assert np.allclose(traj.asymptote, [0.0, -0.5 * 4 / 104], atol=1e-12)
-    assert traj.action == np.inf and np.isfinite(traj.excess)
-
-
-def test_decay_has_the_sign_that_the_paper_has_not():
-    """Eq. 124 with j(j+γ), against direct minimisation; j(j−γ), the code's sign, must fail (theory §8.6)."""
-    gamma, rate, h = 1.0, 0.6, 0.8
-    loss = ln.losses.Quadratic([[h]], minimum=[1.0])
-    objective = ln.Objective(gamma=gamma, drift=ln.drifts.weight_decay(rate))
-    direct = ln.solve(objective, loss, [0.0], method="action")
-    right, wrong = (h / (h + rate * (rate + sign * gamma)) for sign in (1, -1))
-    assert direct.asymptote[0] == pytest.approx(right, rel=1e-9)
-    assert abs(direct.asymptote[0] - wrong) > 0.3
-    assert ln.solve(objective, loss, [0.0]).action == pytest.approx(direct.action, rel=1e-7)
-
-
-def test_anisotropic_rotation_is_left_to_riccati():
-    loss = ln.losses.Quadratic(np.diag([1.0, 3.0]), minimum=[1.0, 1.0])
-    objective = ln.Objective(gamma=0.5, drift=ln.drifts.rotation(1.0))
-    assert ln.solve(objective, loss, [0.0, 0.0]).method == "riccati"
-    with pytest.raises(ValueError, match="closed_form"):
-        ln.solve(objective, loss, [0.0, 0.0], method="closed_form")

@@ -43,25 +43,6 @@ def test_closed_forms_of_random_quartics(seed):
     assert phase_plane.barrier_discount(objective, quartic) == pytest.approx(exact.barrier, rel=1e-9)
 
 
-TABLE = {-0.5: (3.901947, 3.901947), -1.0: (3.537132, 3.553489), -1.2: (3.238189, 3.336763),
-         -1.4: (2.677741, 3.029291), -1.5: (2.0, 2.763604)}  # fmt: skip
-
-
-@pytest.mark.parametrize("d", TABLE)
-def test_table_of_the_theory(d):
-    loss, objective = section(d=d), ln.Objective()
-    pulled, threshold = TABLE[d]
-    _, barrier, _ = loss.stationary_points()[:, 0]
-    assert 2 * np.sqrt(-loss.hessian([barrier])[0, 0]) == pytest.approx(pulled, abs=1e-6)
-    exact = phase_plane.quartic_discounts(objective, loss)
-    assert exact.barrier == pytest.approx(threshold, abs=1e-6) and exact.pushed == (threshold > pulled)
-    if d not in (-0.5, -1.5):  # seconds each; random quartics are computed above
-        return
-    assert phase_plane.barrier_discount(objective, loss) == pytest.approx(exact.barrier, rel=1e-9)
-    # On strongly tilted wells even γ_het exceeds the pulled bound, in which it used to be bracketed.
-    assert phase_plane.heteroclinic_discount(objective, loss) == pytest.approx(-3 * np.sqrt(2) * barrier, rel=1e-9)
-
-
 def test_above_the_pulled_bound_crossing_still_wins_beside_the_barrier():
     """d = −1.4, γ = 2.72 > 2√(κ|h_b|) = 2.678: direct minimisation decides, and brackets the indifference point."""
     loss = section(d=-1.4)

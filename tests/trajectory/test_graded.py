@@ -4,80 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from slopes import check_slopes
 from test_drifting import problem as random_problem
-from test_user_losses import logistic
 
 import lossnav as ln
+from benchmarks import landscapes
 from lossnav.trajectory import newton, phase_plane, riccati, stationary
 from lossnav.trajectory.mesh import Clock
 from lossnav.trajectory.nodal import account
 from lossnav.trajectory.transcription import Transcription
 
 
-def patients():
-    from sklearn.datasets import load_breast_cancer  # a second, which a quick look at this file need not pay
-
-    features, labels = load_breast_cancer(return_X_y=True)
-    return (features - features.mean(0)) / features.std(0), labels
-
-
-def breast_cancer(penalty, dim=30):
-    features, labels = patients()
-    return logistic(features[:, :dim], labels.astype(float), penalty)
-
-
-def logistic_of_arrays(features, labels, penalty):
-    """The same regression, written for arrays of shape (..., D)."""
-    signed = features * (2.0 * labels - 1)[:, None]
-
-    def gradient(t):
-        return -(1 / (1 + np.exp(t @ signed.T))) @ signed / len(signed) + penalty * t
-
-    def hessian(t):
-        p = 1 / (1 + np.exp(t @ signed.T))
-        return np.einsum("...n,ni,nj->...ij", p * (1 - p), signed, signed) / len(signed) + penalty * np.eye(2)
-
-    return ln.losses.Function(
-        lambda t: np.logaddexp(0, -t @ signed.T).mean(-1) + penalty / 2 * (t**2).sum(-1), gradient, hessian, dim=2
-    )
-
-
 def as_function(loss):
     """The same loss as a user would give it: nothing is known of its form."""
     return ln.losses.Function(loss.value, loss.gradient, loss.hessian, dim=loss.dim)
-
-
-def test_the_clock_starts_slow_and_keeps_to_its_longest_step():
-    """dt/ds = 1/(1/(t + c) + 1/m), against scipy's integration of it."""
-    from scipy.integrate import solve_ivp
-
-    for longest in (math.inf, 3.0):
-        clock = Clock(start=0.02, longest=longest)
-        total = clock.length(50.0)
-        t = clock.times(50.0, 64)
-        way = solve_ivp(
-            lambda _, t, m=longest: 1 / (1 / (t + 0.02) + 1 / m), (0.0, total), [0.0], "DOP853",
-            np.linspace(0.0, total, 65), rtol=1e-12, atol=1e-13,
-        )  # fmt: skip
-        assert np.allclose(t, way.y[0], rtol=1e-9, atol=1e-11)
-        assert t[0] == 0.0 and t[-1] == 50.0
-        assert np.array_equal(clock.times(50.0, 128)[::2], t)
-        assert np.max(np.diff(t)) < longest * total / 64
-
-
-@pytest.mark.parametrize("drift", [None, "rotation", "nonlinear"])
-def test_gradient_and_hessian_against_differences(drift):
-    nonlinear = ln.drifts.Function(
-        lambda x: np.array([np.sin(x[1]), x[0] * x[1] / 3]),
-        lambda x: np.array([[0.0, np.cos(x[1])], [x[1] / 3, x[0] / 3]]),
-        dim=2,
-    )
-    field = {None: None, "rotation": ln.drifts.rotation(0.7), "nonlinear": nonlinear}[drift]
-    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.8, metric=[[2.0, 0.3], [0.3, 1.0]], drift=field)
-    p = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 6.0, 7, rule="exact", mesh=Clock(0.1, 2.0))
-    assert p.dt[-1] > 3 * p.dt[0]
-    check_slopes(p, atol=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])
@@ -126,7 +65,7 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
 
 def test_a_logistic_regression_with_slow_modes_in_few_calls():
     """30 parameters; 218,000 calls on grids of equal steps."""
-    loss = breast_cancer(0.01)
+    loss = landscapes.logistic_one_by_one(*landscapes.patients(), 0.01)
     traj = ln.solve(ln.Objective(gamma=0.1), loss, np.zeros(30))
     assert traj.converged and traj.is_minimum and loss.calls <= 11_000
     height, speed = loss.value(np.zeros(30)), traj.velocity(0.0)
@@ -138,8 +77,8 @@ def test_a_logistic_regression_with_slow_modes_in_few_calls():
 
 
 def test_few_parameters_as_collocation_and_equal_steps_have_it():
-    features, labels = patients()
-    loss = logistic_of_arrays(features[:, :2], labels, 0.01)
+    features, labels = landscapes.patients()
+    loss = landscapes.logistic(features[:, :2], labels, 0.01)
     objective, start = ln.Objective(gamma=0.1), np.array([1.0, -1.0])
     traj = ln.solve(objective, loss, start)
     t = np.array([0.0, 0.1, 1.0, 5.0, 20.0, 60.0])
@@ -174,17 +113,6 @@ def test_a_wide_spectrum_against_the_closed_form(ratio, gamma, most):
     assert len(traj.times) <= most + 1
 
 
-def test_a_drift_near_half_the_discount_as_riccati_has_it():
-    """drift > γ/2: the approach takes thousands of units, and the rest is held against the drift."""
-    objective, loss, start = random_problem(1117, "general", 1)
-    exact = ln.solve(objective, loss, start)
-    traj = ln.solve(objective, loss, start, method="action", rtol=1e-7)
-    t = np.array([0.0, 1.0, 4.0, 100.0, 1000.0])
-    assert traj.action == pytest.approx(exact.action, rel=1e-6)
-    assert np.max(np.abs(traj(t) - exact(t))) < 1e-5
-    assert len(traj.times) < 2**17
-
-
 @pytest.mark.parametrize(
     ("name", "value", "start", "span"),
     [
@@ -204,21 +132,20 @@ def test_paths_that_grow_fast_late_are_not_missed(name, value, start, span):
         assert traj.velocity(t)[0] == pytest.approx(float(law.speed(traj(t)[0])), rel=1e-3, abs=1e-4)
 
 
-def test_turning_paths_are_resolved_to_their_end():
-    """A slow approach that turns fast: a grid that only follows the rate of decay would miss the turns."""
-    objective = ln.Objective(gamma=0.2, drift=ln.drifts.Linear([[0.0, 3.0], [-3.0, 0.0]]))
-    loss = ln.losses.Quadratic(np.diag([0.02, 0.05]), minimum=[1.0, 0.5])
-    exact = ln.solve(objective, loss, [3.0, 1.0])
-    assert exact.method == "riccati"
-    traj = ln.solve(objective, loss, [3.0, 1.0], method="action")
-    assert traj.action == pytest.approx(exact.action, rel=1e-7)
-    t = np.linspace(0.0, 60.0, 50)
-    assert np.max(np.abs(traj(t) - exact(t))) < 1e-6
+TURNING = (
+    ln.Objective(gamma=0.2, drift=ln.drifts.Linear([[0.0, 3.0], [-3.0, 0.0]])),
+    ln.losses.Quadratic(np.diag([0.02, 0.05]), minimum=[1.0, 0.5]),
+    [3.0, 1.0],
+)
 
 
-def test_with_more_than_one_rest_the_steps_are_equal():
-    traj = ln.solve(ln.Objective(gamma=0.3), ln.losses.DoubleWell(), [-0.6, 0.5])
-    for one in traj.candidates:
-        assert np.ptp(np.diff(one.times)) < 1e-12 * one.times[-1]
-    asked = ln.solve(ln.Objective(gamma=0.1), breast_cancer(0.1, 2), np.zeros(2), steps=256)
-    assert np.ptp(np.diff(asked.times)) < 1e-12 * asked.times[-1]
+@pytest.mark.parametrize(
+    ("problem", "t"),
+    [(random_problem(1117, "general", 1), [0.0, 1.0, 4.0, 100.0, 1000.0]), (TURNING, np.linspace(0.0, 60.0, 50))],
+    ids=["a drift near half the discount: thousands of units of time", "turns on a slow approach"],
+)
+def test_slow_approaches_under_a_drift_as_riccati_has_them(problem, t):
+    exact, traj = ln.solve(*problem), ln.solve(*problem, method="action", rtol=1e-7)
+    assert exact.method == "riccati" and len(traj.times) < 2**17
+    assert traj.action == pytest.approx(exact.action, rel=1e-6)
+    assert np.max(np.abs(traj(t) - exact(t))) < 1e-5

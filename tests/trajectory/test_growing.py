@@ -161,33 +161,6 @@ def test_the_value_is_the_limit_of_long_deadlines(kind, seed):
         assert discounted_cost(traj, span) == pytest.approx(traj.action, abs=2e-3 * rest)
 
 
-@pytest.mark.parametrize("case", range(6))
-def test_no_other_feedback_and_no_bump_is_cheaper(case):
-    """Against the value function from outside: J of linear feedbacks near the optimal one, by Lyapunov's equation."""
-    rng = np.random.default_rng(case)
-    dim = 3
-    factor = rng.normal(size=(dim, 2))
-    hessian, jacobian, gamma = factor @ factor.T, 0.8 * rng.normal(size=(dim, dim)), 1.0
-    objective = ln.Objective(gamma=gamma, drift=ln.drifts.Linear(jacobian))
-    loss = quadratic(hessian)
-    best = np.array([[ln.optimal_velocity(objective, loss, e) for e in np.eye(dim)]])[0].T
-
-    def cost(closed, start):
-        """½∫e^{−γt}(|(closed−J)x|² + xᵀHx)dt, inf where it diverges."""
-        shifted = closed - gamma / 2 * np.eye(dim)
-        if np.max(np.linalg.eigvals(shifted).real) >= 0:
-            return math.inf
-        weight = hessian + (closed - jacobian).T @ (closed - jacobian)
-        return float(start @ scipy.linalg.solve_continuous_lyapunov(shifted.T, -weight) @ start) / 2
-
-    start = rng.normal(size=dim)
-    least = ln.value(objective, loss, start)
-    assert cost(best, start) == pytest.approx(least, rel=1e-8)
-    for size in (1e-2, 0.1, 0.5):
-        for _ in range(40):
-            assert cost(best + size * rng.normal(size=(dim, dim)), start) >= least * (1 - 1e-9)
-
-
 def test_an_unseen_tilt_must_grow_more_slowly_than_the_discount():
     """H = 0, L = θ, f = aθ: V is linear, s = k/(γ−a), for a < γ; for a ≥ γ a small push earns without bound."""
     for rate in (-0.5, 0.0, 0.3, 0.7, 0.9):

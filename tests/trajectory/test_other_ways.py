@@ -4,12 +4,23 @@ import math
 
 import numpy as np
 import pytest
-from hills import hills, random_problem
 
 import lossnav as ln
+from benchmarks import landscapes
 from lossnav.trajectory import newton, stationary
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.transcription import Transcription
+
+
+def random_problem(seed):
+    """Two to six hills, a start outside and a discount between .05 and .8."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 7))
+    centres, heights = rng.uniform(-2.5, 2.5, (count, 2)), rng.uniform(2, 10, count)
+    loss = landscapes.hills(heights, rng.uniform(0.3, 1.2), centres)
+    angle = rng.uniform(0, 2 * np.pi)
+    start = rng.uniform(3, 4) * np.array([np.cos(angle), np.sin(angle)])
+    return ln.Objective(gamma=float(np.exp(rng.uniform(np.log(0.05), np.log(0.8))))), loss, start
 
 
 def best_of_random_ways(objective, loss, start, seed, count=24):
@@ -32,7 +43,7 @@ def best_of_random_ways(objective, loss, start, seed, count=24):
 
 def test_a_bowl_behind_three_hills():
     """Through the middle it costs 10.82, and is a minimum; round the side 9.545."""
-    loss = hills([(-2, 0.1), (-2, -1), (-2, -2.1)], [10, 10, 10], 0.405)
+    loss = landscapes.hills(10.0, 0.405, [(-2, 0.1), (-2, -1), (-2, -2.1)])
     objective, start = ln.Objective(gamma=0.2), np.array([-4.0, -0.05])
     path = ln.solve(objective, loss, start)
     assert path.converged and path.is_minimum and path.action < 9.545
@@ -51,7 +62,7 @@ def test_random_hills(seed):
 
 
 def test_what_is_called_point_by_point_is_looked_round_too():
-    loss = hills([(-2, 0.1), (-2, -1), (-2, -2.1)], [10, 10, 10], 0.405)
+    loss = landscapes.hills(10.0, 0.405, [(-2, 0.1), (-2, -1), (-2, -2.1)])
     slow = ln.losses.Function(
         lambda x: float(loss.value([float(t) for t in x])),
         lambda x: loss.gradient([float(t) for t in x]),

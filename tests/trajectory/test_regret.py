@@ -23,15 +23,6 @@ def _descent(hessian, rate, start=(1.0, 1.0), least=1e-4):
     return np.array(places)
 
 
-def _ballistic(hessian, step, least=1e-4):
-    x = np.ones(len(hessian))
-    places, first = [x], x @ hessian @ x
-    while x @ hessian @ x >= least * first:
-        x = x + ln.rules.ballistic(ln.Objective(), hessian @ x, hessian, step)
-        places.append(x)
-    return np.array(places)
-
-
 def _random(rng, drift):
     square, other = rng.normal(size=(2, 3, 3))
     objective = ln.Objective(
@@ -67,14 +58,6 @@ def test_the_identity_with_costs_summed_on_their_own(seed, drift):
     assert found.speed + found.direction == pytest.approx(found.total, rel=1e-12)
     # mutation controls: without the end's share, and with |θ̇| in place of |θ̇ − f|, it is not true
     assert abs(found.total - (expected - after)) > 1e-6 * abs(expected)
-
-
-def test_numbers_of_the_table():
-    hessian = np.diag([1.0, 10.0])
-    descent, step = _descent(hessian, 0.1), _ballistic(hessian, 0.05)
-    assert ln.regret(descent, ln.Objective(), BOWL).relative == pytest.approx(0.402, rel=0.01)
-    assert ln.regret(descent, ln.Objective(gamma=0.1), BOWL).relative == pytest.approx(0.35, rel=0.02)
-    assert ln.regret(step, ln.Objective(), BOWL).relative == pytest.approx(0.00124, rel=0.01)
 
 
 def test_the_optimum_has_only_the_floor():
@@ -140,17 +123,6 @@ def test_off_quadratics_the_parts_are_sums_that_a_change_of_plan_spoils_until_st
     gaps = [abs((one.speed + one.direction) / one.total - 1) for one in found]
     assert gaps[0] > 0.1 and gaps[1] < 0.005
     assert found[0].total == pytest.approx(found[1].total, rel=1e-7)  # which needs no place but the ends
-
-
-def test_a_double_well_where_staying_is_right():
-    """From the upper well: at γ = 1.5 to descend there is nearly optimal, at γ = 0 it pays for not crossing."""
-    well = ln.losses.DoubleWell(d=-0.5)
-    x, places = np.array([-0.6, 0.3]), []
-    for _ in range(40):
-        places.append(x)
-        x = x - 0.05 * well.gradient(x)
-    late, early = (ln.regret(places, ln.Objective(gamma=g), well, dt=0.5, value="ends").relative for g in (0.0, 4.0))
-    assert late > 0.5 > 0.05 > early >= -1e-6
 
 
 def test_a_deadline_has_no_end_to_pay_for_but_its_charge():

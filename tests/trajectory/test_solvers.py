@@ -136,56 +136,13 @@ def test_hamilton_jacobi_bellman():
     assert np.allclose(ln.optimal_velocity(objective, loss, theta), drift(theta) - 0.7 * pull, atol=1e-6)
 
 
-def test_nonlinear_drift_against_collocation():
-    drift = ln.drifts.Function(
-        lambda x: np.array([np.sin(x[1]), -(x[0] ** 2) / 4]),
-        lambda x: np.array([[0.0, np.cos(x[1])], [-x[0] / 2, 0.0]]),
-        dim=2,
-    )
-    loss = ln.losses.Quadratic([[2.0, 0.0], [0.0, 1.0]], minimum=[0.4, 0.2])
-    objective = ln.Objective(gamma=0.5, drift=drift, horizon=2.5)
-    path = ln.solve(objective, loss, [1.0, -0.7])
-    other = ln.solve(objective, loss, [1.0, -0.7], method="bvp")
-    t = np.linspace(0, 2.5, 20)
-    assert path.method == "action" and path.is_minimum
-    assert path.action == pytest.approx(other.action, rel=1e-7)
-    assert np.allclose(path(t), other(t), atol=1e-6)
-    assert path.action == pytest.approx(cost_by_quadrature(path, 2.5), rel=1e-7)
-
-
-def test_rosenbrock_against_collocation():
-    loss, objective = ln.losses.Rosenbrock(), ln.Objective(gamma=1.0)
-    path = ln.solve(objective, loss, [-1.2, 1.0])
-    other = ln.solve(objective, loss, [-1.2, 1.0], method="bvp")
-    assert path.action == pytest.approx(other.action, rel=1e-6)
-    assert np.allclose(path.asymptote, [1.0, 1.0])
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_scaling_symmetry(dim):
-    """With t' = √(ηk)·t the problem depends on γ/√(ηk) alone and J = √(k/η)·J' (theory §0)."""
-    rng = np.random.default_rng(dim)
-    loss, _, theta0 = quadratic(rng, dim)
-    eta, k, ratio = 0.3, 2.5, 0.8
-    root = math.sqrt(eta * k)
-    unit = ln.solve(ln.Objective(gamma=ratio), loss, theta0)
-    scaled = ln.solve(ln.Objective(eta=eta, k=k, gamma=ratio * root), loss, theta0)
-    t = np.linspace(0.0, 3.0, 7)
-    assert np.allclose(scaled(t / root), unit(t), rtol=1e-10, atol=1e-12)
-    assert scaled.action == pytest.approx(math.sqrt(k / eta) * unit.action, rel=1e-10)
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda o, q: ln.solve(o, q, [0.0, 0.0]), ValueError, r"theta0 has shape \(2,\)"),
-        (lambda o, q: ln.solve(o, q, [np.nan]), ValueError, "theta0.*finite"),
         (lambda o, q: ln.solve(o, q, [0.0], method="magic"), ValueError, "method = 'magic'.*'action'"),
         (lambda o, q: ln.solve(o, q, [0.0], endpoint=[1.0]), ValueError, "endpoint is given, but horizon is not"),
-        (lambda o, q: ln.solve(o, q, [0.0], horizon=-1.0), ValueError, "horizon = -1.0"),
-        (lambda o, q: ln.solve(o, q, [0.0], steps=1), ValueError, "steps = 1"),
-        (lambda o, q: ln.solve(None, q, [0.0]), ValueError, "objective = None"),
-        (lambda o, q: ln.solve(o, None, [0.0]), ValueError, "loss = None"),
+        (lambda o, q: ln.solve(o, q, [0.0], method="action", steps=10**7), ValueError, "steps = 10000000"),
         (
             lambda o, q: ln.solve(ln.Objective(metric=np.eye(2)), q, [0.0]),
             ValueError,
@@ -248,21 +205,9 @@ def test_a_path_that_breaks_the_energy_identity_is_data_when_asked_for(monkeypat
         ln.solve(*problem)
 
 
-@pytest.mark.parametrize("theta0", [[[1.0], [2.0, 3.0]], "here", None, [1j, 0.0]])
-def test_a_start_that_is_no_vector_is_named(theta0):
-    with pytest.raises(ValueError, match="theta0"):
-        ln.solve(ln.Objective(), ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0]), theta0)
-
-
 def test_a_start_where_the_loss_is_not_finite_is_said():
     with pytest.raises(ValueError, match=r"loss.value\(theta0\) = nan"):
         ln.solve(ln.Objective(gamma=1.0), ln.losses.Function(lambda x: float("nan"), dim=1), [1.0])
-
-
-@pytest.mark.parametrize("steps", ["a", 1, 2.5, True, 10**7])
-def test_a_wrong_number_of_steps_is_named(steps):
-    with pytest.raises(ValueError, match="steps"):
-        ln.solve(ln.Objective(), ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0], method="action", steps=steps)
 
 
 @pytest.mark.parametrize("method", ["action", "auto"])

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import lossnav as ln
 
@@ -78,26 +76,6 @@ def test_a_charge_makes_a_focal_point_earlier():
     ln.solve(ln.Objective(gamma=3.0, horizon=5.0), loss, [1.0])
     with pytest.raises(ln.NoMinimiser, match="focal point"):
         ln.solve(ln.Objective(gamma=3.0, horizon=5.0, terminal=8.0), loss, [1.0])
-
-
-_SIZE = st.floats(-6, 6).map(lambda x: 10.0**x)
-
-
-@settings(max_examples=15)
-@given(time=_SIZE, length=_SIZE, height=_SIZE)
-def test_units_do_not_matter(time, length, height):
-    """θ in another unit of length, the loss in another of height, time in another: the same path and J."""
-
-    def made(time, length, height, method):
-        eta, k = length**2 / (height * time), 1 / time
-        objective = ln.Objective(eta, k, gamma=0.4 / time, horizon=1.3 * time, terminal=0.7)
-        loss = ln.losses.Quadratic(np.diag([2.0, 0.1]) * height / length**2, minimum=np.array([1.0, 0.0]) * length)
-        return ln.solve(objective, loss, np.array([0.2, 0.5]) * length, method=method)
-
-    for method in ("closed_form", "action"):
-        plain, other = made(1.0, 1.0, 1.0, method), made(time, length, height, method)
-        assert other.action / height == pytest.approx(plain.action, rel=1e-6)
-        np.testing.assert_allclose(other(0.6 * time) / length, plain(0.6), rtol=1e-6)
 
 
 def test_update_knows_the_charge():

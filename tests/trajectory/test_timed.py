@@ -66,27 +66,6 @@ def test_a_last_phase_that_costs_for_ever_has_an_excess_at_gamma_zero():
     assert path.action == math.inf and path.excess == pytest.approx(total, rel=1e-7)
 
 
-def test_a_varying_metric_in_two_phases():
-    """Poincaré's half-plane by dynamic programming, with the one-phase solver for both parts."""
-    objective = ln.Objective(0.9, 1.2, 0.4, metric=ln.metrics.Fisher())
-    first, second = (
-        ln.losses.Quadratic(np.diag([1.0, h]), minimum=m) for h, m in ((2.0, [0.0, 1.0]), (1.0, [1.0, 0.5]))
-    )
-    start, switch = [1.5, 0.6], 0.8
-    path = ln.solve(objective, Phases([(0.0, first), (switch, second)]), start)
-    assert path.method == "timed" and path.is_minimum is True
-
-    def cost(x):
-        begin = ln.solve(objective, first, start, horizon=switch, endpoint=x, rtol=1e-9).action
-        return begin + math.exp(-0.4 * switch) * ln.solve(objective, second, x, rtol=1e-9).action
-
-    step, found = 0.02, path(switch)
-    around = np.array([[cost(found + step * d * e) for d in (-1, 1)] for e in np.eye(2)])
-    middle = cost(found)
-    assert path.action == pytest.approx(middle, rel=1e-7) and np.all(around > middle)
-    np.testing.assert_allclose((around[:, 1] - around[:, 0]) / (2 * step), 0.0, atol=2e-3)
-
-
 @pytest.mark.parametrize("final", [False, True])
 def test_data_that_move_against_a_linear_system(final):
     """θ̈ − γθ̇ = ηkh(θ − a(t)) with a = sin ωt, to a free end or to a rest; solved by shooting with scipy's LSODA."""

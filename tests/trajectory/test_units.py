@@ -150,22 +150,6 @@ def test_parameters_in_units_of_their_own_under_a_drift_without_formula():
     np.testing.assert_allclose(path[1], path[0], rtol=1e-6)
 
 
-def test_the_symptom():
-    """L → sL, η → η/s is the same path: s = 1e12 was refused, s ≤ 1e−12 silently wrong (J/s = 84.7 for .4155)."""
-    drift = ln.drifts.Linear([[0.1, 0.5], [-0.4, 0.2]])
-    for horizon in (math.inf, 2.0):
-        values = [
-            ln.value(
-                ln.Objective(1 / s, gamma=0.5, drift=drift, horizon=horizon),
-                ln.losses.Quadratic(s * np.diag([1.0, 2.0]), minimum=[0.5, 0.0]),
-                [1.0, -0.5],
-            )
-            / s
-            for s in 10.0 ** np.arange(-20, 21, 4)
-        ]
-        np.testing.assert_allclose(values, values[5], rtol=1e-9)
-
-
 def test_messages_and_reports_say_their_units():
     loss = ln.losses.Quadratic([[-1e14]], minimum=[0.0])
     with pytest.raises(ln.NoMinimiser, match=r"natural units: time 1\.19e-07"):

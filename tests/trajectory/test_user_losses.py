@@ -9,6 +9,7 @@ import pytest
 from oracle import path_cost, rest_cost
 
 import lossnav as ln
+from benchmarks import landscapes
 from lossnav.problem.functions import budget
 from lossnav.trajectory.status import Status
 
@@ -129,26 +130,10 @@ def test_five_dimensions_with_many_rests(monkeypatch):
     assert traj.action == pytest.approx(sum(parts.values()), rel=1e-7)
 
 
-def logistic(features, labels, penalty=0.0):
-    signed = features * (2.0 * labels - 1)[:, None]
-
-    def value(t):
-        return np.logaddexp(0, -(signed @ t)).mean() + penalty / 2 * (t @ t)
-
-    def gradient(t):
-        return -(signed / (1 + np.exp(np.minimum(signed @ t, 700)))[:, None]).mean(0) + penalty * t
-
-    def hessian(t):
-        p = 1 / (1 + np.exp(np.minimum(signed @ t, 700)))
-        return (signed.T * (p * (1 - p))) @ signed / len(signed) + penalty * np.eye(len(t))
-
-    return ln.losses.Function(value, gradient, hessian, dim=features.shape[1])
-
-
 def test_separable_data_have_a_path_that_never_rests():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(200, 6))
-    loss = logistic(features, (features @ rng.normal(size=6) > 0).astype(float))
+    loss = landscapes.logistic_one_by_one(features, features @ rng.normal(size=6) > 0, 0.0)
     path = ln.solve(ln.Objective(gamma=0.5), loss, np.zeros(6))
     assert loss.calls <= 40_000
     assert path.converged and path.is_minimum and np.all(np.isnan(path.asymptote)) and path.at_infinity == "moves on"
@@ -156,16 +141,6 @@ def test_separable_data_have_a_path_that_never_rests():
     assert 0.5 * path.action == pytest.approx(height - speed @ speed / 2, rel=1e-7)  # the energy identity
     timed = ln.solve(ln.Objective(gamma=0.5, horizon=3.0), loss, np.zeros(6))
     assert timed.converged and timed.action < loss.value(np.zeros(6)) * -np.expm1(-1.5) / 0.5
-
-
-def test_a_penalised_logistic_regression_rests_where_newton_s_method_says():
-    rng = np.random.default_rng(4)
-    features = rng.normal(size=(100, 5))
-    loss = logistic(features, (rng.uniform(size=100) < 0.4).astype(float), penalty=0.3)
-    traj = ln.solve(ln.Objective(gamma=0.3), loss, np.ones(5))
-    assert np.max(np.abs(loss.gradient(traj.asymptote))) < 1e-9
-    height, speed = loss.value(np.ones(5)), traj.velocity(0.0)
-    assert 0.3 * traj.action == pytest.approx(height - speed @ speed / 2, rel=1e-6)  # the energy identity
 
 
 @pytest.mark.parametrize("method", ["action", "bvp"])
@@ -197,20 +172,6 @@ def test_seconds_end_a_search_too():
     loss = ln.losses.Function(himmelblau, dim=2)
     traj = ln.solve(ln.Objective(gamma=1.0), loss, [0.0, 0.0], max_seconds=1e-6, throw=False)
     assert not traj.converged and "max_seconds = 1e-06 is spent" in traj.reason and loss.calls < 5
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"max_calls": 0}, "max_calls = 0"),
-        ({"max_calls": 2.5}, "max_calls = 2.5"),
-        ({"max_seconds": 0}, "max_seconds = 0"),
-        ({"max_seconds": "soon"}, "max_seconds = 'soon'"),
-    ],
-)
-def test_a_budget_that_is_none_is_named(options, words):
-    with pytest.raises(ValueError, match=words):
-        ln.solve(ln.Objective(gamma=1.0), ln.losses.DoubleWell(), [0.0, 0.0], **options)
 
 
 def test_calls_that_nobody_counts_cannot_be_limited():

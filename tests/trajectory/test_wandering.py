@@ -70,26 +70,11 @@ def test_the_way_to_the_ring_is_that_of_one_radius_without_drift(gamma):
     np.testing.assert_allclose(angle - angle[0], rate * path.times, atol=1e-4 if gamma else 3e-2)
 
 
-def test_from_the_top_it_stays_if_and_only_if_gamma_is_at_least_four():
+@pytest.mark.parametrize("gamma", [3.0, 4.0, 4.5])
+def test_from_the_top_it_stays_if_and_only_if_gamma_is_at_least_four(gamma):
     """L ≥ 1 − 2r², and ∫e^{−γt}ẏ² ≥ (γ²/4)∫e^{−γt}y² for y(0) = 0: at γ ≥ 4 no path from 0 costs less than 1/γ."""
-    rng = np.random.default_rng(0)
-    for gamma in (3.0, 4.0, 4.5):
-        horizon, costs = 60 / gamma, []
-        t = np.linspace(0, horizon, 12_001)
-        middle = (t[1:] + t[:-1]) / 2
-        for _ in range(200):
-            pace, size = rng.uniform(0.1, 0.75) * gamma, 10 ** rng.uniform(-6, 0)
-            grown = np.minimum(size * np.sinh(np.minimum(pace * t, 40)), rng.uniform(0.3, 1.1))  # leaves, then stays
-            slope, radius = np.diff(grown) / np.diff(t), (grown[1:] + grown[:-1]) / 2
-            rates = slope**2 / 2 + (radius**2 - 1) ** 2
-            tail = np.exp(-gamma * horizon) * (grown[-1] ** 2 - 1) ** 2 / gamma
-            costs.append(np.sum(np.exp(-gamma * middle) * rates * np.diff(t)) + tail)
-        if gamma < 4:
-            assert min(costs) < (1 - 1e-4) / gamma
-        else:
-            assert min(costs) > (1 - 1e-5) / gamma
-            still = wandering.bound(turning(1.0, gamma), ring(), np.zeros(2))
-            assert still.cost == pytest.approx(1 / gamma, rel=1e-4)
+    cost = wandering.bound(turning(1.0, gamma), ring(), np.zeros(2)).cost
+    assert (cost < (1 - 1e-3) / gamma) if gamma < 4 else cost == pytest.approx(1 / gamma, rel=1e-4)
 
 
 def test_nothing_is_asked_where_rest_is_all_there_is():

@@ -96,32 +96,16 @@ def test_frozen_variance_is_gradient_descent() -> None:
     np.testing.assert_allclose(mean[:, 0], 1 - np.exp(-0.3 * 2.0 / 4.0 * t), rtol=1e-7)
 
 
-def test_path_agrees_with_the_closed_form_and_restarts_at_switches() -> None:
-    problem = un.Problem(gamma=4.0, entropy=0.8, prior_variance=2.0)
-    loss = un.average(ln.losses.Quadratic([[2.0]], minimum=[0.0]))
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_path_agrees_with_the_closed_form_and_restarts_at_switches_in_any_unit(unit: float) -> None:
+    problem = un.Problem(gamma=4.0, entropy=0.8, prior_variance=2.0 * unit**2)
+    loss, other = (un.average(ln.losses.Quadratic([[h / unit**2]], minimum=[0.0])) for h in (2.0, 7.0))
+    switches = [(3.0, loss), (9.0, other), (20.0, loss)]  # those at the last time and later change nothing yet
     t = np.array([0.0, 3.0, 3.5, 9.0])
     options = {"curvature": 2.0, "eta": 1.0, "k": 1.0, "gamma": 4.0, "entropy": 0.8, "prior_variance": 2.0}
-    mean, v = un.overdamped_path(problem, loss, [1.0], [3.0], t, switches=[(3.0, loss), (20.0, loss)])
-    np.testing.assert_allclose(v[:, 0], un.overdamped_variance(t, initial=3.0, **options), rtol=1e-7)
-    np.testing.assert_allclose(mean[:, 0], un.overdamped_offset(t, initial=3.0, **options), rtol=1e-7)
-
-
-@pytest.mark.parametrize("unit", [1e-8, 1e8])
-def test_the_path_is_as_accurate_in_any_unit_of_the_weights(unit: float) -> None:
-    problem = un.Problem(gamma=4.0, entropy=0.8)
-    loss = un.average(ln.losses.Quadratic([[2.0 / unit**2]], minimum=[0.0]))
-    t = np.array([0.0, 3.0, 9.0])
-    mean, v = un.overdamped_path(problem, loss, [unit], [3.0 * unit**2], t)
-    options = {"initial": 3.0, "curvature": 2.0, "eta": 1.0, "k": 1.0, "gamma": 4.0, "entropy": 0.8}
-    np.testing.assert_allclose(mean[:, 0] / unit, un.overdamped_offset(t, **options), rtol=1e-7)
-    np.testing.assert_allclose(v[:, 0] / unit**2, un.overdamped_variance(t, **options), rtol=1e-7)
-
-
-def test_a_switch_at_the_last_time_changes_nothing_yet() -> None:
-    problem, t = un.Problem(gamma=4.0, entropy=0.8), np.array([0.0, 1.0, 3.0])
-    loss, other = (un.average(ln.losses.Quadratic([[h]], minimum=[0.0])) for h in (2.0, 7.0))
-    alone = un.overdamped_path(problem, loss, [1.0], [3.0], t)
-    np.testing.assert_allclose(un.overdamped_path(problem, loss, [1.0], [3.0], t, switches=[(3.0, other)]), alone)
+    mean, v = un.overdamped_path(problem, loss, [unit], [3.0 * unit**2], t, switches=switches)
+    np.testing.assert_allclose(v[:, 0] / unit**2, un.overdamped_variance(t, initial=3.0, **options), rtol=1e-7)
+    np.testing.assert_allclose(mean[:, 0] / unit, un.overdamped_offset(t, initial=3.0, **options), rtol=1e-7)
 
 
 def test_equilibrium_with_and_without_prior() -> None:

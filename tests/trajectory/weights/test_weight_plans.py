@@ -11,7 +11,6 @@ import scipy.integrate
 
 import lossnav as ln
 from lossnav import uncertainty as un
-from lossnav.trajectory import curved, stationary
 
 
 def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
@@ -20,16 +19,6 @@ def bowl(h: float, minimum: float = 0.0) -> ln.losses.Quadratic:
 
 def problem(gamma: float = 0.5, **changes) -> un.Problem:
     return un.Problem(gamma=gamma, entropy=0.8, **changes)
-
-
-def test_energy_is_conserved_without_discount() -> None:
-    path = un.plan(problem(0.0), bowl(2.0, 1.0), [0.0], [0.1], tol=1e-10)
-    t = np.linspace(0, 8, 50)
-    v = path.variance(t)
-    kinetic = path.problem.kinetic(v, path.mean_rate(t), v * path.log_rate(t))
-    potential = path.problem.potential(un.average(bowl(2.0, 1.0)), path.mean(t), v)
-    np.testing.assert_allclose(kinetic - potential, kinetic[-1] - potential[-1], atol=1e-7)
-    assert math.isinf(path.action)  # resting costs something, for ever
 
 
 SWITCHES = [(1.5, bowl(0.5, -1.0)), (2.5, bowl(3.0, 0.5))]
@@ -78,27 +67,6 @@ def test_replanning_equals_a_fresh_plan() -> None:
     np.testing.assert_allclose(switched.log_rate(1.0 + s), middle.log_rate(s), atol=1e-7)
 
 
-def test_the_law_near_a_rest_is_the_linearised_one() -> None:
-    """ẋ = −R(x − x*) must solve ẍ − γẋ = M(x − x*), M by differences of the equations of motion; here R mixes both."""
-    wells = un.Wells([[0.3, 0.0]], [1.0], [0.6], bowl=0.4, bowl_centre=[0.0, 0.2])
-    setting = un.Problem(eta=0.7, k=1.3, gamma=0.6, entropy=0.3)
-    (rest,) = stationary.targets(setting.objective(2), setting.loss(wells), np.array([0.2, 0.1, -1.0, -1.0]))
-    place, law, zero, step = rest.fixed, -rest.closed, np.zeros(2), 1e-5
-
-    def pull(x):
-        return np.concatenate(un.log_acceleration(setting, wells, x[:2], x[2:], zero, zero))
-
-    np.testing.assert_allclose(pull(place), 0.0, atol=1e-9)
-    stiffness = np.stack([(pull(place + step * e) - pull(place - step * e)) / (2 * step) for e in np.eye(4)], axis=1)
-    np.testing.assert_allclose(law @ law + setting.gamma * law, stiffness, atol=1e-7)
-    assert rest.growth < 0
-    # a bowl: one rate for all, and a plan goes on with it for ever
-    path = un.plan(problem(), bowl(2.0), [1.0], [0.5])
-    r = un.relaxation_rate(1.0, 0.5, 0.8)
-    for t in (11.0 / r, 13.0 / r, 20.0 / r):
-        assert path.mean_rate(t)[0, 0] / path.mean(t)[0, 0] == pytest.approx(-r, rel=1e-3)
-
-
 def test_discount_is_gamma_plus_the_growth_rate() -> None:
     path = un.plan(problem(), bowl(2.0), [0.5], [2.0])
     t, step = np.array([0.5, 1.5]), 1e-5
@@ -125,30 +93,6 @@ def test_of_two_wells_the_plan_chooses_the_cheaper() -> None:
     near = un.Problem(k=2.0, gamma=3.0, entropy=0.05)
     assert un.plan(far, wells, [-1.0], [0.01], tol=1e-4).rest[0, 0] > 0.9
     assert un.plan(near, wells, [-1.0], [0.01], tol=1e-4).rest[0, 0] < -0.9
-
-
-def test_geodesics_are_the_cheapest_way_between_distributions() -> None:
-    """Length by the metric against the formula for the distance; half-way between equal widths they are wider."""
-    for ends in ((0.0, 0.01, 2.0, 0.01), (-1.0, 0.3, 0.4, 2.0), (0.5, 0.1, 0.5, 3.0), (0.0, 1.0, 1e-9, 2.0)):
-        s = np.linspace(0, 1, 4001)
-        mean, v = un.geodesic(s, *ends)
-        np.testing.assert_allclose([mean[0], v[0], mean[-1], v[-1]], ends, rtol=1e-9, atol=1e-12)
-        middle = (v[1:] + v[:-1]) / 2
-        steps = np.sqrt(np.diff(mean) ** 2 / middle + np.diff(v) ** 2 / (2 * middle**2))
-        np.testing.assert_allclose(steps, steps.mean(), rtol=1e-3)  # at an even pace
-        assert steps.sum() == pytest.approx(un.distance(*ends), rel=1e-5)
-    assert un.distance(0.0, 1.0, 1e-7, 1.0) == pytest.approx(1e-7, rel=1e-6)
-    # a path between fixed ends without loss or discount is this geodesic, for the solver of curved metrics too
-    flat = ln.losses.Function(lambda x: 0 * x.sum(-1), dim=2)
-    other = curved.solve(
-        ln.Objective(metric=lambda x: [[1 / x[1], 0], [0, 1 / (2 * x[1] ** 2)]]),
-        flat,
-        [0.0, 0.5],
-        horizon=1.0,
-        endpoint=[2.0, 0.2],
-    )
-    mean, v = un.geodesic([0.3, 0.6], 0.0, 0.5, 2.0, 0.2)
-    np.testing.assert_allclose(other([0.3, 0.6]), np.stack([mean, v], axis=-1), atol=1e-6)
 
 
 def test_other_losses_are_averaged_by_quadrature() -> None:

@@ -1,0 +1,187 @@
+"""Optimal paths that come to rest at no place known beforehand: late deadlines, and what the time after can change.
+
+A loss may only sink towards a value that it never takes, be tilted for ever, be too flat around its lowest place for a
+rate of approach, or have a valley: a continuum of minima, along whose floor nothing draws a learner anywhere. With a
+discount what happens late counts for little: standing still from a deadline on is a path, its cost an upper bound, and
+what a later deadline saves estimates by how much it is too high. Without one the rest of the way costs at most its
+length in the metric 2k(L − L_low)G/η, and at least nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.trajectory import approach, modes, multi_start, newton
+from lossnav.trajectory.refinement import Settings, refine
+from lossnav.trajectory.result import Trajectory, resting_action, standing
+from lossnav.trajectory.stationary import DEGENERATE, Rests
+from lossnav.trajectory.status import Status
+
+_LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
+_MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
+
+UNBOUNDED = "no minimiser: J falls without bound as the deadline grows; raise gamma, or set a horizon"
+
+
+def split(objective: Objective, loss: Loss, rests: Rests) -> tuple[Rests, Array]:
+    """Return the rests without those that lie in a valley, and these, shape (M, D), M = 0 where there is none.
+
+    At γ = 0 only what is lowest counts, as in ``stationary.targets``. Under a drift no valley is looked for.
+    """
+    points = rests.points
+    if objective.drift is not None or len(points) < _MANY:
+        return rests, points[:0]
+    flat = np.array([_floor(objective, loss, point)[0] for point in points])
+    if objective.gamma == 0:
+        heights = np.asarray(loss.value(points))
+        lowest = heights <= np.min(heights) + 1e-9 * (1 + abs(np.min(heights)))
+        flat, points = flat[lowest], points[lowest]
+    if flat.sum() < _MANY:
+        return rests, points[:0]
+    return replace(rests, points=points[~flat]), points[flat]
+
+
+def _floor(objective: Objective, loss: Loss, point: Array) -> tuple[bool, Array]:
+    """Say whether a point is on the floor of a valley; and the curvatures of its modes that are not along it."""
+    curvature = modes.decompose(loss.hessian(point), objective.metric_at(point)).curvature
+    none = np.abs(curvature) <= DEGENERATE * np.max(np.abs(curvature))
+    return bool(np.any(none) and not np.all(none) and np.all(curvature[~none] > 0)), curvature[~none]
+
+
+def descent(objective: Objective, loss: Loss, floor: Array) -> float:
+    """Return how long the way down to a valley with these points takes, to the digits of its slowest wall."""
+    walls = np.concatenate([_floor(objective, loss, point)[1] for point in floor])
+    return 18.0 / float(modes.slow_rate(np.min(walls), objective.eta * objective.k, objective.gamma))
+
+
+def path(
+    objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings, least: float = 0.0
+) -> Trajectory:
+    """Return the path of a late deadline, standing still after it; ``error`` estimates what that and the mesh change.
+
+    Args:
+        objective, loss, theta0: the problem.
+        rests: places that the path may go by, or end at.
+        settings: the accuracy; the mesh is refined until it is met.
+        least: the earliest deadline.
+
+    Raises:
+        NoMinimiser: if later deadlines lower J without bound, or at γ = 0 the loss has no lowest value near by.
+    """
+    if objective.gamma == 0:
+        return _undiscounted(objective, loss, theta0, rests, settings, least)
+    span = max(math.log(100 / max(settings.rtol, 1e-12)) / objective.gamma, least)  # what is left is .01 rtol
+    early, late = (_dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
+    costs = [_held(objective, loss, one) for one in (early, late)]
+    change = abs(costs[1] - costs[0])
+    if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) / 2:
+        raise NoMinimiser(UNBOUNDED)
+    (place, height), error = _bottom(loss.at(math.inf), rests, late.asymptote), change + late.error
+    known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
+    return _standing(late, costs[1], costs[1] - objective.k * height / objective.gamma, place, error, known)
+
+
+def _undiscounted(
+    objective: Objective, loss: Loss, theta0: Array, rests: Rests, settings: Settings, span: float
+) -> Trajectory:
+    """Return the path of the earliest deadline after which the rest of the way to the lowest place costs nothing."""
+    still, places = loss.at(math.inf), [*rests.points, *rests.lost, *([] if rests.lowest is None else [rests.lowest])]
+    if not places:
+        raise NoMinimiser("no minimiser: gamma = 0, and no place was found towards which the loss falls; set a horizon")
+    heights = np.asarray(still.value(np.array(places)))
+    lowest, low = places[int(np.argmin(heights))], float(np.min(heights))
+    span = max(16 / math.sqrt(objective.eta * objective.k), span)
+    for _ in range(_LATER):
+        found = _dated(objective, loss, theta0, span, rests.points, settings, low)
+        place, height = _bottom(still, rests, found.asymptote, low + 1e-9 * (1 + abs(low)))
+        left = _length(objective, still, found.asymptote, lowest if math.isnan(height) else place, low)
+        if left <= settings.rtol * found.action:
+            break
+        span *= _LATER
+    excess, error = found.action + left / 2, left / 2 + found.error
+    scale = objective.k * (abs(float(loss.value(theta0))) + abs(low))
+    action = excess + resting_action(objective.k * low, 0.0, scale)
+    return _standing(found, action, excess, place, error, left <= max(10 * settings.rtol, 1e-12) * found.action)
+
+
+def escape(objective: Objective, loss: Loss, theta0: Array, rests: Rests, lowest: float) -> Trajectory | None:
+    """Return the path to the lowest of the points from which the loss only falls farther, of status ``RUNS_AWAY``.
+
+    Its ``action`` is a bound from above for γ > 0: it stands still where it has got by a late deadline. For γ = 0 it is
+    one if the loss there is ``lowest``, that of the rests, up to rounding; else there is no path, for J is infinite.
+    """
+    heights = np.asarray(loss.value(rests.lost))
+    far, least = rests.lost[int(np.argmin(heights))], float(np.min(heights))
+    if objective.gamma > 0:
+        span, level = 12 / objective.gamma, 0.0
+    else:
+        span, level = 16 / math.sqrt(objective.eta * objective.k), min(lowest, least)
+        if least - lowest > 1e-9 * max(abs(lowest), float(loss.value(theta0)) - lowest):
+            return None
+    try:
+        away = _dated(objective, loss, theta0, span, far[None], Settings(rtol=1e-4), level)
+    except NoMinimiser:
+        return None
+    cost = _held(objective, loss, away) if objective.gamma > 0 else _length(objective, loss, theta0, far, level)
+    return replace(away, action=cost, asymptote=np.full(loss.dim, np.nan), status=Status.RUNS_AWAY, is_minimum=None)
+
+
+def _dated(
+    objective: Objective, loss: Loss, theta0: Array, span: float, places: Array, settings: Settings, level: float = 0.0
+) -> Trajectory:
+    """Return the best path of a deadline, from standing still and by way of some places; J counts from ``level``."""
+    problem = approach.first(objective, loss, span, level=level)
+    u = (problem.times / span)[:, None]
+    starts = [theta0 + np.minimum(4 * u, 1.0) * (place - theta0) for place in (theta0, *places)]
+    with np.errstate(all="ignore"):
+        found = newton.minimise_all(problem, np.array(starts))
+        found = [one for one in found if one.converged and math.isfinite(one.action)]
+        if not found:
+            raise NoMinimiser(UNBOUNDED)
+        best = min(found, key=lambda one: one.action)
+        path = refine(*approach.settle(problem, best), replace(settings, steps=None))
+    return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
+
+
+def _held(objective: Objective, loss: Loss, path: Trajectory) -> float:
+    """Return J with γ > 0 of a path that stands still where its deadline finds it."""
+    held = objective.k * float(loss.at(math.inf).value(path.asymptote)) / objective.gamma
+    return path.action + math.exp(-objective.gamma * path.end) * held
+
+
+def _length(objective: Objective, loss: Loss, start: Array, goal: Array, low: float) -> float:
+    """Return ∫√(2k(L − L_low)/η)|dθ|_G along the straight line: what the rest of a way costs at most, at γ = 0."""
+    u = np.linspace(0.0, 1.0, 2001) ** 2
+    excess = np.maximum(np.asarray(loss.value(goal + (1 - u)[:, None] * (start - goal))) - low, 0.0)
+    way = float(np.sqrt((start - goal) @ objective.metric_at(start) @ (start - goal)))
+    return math.sqrt(2 * objective.k / objective.eta) * way * float(np.trapezoid(np.sqrt(excess), u))
+
+
+def _bottom(loss: Loss, rests: Rests, place: Array, most: float = math.inf) -> tuple[Array, float]:
+    """Return the rest to which a descent leads that has nearly got there, and L in it; NaN if there is none.
+
+    None either if L at the place is more than ``most``.
+    """
+    if len(rests.points) and float(loss.value(place)) <= most:
+        ends = multi_start.minima(loss, place[None]).ends
+        if len(ends) and float(np.max(np.abs(ends[0] - place))) < 1:
+            return ends[0], float(loss.value(ends[0]))
+    return np.full(loss.dim, np.nan), math.nan
+
+
+def _standing(path: Trajectory, action: float, excess: float, place: Array, error: float, known: bool) -> Trajectory:
+    """Return the path that stands still after its deadline, not converged if ``error`` leaves J unknown."""
+    status, detail = path.status, path.detail
+    if path.converged and not known:
+        status = Status.DEADLINE_TOO_EARLY
+        detail = f"J is {action:.9g} to within {error:.3g}, from a deadline at {path.end:.3g}"
+    return replace(
+        standing(path, path.end), action=action, excess=excess, asymptote=place, status=status, detail=detail,
+        error=error, growth=0.0,
+    )  # fmt: skip
