@@ -76,26 +76,16 @@ def navigator(group: Group, curvature: Any) -> Found:
     return words, _DECAYS if group["weight_decay"] else "Curvatures that change little in a step", rule
 
 
-def matrix(group: Group, epsilon: float | None) -> Found:
-    """Eq. 32 with a curvature of rows and columns; matrices of which no side is longer than ``max_dim``."""
-    kind, (beta1, beta2) = group["curvature"], group["betas"]
+def matrix(group: Group, epsilon: float | None, shape: Any) -> Found:
+    """Eq. 32 with the belief ``shape`` about rows and columns; matrices of which no side is longer than ``max_dim``."""
+    kind = group["curvature"]
     if kind == "diagonal":
         return belief({**group, "variance": "uncentred", "bias_correction": True, "eps_inside": 0.0,
                        "curvature_scale": 0.0}, epsilon)  # fmt: skip
     words = f"ballistic, curvature of a weight matrix: {kind}; belief: an average of g; all else as Belief"
     if group["block"] is not None or epsilon == math.inf:
         return words, "Bases in blocks, or no curvature at all, are none of derive's beliefs about matrices", None
-    relative = {} if group["eps_relative"] is None else {"floor": group["eps_relative"]}
-    bases = {name: group[name] for name in ("every", "watch", "max_dim")}
-    fits = {"kronecker": "moments", "likelihood": "likelihood", "bound": "bound"}
-    shape: Any
-    if kind == "polar":
-        shape = assume.Polar(**relative)
-    elif kind == "eigenbasis":
-        shape = assume.Eigenbasis(beta2, **relative, **bases)
-    else:
-        shape = assume.Kronecker(beta2, fits[kind], **relative, **bases)  # type: ignore[arg-type]
-    mean = assume.Filter(beta1, fading=group["eps"] if epsilon is None else 0.0)
+    mean = assume.Filter(group["betas"][0], fading=group["eps"] if epsilon is None else 0.0)
     rule = _without_decay(group, lambda: derive(
         Objective(gamma=2 * (epsilon or 0.0)), belief=mean, curvature=shape, dt=float(group["lr"]),
     ))  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal, get_args
 
 import torch
@@ -229,17 +229,15 @@ def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: lis
     run(step, params, grads, memory, [(count(n),) for n in steps], values_of(group))
 
 
-def move(
-    params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group, n: float | None = None
-) -> None:
-    """Take the step −S(V) m̂, or its finite-Δt form, in place.
+def planner(group: Group) -> Callable[[Tensor, Tensor, Tensor], None]:
+    """Return what adds −S(V) m to a tensor, for m and a V that is used up on the way, whatever ``maximize`` is."""
+    step = stated(statement, form_of({**group, "variance": "uncentred"}, moves=False, corrected=False))
+    values = values_of(group)
 
-    With n, ``mean`` and ``variance`` are averages not yet corrected for their beginning in step 1.
-    """
-    step = stated(statement, form_of({**group, "variance": "uncentred"}, moves=False, corrected=n is not None))
-    if group["maximize"]:
-        mean = list(torch._foreach_neg(mean))
-    run(step, params, mean, [mean, variance], [(1.0 if n is None else n,)] * len(params), values_of(group))
+    def add(target: Tensor, mean: Tensor, variance: Tensor) -> None:
+        run(step, [target], [mean], [[mean], [variance]], [(1.0,)], values)
+
+    return add
 
 
 def is_overdamped(group: Group) -> bool:
