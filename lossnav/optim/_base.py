@@ -21,6 +21,9 @@ from lossnav.optim._options import Group, check_flag, check_size, counter, large
 from lossnav.rules.derive import LearningRule, Reading
 
 State = dict[str, Any]
+Found = tuple[str, str, LearningRule | None]
+"""Assumptions, the regime or the reason, and the rule of ``lossnav.derive`` that takes the same steps."""
+
 _HALF = (torch.bfloat16, torch.float16)
 _CACHED = 65_536  # numbers of a tensor; a step holds about five tensors, a megabyte or two
 _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
@@ -87,7 +90,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Whether there is a compiled kernel of the rule."""
         return type(self)._call is not Rule._call
 
-    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+    def _assumed(self, group: Group) -> Found:
         """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""
         raise NotImplementedError(f"{type(self).__name__} states no assumptions")
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim import _readings
-from lossnav.optim._base import Group, Rule, State
+from lossnav.optim._base import Found, Group, Rule, State
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -110,8 +109,9 @@ class Ballistic(Generated):
         words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "
         return {f"{words}lr/√eps. Set eps to 1e-8 of that mean, or scale the loss": square < group["eps"]}
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.ballistic(group, None)
+    def _assumed(self, group: Group) -> Found:
+        words = "ballistic (γ = 0), curvature h = c(V + ε) believed diagonal, V an average of g²; belief: m = g, or an "
+        return self._read(group, words + "average", "γ ≪ √(ηkcV), and beliefs that change slowly")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "v" not in state or (group["momentum"] is not None and "m" not in state):

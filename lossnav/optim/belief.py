@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
-from lossnav.optim import _readings, _switch
-from lossnav.optim._base import Group, State, zeros
-from lossnav.optim._generated import Generated, run, stated
+from lossnav.optim import _switch
+from lossnav.optim._base import Found, Group, State, zeros
+from lossnav.optim._generated import Generated, read, run, stated
 from lossnav.optim._options import check_decay, check_rate, count
 from lossnav.rules import assume
 from lossnav.rules.derive.numbers import Number
@@ -154,8 +154,8 @@ class Belief(Generated):
             )
         return True
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.belief(group, discount_of(group))
+    def _assumed(self, group: Group) -> Found:
+        return assumed(group)
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(parameter, state)
@@ -216,6 +216,16 @@ def values_of(group: Group) -> tuple[Any, ...]:
         step_rate(group), *group["betas"], group["eps"], epsilon, group["eps_inside"], group["curvature_scale"],
         group["weight_decay"],
     )  # fmt: skip
+
+
+def assumed(group: Group) -> Found:
+    """Return what ``explain`` says of the options."""
+    epsilon = discount_of(group)
+    words = f"beliefs in mean and variance of the gradient, h = cV; V an average, {group['variance']}; "
+    words += "a gradient that fades at α = ε√(ηkc)" if epsilon is None else f"discount γ = {2 * epsilon:g}√(ηkc)"
+    if group["variance"] == "innovation" and group["betas"][0] == 0:
+        return words, "Without memory there is no mean to be surprised about", None
+    return read(group, statement(form_of(group)), values_of(group), words, "As for Adam")
 
 
 def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:

@@ -13,12 +13,14 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
 from lossnav._tensors import bfloat16_units
-from lossnav.optim import _readings, _shards, belief
-from lossnav.optim._base import Group, Rule, State, portions, zeros
+from lossnav.optim import _shards, belief
+from lossnav.optim._base import Found, Group, Rule, State, portions, zeros
+from lossnav.optim._generated import read
 from lossnav.optim._iterated import orthogonal
 from lossnav.optim._options import count
 from lossnav.rules import assume
 from lossnav.rules.bases import largest, turn, turn_back
+from lossnav.rules.derive.source import Statement
 from lossnav.rules.derive.state import ArrayLook, look
 from lossnav.rules.matrices import Fit, Matrices
 
@@ -188,8 +190,18 @@ class BallisticMatrix(Rule):
         belief.complete(group)
         super()._complete(group)
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.matrix(group, belief.discount_of(group), believed(group, group["curvature"]))
+    def _assumed(self, group: Group) -> Found:
+        kind, epsilon = group["curvature"], belief.discount_of(group)
+        if kind == "diagonal":
+            return belief.assumed({**group, **_FIXED})
+        words = f"ballistic, curvature of a weight matrix: {kind}; belief: an average of g; all else as Belief"
+        if group["block"] is not None or epsilon == math.inf:
+            return words, "Bases in blocks, or no curvature at all, are none of derive's beliefs about matrices", None
+        what = Statement(
+            assume.Filter(group["betas"][0]), believed(group, kind), gamma=2 * (epsilon or 0.0),
+            fading=group["eps"] if epsilon is None else 0.0,
+        )  # fmt: skip
+        return read(group, what, (group["lr"],), words, "Of matrices; of one mean (polar), or of averages")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "m" in state:

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _readings, _replicas, _shards
-from lossnav.optim._base import Group, State
+from lossnav.optim import _hutchinson, _naming, _replicas, _shards
+from lossnav.optim._base import Found, Group, State
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -28,15 +28,14 @@ Negative = Literal["absolute", "clip", "signed"]
 _LARGE = 1e9  # γ/(2√(ηk)) above it has a square that float32 does not hold
 
 
-class Told(assume.Hutchinson):
-    """A curvature that is looked up, h = cV + ε; where cV is negative it is |cV|, or not less than a bound."""
+class Signed(assume.Hutchinson):
+    """A curvature that is told, and keeps its sign: h = c·V + ε, and c·V not less than a bound."""
 
     bound: Any = None
 
     def term(self, believed: Any) -> Any:
         """Return h."""
-        h = believed * self.scale
-        return (abs(h) if self.bound is None else h.at_least(self.bound)) + self.floor
+        return (believed * self.scale).at_least(self.bound) + self.floor
 
 
 class Navigator(Generated):
@@ -213,8 +212,10 @@ class Navigator(Generated):
             "set it, or lr, smaller, or scale the loss": newton,
         }
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.navigator(group, self.curvature)
+    def _assumed(self, group: Group) -> Found:
+        told = self.curvature if isinstance(self.curvature, str) else "a function"
+        words = f"Eq. 6 in each coordinate, exactly in Δt; gradient as seen, curvature an average of {told}"
+        return self._read(group, words, "Curvatures that change little in a step")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
@@ -236,11 +237,11 @@ class Navigator(Generated):
         plan, signs, shrinks = form
         names = ("gamma", "beta", "eta_k", "scale", "eps", "lowest", "weight_decay")
         gamma, beta, stiffness, scale, eps, lowest, decay = map(Number.named, names)
-        seen = of_names(assume.SecondMoment, beta=beta, scale=scale, floor=eps / scale)
-        if signs:
-            seen = of_names(Told, beta=beta, scale=scale, floor=eps)
-            if signs != "absolute":
-                object.__setattr__(seen, "bound", lowest)
+        kind = assume.Hutchinson if signs == "absolute" else assume.SecondMoment
+        seen = of_names(kind, beta=beta, scale=scale, floor=eps / scale)
+        if signs not in ("", "absolute"):
+            seen = of_names(Signed, beta=beta, scale=scale, floor=eps)
+            object.__setattr__(seen, "bound", lowest)
         return Statement(
             of_names(assume.Filter, beta=0.0), seen, stiffness=stiffness, gamma=1.0 if plan == "overdamped" else gamma,
             held=True, shrinks=decay if shrinks else 0.0, names=names, keys={"v": "h"},
@@ -248,8 +249,8 @@ class Navigator(Generated):
         )  # fmt: skip
 
     def _values(self, group: Group) -> tuple[Any, ...]:
-        told = self.curvature != "second_moment"
-        scale = group["curvature_scale"] * (-1.0 if told and group["maximize"] else 1.0)
+        signed = self.curvature != "second_moment" and group["negative"] != "absolute"
+        scale = group["curvature_scale"] * (-1.0 if signed and group["maximize"] else 1.0)
         gamma = 0.0 if group["gamma"] == math.inf else group["gamma"]
         return (
             group["lr"], gamma, group["beta"], group["eta_k"], scale, group["eps"], lowest_curvature(group),

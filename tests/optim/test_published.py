@@ -260,6 +260,7 @@ OURS = {
     "Ballistic, the paper's": (ln.optim.Ballistic, {"lr": 0.01, "bias_correction": False, "eps": 1e-3}),
     "Ballistic with momentum": (ln.optim.Ballistic, {"lr": 0.01, "momentum": 0.8}),
     "Belief": (ln.optim.Belief, {"lr": 0.01, "eps": 1e-3}),
+    "Belief, innovation": (ln.optim.Belief, {"lr": 0.01, "variance": "innovation"}),
     "Belief, centred": (ln.optim.Belief, {"lr": 0.01, "variance": "centred", "eps_inside": 0.1}),
     "Belief, discounted": (ln.optim.Belief, {"lr": 0.01, "discount": 0.3}),
     "Belief, overdamped": (ln.optim.Belief, {"lr": 0.01, "discount": math.inf}),
@@ -298,10 +299,12 @@ def test_a_derived_optimizer_returns_its_own_rule():
     ("kind", "options", "words"),
     [
         (ln.optim.Uncertain, {}, "no uncertain weights"),
-        (ln.optim.Belief, {"variance": "innovation"}, "squared innovations"),
+        (ln.optim.Belief, {"variance": "innovation", "betas": (0.0, 0.9)}, "Without memory"),
+        (ln.optim.Belief, {"curvature_scale": 1.0}, "fades"),
         (ln.optim.Belief, {"weight_decay": 0.1}, "without it"),
         (ln.optim.Belief, {"discount": math.inf, "curvature_scale": 1.0}, "limit of a large discount"),
         (ln.optim.Navigator, {"gamma": math.inf}, "limit"),
+        (ln.optim.Navigator, {"curvature": "hutchinson", "negative": "clip"}, "sign"),
         (ln.optim.BallisticMatrix, {"block": 2}, "blocks"),
     ],
 )

@@ -13,7 +13,7 @@ from torch.optim.optimizer import ParamsT
 from lossnav import _checks
 from lossnav._checks import shown
 from lossnav.optim import _shards, _switch
-from lossnav.optim._base import Group, State
+from lossnav.optim._base import Found, Group, State
 from lossnav.optim._generated import Generated, Step
 from lossnav.optim._options import check_rate
 from lossnav.rules.derive import LearningRule, Regime
@@ -97,7 +97,7 @@ class Derived(Generated):
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
 
-    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+    def _assumed(self, group: Group) -> Found:
         return "those of its rule", "The optimizer was generated from it", self.rule
 
     def _known(self, entry: State) -> tuple[str, ...]:
