@@ -61,6 +61,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
+    rule: LearningRule | None = None
+    """The rule of ``lossnav.derive`` whose ``optimizer`` this is, if it is one's."""
     check_gradients = True
     """Whether ``step`` looks for inf and NaN in the gradients before anything moves; False saves the look."""
 
@@ -100,6 +102,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         Raises:
             NotImplementedError: the rule states none.
         """
+        if self.rule is not None:
+            return Reading(type(self).__name__, "those of its rule", "The optimizer was made of it", self.rule)
         return Reading(type(self).__name__, *self._assumed(self.param_groups[0]))
 
     def add_param_group(self, param_group: Group) -> None:
@@ -275,7 +279,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return state
 
     def __getstate__(self) -> State:
-        chosen = {key: value for key, value in vars(self).items() if key == "check_gradients"}
+        chosen = {key: value for key, value in vars(self).items() if key in ("check_gradients", "rule")}
         return {**super().__getstate__(), **chosen}
 
     def __setstate__(self, state: State) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import math
@@ -290,9 +291,16 @@ def test_ours_return_the_derived_rule_of_their_steps(name):
     assert np.abs(theta - START).max() > 1e-2
 
 
-def test_a_derived_optimizer_returns_its_own_rule():
-    rule = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
-    assert ln.explain(rule.optimizer([weights()]))[0].rule is rule
+@pytest.mark.parametrize(
+    "assumed",
+    [{}, {"curvature": ln.assume.Kronecker(0.9, scale=2.0)}, {"metric": ln.assume.Polar(scale=3.0)}],
+    ids=["SGD", "curvature", "metric"],
+)
+def test_an_optimizer_that_is_made_of_a_rule_returns_it_also_when_it_was_copied(assumed):
+    rule = ln.derive(ln.Objective(gamma=1.0), **assumed, dt=0.1)
+    optimizer = rule.optimizer([weights()])
+    assert ln.explain(optimizer)[0].rule is rule
+    assert ln.explain(copy.deepcopy(optimizer))[0].rule.dt == 0.1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from torch.optim.optimizer import ParamsT
 from lossnav import _checks
 from lossnav._checks import shown
 from lossnav.optim import _shards, _switch
-from lossnav.optim._base import Found, Group, State
+from lossnav.optim._base import Group, State
 from lossnav.optim._generated import Generated, Step
 from lossnav.optim._options import check_rate
 from lossnav.rules.derive import LearningRule, Regime
@@ -50,6 +50,8 @@ class Derived(Generated):
         2.4
     """
 
+    rule: LearningRule
+
     def __init__(
         self, params: ParamsT, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
         foreach: bool | None = None, fused: bool | None = None,
@@ -66,7 +68,7 @@ class Derived(Generated):
         return self._written.python
 
     def __getstate__(self) -> State:
-        return {**super().__getstate__(), "rule": self.rule, "_written": self._written}
+        return {**super().__getstate__(), "_written": self._written}
 
     def __setstate__(self, state: State) -> None:
         """Restore, making the functions of the text anew."""
@@ -96,9 +98,6 @@ class Derived(Generated):
 
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
-
-    def _assumed(self, group: Group) -> Found:
-        return "those of its rule", "The optimizer was generated from it", self.rule
 
     def _known(self, entry: State) -> tuple[str, ...]:
         known = ("step", *self._written.memory)

@@ -253,7 +253,9 @@ class LearningRule:
         if lr is None and self.dt is None:
             raise ValueError("lr = None, but it must be a number where the rule has no dt")
         options = self._options(_checks.finite("lr", self.dt if lr is None else lr, low=0.0))
-        return lossnav.optim.BallisticMatrix(params, **options, maximize=maximize, foreach=foreach)
+        made = lossnav.optim.BallisticMatrix(params, **options, maximize=maximize, foreach=foreach)
+        made.rule = self
+        return made
 
     # ------------------------------------------------------------------------------------------------------ shapes
 
