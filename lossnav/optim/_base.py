@@ -377,6 +377,11 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
 
+def given(arguments: Group, *others: str) -> Group:
+    """Return the options among the ``locals()`` of a constructor, whose other arguments are named."""
+    return {key: value for key, value in arguments.items() if key not in ("self", "params", "__class__", *others)}
+
+
 def portions(tensors: list[Tensor]) -> Iterator[slice]:
     """Cut a list so that a portion stays in a processor's cache through all operations of a step.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -14,8 +14,8 @@ from torch.optim.optimizer import ParamsT
 from lossnav._checks import finite, one_of, whole
 from lossnav._tensors import bfloat16_units
 from lossnav.optim import _shards, belief
-from lossnav.optim._base import Found, Group, Rule, State, portions, zeros
-from lossnav.optim._generated import read
+from lossnav.optim._base import Found, Group, Rule, State, given, portions, zeros
+from lossnav.optim._generated import read, run, stated
 from lossnav.optim._iterated import orthogonal
 from lossnav.optim._options import count
 from lossnav.rules import assume
@@ -30,10 +30,9 @@ Root = Literal["auto", "exact", "iterated"]
 FITS: dict[str, Fit] = {"likelihood": "likelihood", "kronecker": "moments", "bound": "bound"}
 _STACKED = 1 << 22  # numbers in a stack of matrices; larger ones fill a processor or a device by themselves
 _SMALL = 1 << 15  # numbers of a matrix with its bases, up to which a CPU puts it into a stack sooner than it moves it
-_FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
 
 
-class BallisticMatrix(Rule):
+class BallisticMatrix(belief.Believing):
     r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
 
     To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default is the belief
@@ -130,6 +129,10 @@ class BallisticMatrix(Rule):
     """
 
     _memory: tuple[str, ...] = ("step", "m", "v", "left", "right", "ql", "qr", "rows", "columns")
+    _fixed: ClassVar[Group] = {
+        "eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True
+    }  # fmt: skip
+    _call = Rule._call  # what has a basis has no kernel
 
     def __init__(
         self,
@@ -152,16 +155,11 @@ class BallisticMatrix(Rule):
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
-            "every": every, "watch": watch, "max_dim": max_dim, "block": block, "long": long,
-            "discount": discount, "eps_relative": eps_relative, "root": root, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach,
-        }  # fmt: skip
-        super().__init__(params, options)
+        self._prepare()
+        super().__init__(params, given(locals()))
 
     def _check(self, group: Group) -> None:
-        belief.check_options({**group, **_FIXED})
+        super()._check(group)
         one_of("curvature", group["curvature"], get_args(Curvature))
         one_of("long", group["long"], get_args(Long))
         one_of("root", group["root"], get_args(Root))
@@ -183,17 +181,10 @@ class BallisticMatrix(Rule):
                     "each process: use DistributedDataParallel, or a rule that moves each weight by itself"
                 )
 
-    def _renew(self, group: Group) -> None:
-        belief.respell(group)
-
-    def _complete(self, group: Group) -> None:
-        belief.complete(group)
-        super()._complete(group)
-
     def _assumed(self, group: Group) -> Found:
         kind, epsilon = group["curvature"], belief.discount_of(group)
         if kind == "diagonal":
-            return belief.assumed({**group, **_FIXED})
+            return super()._assumed(group)
         words = f"ballistic, curvature of a weight matrix: {kind}; belief: an average of g; all else as Belief"
         if group["block"] is not None or epsilon == math.inf:
             return words, "Bases in blocks, or no curvature at all, are none of derive's beliefs about matrices", None
@@ -212,7 +203,7 @@ class BallisticMatrix(Rule):
         )
         has_basis = any(1 < largest(size, block) <= most for size in sides)
         if group["curvature"] == "diagonal" or not has_basis:
-            belief.start_state(parameter, state)
+            super()._start(parameter, group, state)
             return
         kind = "polar" if group["long"] == "polar" and largest(max(sides), block) > most else group["curvature"]
         state["step"] = torch.zeros((), dtype=torch.float32)
@@ -225,16 +216,15 @@ class BallisticMatrix(Rule):
 
     @torch.compiler.disable(recursive=True)
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        group = {**group, **_FIXED}
         vectors = [i for i, s in enumerate(states) if "v" in s and "ql" not in s and "qr" not in s]
         for part in portions([params[i] for i in vectors]):
             chosen = vectors[part]
-            belief.advance(group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen])
+            super()._update(group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen])
         matrices = sorted({*range(len(params))} - {*vectors})
         if group["weight_decay"] != 0 and matrices:
             decay = 1 - belief.step_rate(group) * group["weight_decay"]
             torch._foreach_mul_([params[i] for i in matrices], decay)
-        plan = belief.planner(group)
+        plan = self._plan(group)
         for alike in _alike(matrices, states):
             moved, some = [params[i] for i in alike], [states[i] for i in alike]
             torch._foreach_add_([s["step"] for s in some], 1.0)
@@ -244,6 +234,15 @@ class BallisticMatrix(Rule):
                 torch._foreach_addcmul_(moved, [way.to(moved[0].dtype) for way in ways], [rate] * len(ways))
             elif ways:  # none in the step that finds the bases
                 torch._foreach_add_(moved, ways, alpha=rate)
+
+    def _plan(self, group: Group) -> Callable[[Tensor, Tensor, Tensor], None]:
+        """Return what adds −S(V) m to a tensor, for m and a V that is used up on the way, whatever ``maximize`` is."""
+        step, values = stated(self._stated, self._form(group, moves=False)), self._values(group)
+
+        def add(target: Tensor, mean: Tensor, variance: Tensor) -> None:
+            run(step, [target], [mean], [[mean], [variance]], [(1.0,)], values)
+
+        return add
 
     def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return two stacks of matrices to compute in, kept between steps."""

@@ -12,7 +12,7 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
 from lossnav.optim import _hutchinson, _naming, _replicas, _shards
-from lossnav.optim._base import Found, Group, State
+from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -148,13 +148,8 @@ class Navigator(Generated):
     ) -> None:
         self.curvature = check_curvature(curvature)
         self.process_group = _replicas.check_process_group(process_group)
-        options = {
-            "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
-            "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach, "fused": fused,
-        }  # fmt: skip
         self._prepare()
-        super().__init__(params, options)
+        super().__init__(params, given(locals(), "curvature", "process_group"))
 
     def observe(self, loss: Tensor) -> None:
         """Look at the curvature of ``loss`` with random signs, before ``loss.backward()``; for "hutchinson".
@@ -184,7 +179,16 @@ class Navigator(Generated):
         return any(self._is_due(p, group) for group in self.param_groups for p in group["params"] if p.requires_grad)
 
     def _check(self, group: Group) -> None:
-        check_options(group)
+        check_rate("lr", group["lr"])
+        duration("gamma", group["gamma"], zero=True)
+        check_decay("beta", group["beta"])
+        positive("eta_k", group["eta_k"])
+        positive("curvature_scale", group["curvature_scale"])
+        check_rate("eps", group["eps"])
+        one_of("negative", group["negative"], get_args(Negative))
+        for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
+            whole(name, group[name], low=low)
+        check_rate("weight_decay", group["weight_decay"])
         self._check_whole(group)
 
     def _check_whole(self, group: Group) -> None:
@@ -363,17 +367,3 @@ def check_curvature(curvature: Any) -> str | Curvature:
         return curvature
     allowed = ", ".join(map(repr, get_args(Estimate)))
     raise ValueError(f"curvature = {shown(curvature)}, but it must be one of {allowed} or a function")
-
-
-def check_options(group: Group) -> None:
-    """Raise ``ValueError`` unless the options of a navigator are in range."""
-    check_rate("lr", group["lr"])
-    duration("gamma", group["gamma"], zero=True)
-    check_decay("beta", group["beta"])
-    positive("eta_k", group["eta_k"])
-    positive("curvature_scale", group["curvature_scale"])
-    check_rate("eps", group["eps"])
-    one_of("negative", group["negative"], get_args(Negative))
-    for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
-        whole(name, group[name], low=low)
-    check_rate("weight_decay", group["weight_decay"])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lossnav.optim import belief
 from lossnav.optim._base import Group, State
-from lossnav.optim.matrix import _FIXED, BallisticMatrix
+from lossnav.optim.matrix import BallisticMatrix
 from lossnav.rules.bases import blocks, eigenbasis, followed, largest
 
 _RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
@@ -25,10 +25,9 @@ class BallisticMatrixReference(BallisticMatrix):
     _memory: tuple[str, ...] = ()
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        group = {**group, **_FIXED}
         for theta, g, state in zip(params, grads, states, strict=True):
             if "v" in state and "ql" not in state and "qr" not in state:
-                belief.advance(group, [theta], [g], [state])
+                belief.Believing._update(self, group, [theta], [g], [state])
                 continue
             theta.mul_(1 - belief.step_rate(group) * group["weight_decay"])
             state["step"] += 1
