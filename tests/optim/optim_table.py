@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+import lossnav as ln
 from lossnav import optim
 
 
@@ -123,6 +124,17 @@ MATRIX = Family(
     turns=True,
 )  # fmt: skip
 
+DERIVED = Family(
+    state="v",
+    groups=({"lr": 0.03}, {"lr": 0.002}),
+    bad=(*_RATES, *(flag for flag in _FLAGS if flag[0] not in ("bias_correction", "sample")), ("lr", math.inf)),
+    still=None,
+)  # fmt: skip
+_INNOVATIVE = ln.derive(
+    ln.Objective(gamma=0.1, drift=ln.drifts.weight_decay(1e-2)), belief=ln.assume.Filter(0.8, fading=0.1),
+    curvature=ln.assume.Innovation(0.9), dt=0.01, exact=True,
+)  # fmt: skip
+
 _BALLISTIC = {"lr": 0.01, "beta": 0.99}
 _BALLISTIC_ALL = {"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8}
 _BELIEF_ALL = {
@@ -167,6 +179,8 @@ ROWS = [
         "long": "identity", "discount": 0.1, "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
     Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {**_EIGENBASIS, "block": 2, "every": 5}, compiles=False,
         shards=False),
+    Row("derived", DERIVED, _INNOVATIVE.optimizer),
+    Row("derived, fused", DERIVED, _INNOVATIVE.optimizer, {"fused": True}, compiles=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
     Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),
     Row("navigator, a function", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0},
