@@ -100,8 +100,8 @@ class BallisticMatrix(belief.Believing):
             iterated in what is no float64 and has none of those three options, on devices that have units for bfloat16
             and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.
-        foreach: True, False, or None (True unless a parameter is a tensor subclass): "polar" then moves matrices of one
-            shape together, and vectors move as with ``Belief``.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass): matrices of one shape then move
+            as a stack, if they are small or "polar", and vectors as with ``Belief``.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
     ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products

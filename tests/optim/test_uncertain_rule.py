@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from drive import drive, gradients
+from drive import gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import loss, network, vector
@@ -398,15 +398,3 @@ def test_one_rate_for_all_curvatures():
         feed(parameter, optimizer, [hessian * parameter.detach().numpy()])
         path.append(parameter.detach().numpy().copy())
     np.testing.assert_allclose(np.array(path)[1:] / np.array(path)[:-1], 0.95, rtol=1e-9)
-
-
-def test_the_rule_in_numpy():
-    """Theory §4.2 line by line, on gradients that do not depend on the weights."""
-    grads, rho, kappa = gradients(80), 0.03, 0.2
-    ours = drive(Uncertain, grads, lr=rho, temperature=T, prior_variance=VP, prior_mean=0.0, clip=kappa)
-    mu, p, path = np.ones(4), np.full(4, 1 / VP), []
-    for g in grads:
-        p = np.exp(-rho) * p + (1 - np.exp(-rho)) * (g**2 / T + 1 / VP)
-        mu = mu + np.clip(-rho * (g + T * mu / VP) / (T * p), -kappa / np.sqrt(p), kappa / np.sqrt(p))
-        path.append(mu)
-    np.testing.assert_allclose(ours, path, rtol=1e-11)
