@@ -21,6 +21,9 @@ from lossnav.optim._options import Group, check_flag, check_size, counter, large
 from lossnav.rules.derive import LearningRule, Reading
 
 State = dict[str, Any]
+Found = tuple[str, str, LearningRule | None]
+"""Assumptions, the regime or the reason, and the rule of ``lossnav.derive`` that takes the same steps."""
+
 _HALF = (torch.bfloat16, torch.float16)
 _CACHED = 65_536  # numbers of a tensor; a step holds about five tensors, a megabyte or two
 _FOREIGN = ("capturable", "differentiable")  # flags of torch's optimizers that ours do not have
@@ -58,6 +61,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
     _flags: tuple[str, ...] = ()  # options that are True or False, beside those of every rule
     _absent: ClassVar[Group] = {}  # options that ``defaults`` may lack, and what they are then
     _owner: weakref.ref[torch.optim.Optimizer] | None = None
+    rule: LearningRule | None = None
+    """The rule of ``lossnav.derive`` whose ``optimizer`` this is, if it is one's."""
     check_gradients = True
     """Whether ``step`` looks for inf and NaN in the gradients before anything moves; False saves the look."""
 
@@ -87,7 +92,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         """Whether there is a compiled kernel of the rule."""
         return type(self)._call is not Rule._call
 
-    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
+    def _assumed(self, group: Group) -> Found:
         """Return the assumptions behind the options of ``group``, the regime or reason, and the derived rule."""
         raise NotImplementedError(f"{type(self).__name__} states no assumptions")
 
@@ -97,6 +102,8 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         Raises:
             NotImplementedError: the rule states none.
         """
+        if self.rule is not None:
+            return Reading(type(self).__name__, "those of its rule", "The optimizer was made of it", self.rule)
         return Reading(type(self).__name__, *self._assumed(self.param_groups[0]))
 
     def add_param_group(self, param_group: Group) -> None:
@@ -272,7 +279,7 @@ class Rule(torch.optim.Optimizer, abc.ABC):
         return state
 
     def __getstate__(self) -> State:
-        chosen = {key: value for key, value in vars(self).items() if key == "check_gradients"}
+        chosen = {key: value for key, value in vars(self).items() if key in ("check_gradients", "rule")}
         return {**super().__getstate__(), **chosen}
 
     def __setstate__(self, state: State) -> None:
@@ -368,6 +375,11 @@ class Rule(torch.optim.Optimizer, abc.ABC):
 
     def _parameters(self) -> Iterator[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
+
+
+def given(arguments: Group, *others: str) -> Group:
+    """Return the options among the ``locals()`` of a constructor, whose other arguments are named."""
+    return {key: value for key, value in arguments.items() if key not in ("self", "params", "__class__", *others)}
 
 
 def portions(tensors: list[Tensor]) -> Iterator[slice]:

@@ -7,6 +7,7 @@ import hashlib
 import linecache
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,9 +15,13 @@ import torch
 from torch import Tensor
 
 from lossnav.optim import _traced
-from lossnav.optim._base import Group, Rule, State, zeros
+from lossnav.optim._base import Found, Group, Rule, State, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
+from lossnav.problem.objective import Objective
+from lossnav.rules.derive import derive
+from lossnav.rules.derive.numbers import Number
+from lossnav.rules.derive.program import flat_root
 from lossnav.rules.derive.source import Statement, Written, write
 
 _MOST = 14  # averages beside weights and gradients: MOST of kernels.h
@@ -76,6 +81,43 @@ def run(
         function(*([some[i] for i in same] for some in lists), *kind, *values)
 
 
+def read(group: Group, what: Statement, values: tuple[Any, ...], words: str, why: str) -> Found:
+    """Return what ``explain`` says of a step: the derived rule is that of the statement, with numbers for its names.
+
+    Args:
+        group: the options.
+        what: the step.
+        values: the rate and the numbers that have names.
+        words: under which assumptions it is optimal.
+        why: the regime in which they make sense; the reason takes its place where there is no such rule.
+    """
+    rate, numbers = float(values[0]), dict(zip(what.names, map(float, values[1:]), strict=True))
+
+    def number(x: Any) -> Any:
+        return eval(x.text, {"math": math}, numbers) if isinstance(x, Number) else x
+
+    def made(believed: Any) -> Any:
+        return type(believed)(**{one.name: number(getattr(believed, one.name)) for one in fields(believed)})
+
+    fades, flat = number(what.fading), what.root is flat_root
+    reasons = {
+        "A decoupled decay beside a curvature is no drift of that plan: the reading is without it": group[
+            "weight_decay"
+        ],
+        "A step that is not small under a gradient that fades is another one in derive": what.held and fades,
+        "The limit of a large discount with a step that is not small has no derived rule": what.held and flat,
+        "A curvature that keeps its sign is none of derive's averages": getattr(what.curvature, "bound", None),
+        "It goes uphill, or nowhere": group["maximize"] or rate == 0,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            return words, reason, None
+    objective = Objective(eta=number(what.stiffness), gamma=number(what.gamma))
+    curvature = None if flat else made(what.curvature)
+    belief = replace(made(what.belief), fading=fades)
+    return words, why, derive(objective, belief=belief, curvature=curvature, dt=rate, exact=what.held)
+
+
 class Generated(Rule):
     """A rule that states its step and gets both of its forms from that.
 
@@ -101,6 +143,9 @@ class Generated(Rule):
     @abc.abstractmethod
     def _values(self, group: Group) -> tuple[Any, ...]:
         """Return the rate and the numbers that have names, in their order; a rate may be a tensor."""
+
+    def _read(self, group: Group, words: str, why: str) -> Found:
+        return read(group, self._stated(self._form(group)), self._values(group), words, why)
 
     def _step_of(self, group: Group) -> Step:
         form = self._form(group)

@@ -3,7 +3,7 @@
 A step that is compiled must not be compiled anew when its number or its rate changes, so that both are tensors of no
 dimension there; so is a rate that a schedule moves on a device, where reading it would stall. The list
 operations whose numbers such a tensor may be, and the functions of ``math``, stand below under the names that the
-generated text calls.
+generated text calls; the other list operations are torch's.
 """
 
 from __future__ import annotations
@@ -12,20 +12,8 @@ import math
 from typing import Any
 
 import torch
-from torch import (  # noqa: F401  what the text calls, as it is
-    _foreach_abs,
-    _foreach_copy_,
-    _foreach_div,
-    _foreach_div_,
-    _foreach_expm1,
-    _foreach_expm1_,
-    _foreach_neg,
-    _foreach_neg_,
-    _foreach_sqrt,
-    _foreach_sqrt_,
-    _foreach_sub,
-    _foreach_sub_,
-)
+
+globals().update({name: getattr(torch, name) for name in dir(torch) if name.startswith("_foreach_")})
 
 Lists = Any
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav.optim import _readings
-from lossnav.optim._base import Group, Rule, State
+from lossnav.optim._base import Found, Group, Rule, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -95,23 +94,25 @@ class Ballistic(Generated):
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr, "beta": beta, "eps": eps, "weight_decay": weight_decay, "bias_correction": bias_correction,
-            "momentum": momentum, "maximize": maximize, "foreach": foreach, "fused": fused,
-        }  # fmt: skip
         self._prepare()
-        super().__init__(params, options)
+        super().__init__(params, given(locals()))
         hide_momentum(self)
 
     def _check(self, group: Group) -> None:
-        check_options(group)
+        check_rate("lr", group["lr"])
+        check_decay("beta", group["beta"])
+        check_rate("eps", group["eps"])
+        check_rate("weight_decay", group["weight_decay"])
+        if group["momentum"] is not None:
+            check_decay("momentum", group["momentum"])
 
     def _decides(self, group: Group, square: Tensor) -> dict[str, Tensor]:
         words = f"eps = {group['eps']:g} exceeds most gradients' squares (mean {{typical}}): the step is SGD's with "
         return {f"{words}lr/√eps. Set eps to 1e-8 of that mean, or scale the loss": square < group["eps"]}
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.ballistic(group, None)
+    def _assumed(self, group: Group) -> Found:
+        words = "ballistic (γ = 0), curvature h = c(V + ε) believed diagonal, V an average of g²; belief: m = g, or an "
+        return self._read(group, words + "average", "γ ≪ √(ηkcV), and beliefs that change slowly")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "v" not in state or (group["momentum"] is not None and "m" not in state):
@@ -133,16 +134,6 @@ class Ballistic(Generated):
 
     def _values(self, group: Group) -> tuple[Any, ...]:
         return group["lr"], group["beta"], group["eps"], group["momentum"] or 0.0, group["weight_decay"]
-
-
-def check_options(group: Group) -> None:
-    """Raise ``ValueError`` unless the options of a ballistic rule are in range."""
-    check_rate("lr", group["lr"])
-    check_decay("beta", group["beta"])
-    check_rate("eps", group["eps"])
-    check_rate("weight_decay", group["weight_decay"])
-    if group["momentum"] is not None:
-        check_decay("momentum", group["momentum"])
 
 
 def hide_momentum(rule: Rule) -> None:

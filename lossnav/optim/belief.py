@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, shown
-from lossnav.optim import _readings, _switch
-from lossnav.optim._base import Group, State, zeros
-from lossnav.optim._generated import Generated, run, stated
-from lossnav.optim._options import check_decay, check_rate, count
+from lossnav.optim import _switch
+from lossnav.optim._base import Found, Group, given
+from lossnav.optim._generated import Generated
+from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
 from lossnav.rules.derive.numbers import Number
 from lossnav.rules.derive.program import flat_root, root, wide_root
@@ -26,7 +26,106 @@ _LARGE = 1e9  # an ε above it has a square that float32 does not hold
 _NAMES = ("beta1", "beta2", "eps", "epsilon", "floor", "scale", "weight_decay")
 
 
-class Belief(Generated):
+class Believing(Generated):
+    """Eq. 14 from its options; a rule that does not offer all of them says in ``_fixed`` what the others are."""
+
+    _fixed: ClassVar[Group] = {}
+
+    def _check(self, group: Group) -> None:
+        group = {**group, **self._fixed}
+        duration("lr_overdamped", group["lr_overdamped"], zero=True)
+        if group["discount"] is not None:
+            duration("discount", group["discount"], zero=True)
+        rate = group["lr"]
+        if isinstance(rate, float) and rate == group["lr_overdamped"] == math.inf:
+            raise ValueError(
+                "lr = inf, but it must be finite where lr_overdamped is inf too: nothing would limit the step. The "
+                "step of SGD with a rate is lr=rate, discount=inf"
+            )
+        check_rate("lr", group["lr"])
+        if group["discount"] is not None and group["lr_overdamped"] < math.inf:
+            raise ValueError(
+                f"discount = {shown(group['discount'])}, but it must be None where lr_overdamped is given "
+                f"({shown(group['lr_overdamped'])}): both would say how the future is discounted"
+            )
+        betas = group["betas"]
+        if not isinstance(betas, list | tuple) or len(betas) != 2:
+            raise ValueError(f"betas = {shown(betas)}, but it must be a pair of numbers in [0, 1)")
+        for i, beta in enumerate(betas):
+            check_decay(f"betas[{i}]", beta)
+        one_of("variance", group["variance"], VARIANCES)
+        if group["variance"] == "centred" and betas[0] == 0:
+            raise ValueError(
+                "betas[0] = 0, but it must be > 0 where variance is 'centred': with m = g there is no deviation "
+                '("innovation" compares with the gradient before)'
+            )
+        for name in ("eps", "eps_inside", "curvature_scale", "weight_decay"):
+            check_rate(name, group[name])
+
+    def _renew(self, group: Group) -> None:
+        """Turn lr = inf with an lr_overdamped, which no scheduler can move, into lr with discount = inf."""
+        lr, slow = group["lr"], group["lr_overdamped"]
+        older = isinstance(lr, float) and lr == math.inf and group["discount"] in (None, math.inf)
+        if older and isinstance(slow, int | float) and 0 <= slow < math.inf:
+            group.update(lr=slow, lr_overdamped=math.inf, discount=math.inf)
+            if group.get("initial_lr") == math.inf:  # what a scheduler has written down
+                group["initial_lr"] = slow
+
+    def _complete(self, group: Group) -> None:
+        if "lr_overdamped" in group:  # a state that is older than the option has no discount
+            group.setdefault("discount", None)
+        super()._complete(group)
+
+    def _assumed(self, group: Group) -> Found:
+        whole, epsilon = {**group, **self._fixed}, discount_of(group)
+        words = f"beliefs in mean and variance of the gradient, h = cV; V an average, {whole['variance']}; "
+        words += "a gradient that fades at α = ε√(ηkc)" if epsilon is None else f"discount γ = {2 * epsilon:g}√(ηkc)"
+        if whole["variance"] == "innovation" and whole["betas"][0] == 0:
+            return words, "Without memory there is no mean to be surprised about", None
+        return self._read(group, words, "As for Adam")
+
+    def _form(self, group: Group, moves: bool = True) -> Hashable:
+        whole, epsilon = {**group, **self._fixed}, damping(group)
+        plan = "fading"
+        if is_overdamped(group):
+            plan = "overdamped"
+        elif epsilon is not None:
+            plan = "discounted" if torch.is_tensor(epsilon) or epsilon <= _LARGE else "wide"
+        return (
+            plan, whole["variance"], moves and whole["bias_correction"], bool(whole["curvature_scale"] != 0),
+            bool(whole["eps_inside"] != 0), moves and bool(group["weight_decay"] != 0), moves,
+        )  # fmt: skip
+
+    @staticmethod
+    def _stated(form: Any) -> Statement:
+        """Return Eq. 14 with ηk = c, so that ``lr`` is √(ηk/c)Δt, γ = 2εc, and Adam's ε a belief that fades at εc."""
+        plan, variance, corrected, finite, floored, shrinks, moves = form
+        beta1, beta2, eps, epsilon, floor, scale, decay = map(Number.named, _NAMES)
+        c: Any = scale if finite else 1.0
+        kind = assume.Innovation if variance == "innovation" else assume.SecondMoment
+        return Statement(
+            of_names(assume.Filter, beta=beta1, corrected=corrected),
+            of_names(
+                kind, beta=beta2, scale=c, floor=floor if floored else 0.0, corrected=corrected,
+                centred=variance == "centred",
+            ),
+            stiffness=1.0 if plan == "overdamped" else c,
+            gamma={"fading": 0.0, "overdamped": 1.0}.get(plan, epsilon * 2.0 * c),
+            fading=eps * c if plan == "fading" else 0.0,
+            held=finite,
+            shrinks=decay if shrinks else 0.0,
+            root={"overdamped": flat_root, "wide": wide_root}.get(plan, root),
+            names=_NAMES,
+            moves=moves,
+        )  # fmt: skip
+
+    def _values(self, group: Group) -> tuple[Any, ...]:
+        whole, epsilon = {**group, **self._fixed}, 0.0 if is_overdamped(group) else damping(group) or 0.0
+        names = ("eps_inside", "curvature_scale", "weight_decay")
+        return step_rate(group), *group["betas"], group["eps"], epsilon, *(whole[name] for name in names)
+
+
+class Belief(Believing):
     r"""Optimal learning on beliefs about gradient and curvature, Eq. 14 with its discount kept.
 
     The learner believes in a mean gradient m and a gradient variance V in each coordinate, follows both with running
@@ -127,24 +226,8 @@ class Belief(Generated):
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "discount": discount,
-            "eps_inside": eps_inside, "variance": variance, "bias_correction": bias_correction,
-            "curvature_scale": curvature_scale, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach, "fused": fused,
-        }  # fmt: skip
         self._prepare()
-        super().__init__(params, options)
-
-    def _check(self, group: Group) -> None:
-        check_options(group)
-
-    def _renew(self, group: Group) -> None:
-        respell(group)
-
-    def _complete(self, group: Group) -> None:
-        complete(group)
-        super()._complete(group)
+        super().__init__(params, given(locals()))
 
     def _adopts(self, saved: Group, own: Group) -> bool:
         _switch.check_adam(saved)
@@ -153,93 +236,6 @@ class Belief(Generated):
                 f"variance = {own['variance']!r}, but it must be 'uncentred' to go on from Adam's v, an average of g²"
             )
         return True
-
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.belief(group, discount_of(group))
-
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        start_state(parameter, state)
-
-    def _form(self, group: Group) -> Hashable:
-        return form_of(group)
-
-    @staticmethod
-    def _stated(form: Any) -> Statement:
-        return statement(form)
-
-    def _values(self, group: Group) -> tuple[Any, ...]:
-        return values_of(group)
-
-
-def form_of(group: Group, moves: bool = True, corrected: bool | None = None) -> Hashable:
-    """Return what of the options decides the text of a step."""
-    epsilon = damping(group)
-    plan = "fading"
-    if is_overdamped(group):
-        plan = "overdamped"
-    elif epsilon is not None:
-        plan = "discounted" if torch.is_tensor(epsilon) or epsilon <= _LARGE else "wide"
-    corrected = group["bias_correction"] if corrected is None else corrected
-    return (
-        plan, group["variance"], corrected, bool(group["curvature_scale"] != 0), bool(group["eps_inside"] != 0),
-        moves and bool(group["weight_decay"] != 0), moves,
-    )  # fmt: skip
-
-
-def statement(form: Any) -> Statement:
-    """Return Eq. 14, with ηk = c so that ``lr`` is √(ηk/c)Δt, γ = 2εc, and Adam's ε as a belief that fades at εc."""
-    plan, variance, corrected, finite, floored, shrinks, moves = form
-    beta1, beta2, eps, epsilon, floor, scale, decay = map(Number.named, _NAMES)
-    c: Any = scale if finite else 1.0
-    kind = assume.Innovation if variance == "innovation" else assume.SecondMoment
-    return Statement(
-        of_names(assume.Filter, beta=beta1, corrected=corrected),
-        of_names(
-            kind, beta=beta2, scale=c, floor=floor if floored else 0.0, corrected=corrected,
-            centred=variance == "centred",
-        ),
-        stiffness=1.0 if plan == "overdamped" else c,
-        gamma={"fading": 0.0, "overdamped": 1.0}.get(plan, epsilon * 2.0 * c),
-        fading=eps * c if plan == "fading" else 0.0,
-        held=finite,
-        shrinks=decay if shrinks else 0.0,
-        root={"overdamped": flat_root, "wide": wide_root}.get(plan, root),
-        names=_NAMES,
-        moves=moves,
-    )  # fmt: skip
-
-
-def values_of(group: Group) -> tuple[Any, ...]:
-    """Return the rate and the numbers that the statement names."""
-    epsilon = 0.0 if is_overdamped(group) else damping(group) or 0.0
-    return (
-        step_rate(group), *group["betas"], group["eps"], epsilon, group["eps_inside"], group["curvature_scale"],
-        group["weight_decay"],
-    )  # fmt: skip
-
-
-def advance(group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-    """Take one step of the rule in place: believe, then move."""
-    steps = [s["step"] for s in states]
-    torch._foreach_add_(steps, 1.0)
-    if group["maximize"]:
-        grads = list(torch._foreach_neg(grads))
-    step = stated(statement, form_of(group))
-    memory = [[s[name] for s in states] for name in step.written.memory]
-    run(step, params, grads, memory, [(count(n),) for n in steps], values_of(group))
-
-
-def move(
-    params: list[Tensor], mean: list[Tensor], variance: list[Tensor], group: Group, n: float | None = None
-) -> None:
-    """Take the step −S(V) m̂, or its finite-Δt form, in place.
-
-    With n, ``mean`` and ``variance`` are averages not yet corrected for their beginning in step 1.
-    """
-    step = stated(statement, form_of({**group, "variance": "uncentred"}, moves=False, corrected=n is not None))
-    if group["maximize"]:
-        mean = list(torch._foreach_neg(mean))
-    run(step, params, mean, [mean, variance], [(1.0 if n is None else n,)] * len(params), values_of(group))
 
 
 def is_overdamped(group: Group) -> bool:
@@ -263,59 +259,3 @@ def discount_of(group: Group) -> float | None:
     """Return ε as a number, inf where the step does not know V; None where Adam's has its place."""
     epsilon = math.inf if is_overdamped(group) else damping(group)
     return None if epsilon is None else float(epsilon)
-
-
-def respell(group: Group) -> None:
-    """Turn lr = inf with an lr_overdamped, which no scheduler can move, into lr with discount = inf."""
-    lr, slow = group["lr"], group["lr_overdamped"]
-    older = isinstance(lr, float) and lr == math.inf and group["discount"] in (None, math.inf)
-    if older and isinstance(slow, int | float) and 0 <= slow < math.inf:
-        group.update(lr=slow, lr_overdamped=math.inf, discount=math.inf)
-        if group.get("initial_lr") == math.inf:  # what a scheduler has written down
-            group["initial_lr"] = slow
-
-
-def complete(group: Group) -> None:
-    """Say that there is no discount in a state that is older than the option."""
-    if "lr_overdamped" in group:
-        group.setdefault("discount", None)
-
-
-def check_options(group: Group) -> None:
-    """Raise ``ValueError`` unless the options of a belief rule are in range."""
-    duration("lr_overdamped", group["lr_overdamped"], zero=True)
-    if group["discount"] is not None:
-        duration("discount", group["discount"], zero=True)
-    rate = group["lr"]
-    if isinstance(rate, float) and rate == group["lr_overdamped"] == math.inf:
-        raise ValueError(
-            "lr = inf, but it must be finite where lr_overdamped is inf too: nothing would limit the step. The step of "
-            "SGD with a rate is lr=rate, discount=inf"
-        )
-    check_rate("lr", group["lr"])
-    if group["discount"] is not None and group["lr_overdamped"] < math.inf:
-        raise ValueError(
-            f"discount = {shown(group['discount'])}, but it must be None where lr_overdamped is given "
-            f"({shown(group['lr_overdamped'])}): both would say how the future is discounted"
-        )
-    betas = group["betas"]
-    if not isinstance(betas, list | tuple) or len(betas) != 2:
-        raise ValueError(f"betas = {shown(betas)}, but it must be a pair of numbers in [0, 1)")
-    for i, beta in enumerate(betas):
-        check_decay(f"betas[{i}]", beta)
-    one_of("variance", group["variance"], VARIANCES)
-    if group["variance"] == "centred" and betas[0] == 0:
-        raise ValueError(
-            "betas[0] = 0, but it must be > 0 where variance is 'centred': with m = g there is no deviation "
-            '("innovation" compares with the gradient before)'
-        )
-    for name in ("eps", "eps_inside", "curvature_scale", "weight_decay"):
-        check_rate(name, group[name])
-
-
-def start_state(parameter: Tensor, state: State) -> None:
-    """Begin without beliefs: m = v = 0."""
-    if "v" not in state:
-        state["step"] = torch.zeros((), dtype=torch.float32)
-        state["m"] = zeros(parameter)
-        state["v"] = zeros(parameter)

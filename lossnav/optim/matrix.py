@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, get_args
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -12,21 +13,26 @@ from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import finite, one_of, whole
 from lossnav._tensors import bfloat16_units
-from lossnav.optim import _readings, _shapes, _shards, belief
-from lossnav.optim._base import Group, Rule, State, portions
-from lossnav.optim._bases import eigenbasis, orthogonal, turn, turn_back
+from lossnav.optim import _shards, belief
+from lossnav.optim._base import Found, Group, Rule, State, given, portions, zeros
+from lossnav.optim._generated import read, run, stated
+from lossnav.optim._iterated import orthogonal
 from lossnav.optim._options import count
-from lossnav.rules.derive.program import TINY
+from lossnav.rules import assume
+from lossnav.rules.bases import largest, turn, turn_back
+from lossnav.rules.derive.source import Statement
+from lossnav.rules.derive.state import ArrayLook, look
+from lossnav.rules.matrices import Fit, Matrices
 
 Curvature = Literal["eigenbasis", "likelihood", "kronecker", "bound", "polar", "diagonal"]
 Long = Literal["identity", "polar"]
 Root = Literal["auto", "exact", "iterated"]
+FITS: dict[str, Fit] = {"likelihood": "likelihood", "kronecker": "moments", "bound": "bound"}
 _STACKED = 1 << 22  # numbers in a stack of matrices; larger ones fill a processor or a device by themselves
-_RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
-_FIXED = {"eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True}
+_SMALL = 1 << 15  # numbers of a matrix with its bases, up to which a CPU puts it into a stack sooner than it moves it
 
 
-class BallisticMatrix(Rule):
+class BallisticMatrix(belief.Believing):
     r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
 
     To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default is the belief
@@ -94,8 +100,8 @@ class BallisticMatrix(Rule):
             iterated in what is no float64 and has none of those three options, on devices that have units for bfloat16
             and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.
-        foreach: True, False, or None (True unless a parameter is a tensor subclass): "polar" then moves matrices of one
-            shape together, and vectors move as with ``Belief``.
+        foreach: True, False, or None (True unless a parameter is a tensor subclass): matrices of one shape then move
+            as a stack, if they are small or "polar", and vectors as with ``Belief``.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
     ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products
@@ -123,6 +129,10 @@ class BallisticMatrix(Rule):
     """
 
     _memory: tuple[str, ...] = ("step", "m", "v", "left", "right", "ql", "qr", "rows", "columns")
+    _fixed: ClassVar[Group] = {
+        "eps_inside": 0.0, "curvature_scale": 0.0, "variance": "uncentred", "bias_correction": True
+    }  # fmt: skip
+    _call = Rule._call  # what has a basis has no kernel
 
     def __init__(
         self,
@@ -145,16 +155,11 @@ class BallisticMatrix(Rule):
         maximize: bool = False,
         foreach: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr, "lr_overdamped": lr_overdamped, "betas": betas, "eps": eps, "curvature": curvature,
-            "every": every, "watch": watch, "max_dim": max_dim, "block": block, "long": long,
-            "discount": discount, "eps_relative": eps_relative, "root": root, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach,
-        }  # fmt: skip
-        super().__init__(params, options)
+        self._prepare()
+        super().__init__(params, given(locals()))
 
     def _check(self, group: Group) -> None:
-        belief.check_options({**group, **_FIXED})
+        super()._check(group)
         one_of("curvature", group["curvature"], get_args(Curvature))
         one_of("long", group["long"], get_args(Long))
         one_of("root", group["root"], get_args(Root))
@@ -176,53 +181,71 @@ class BallisticMatrix(Rule):
                     "each process: use DistributedDataParallel, or a rule that moves each weight by itself"
                 )
 
-    def _renew(self, group: Group) -> None:
-        belief.respell(group)
-
-    def _complete(self, group: Group) -> None:
-        belief.complete(group)
-        super()._complete(group)
-
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.matrix(group, belief.discount_of(group))
+    def _assumed(self, group: Group) -> Found:
+        kind, epsilon = group["curvature"], belief.discount_of(group)
+        if kind == "diagonal":
+            return super()._assumed(group)
+        words = f"ballistic, curvature of a weight matrix: {kind}; belief: an average of g; all else as Belief"
+        if group["block"] is not None or epsilon == math.inf:
+            return words, "Bases in blocks, or no curvature at all, are none of derive's beliefs about matrices", None
+        what = Statement(
+            assume.Filter(group["betas"][0]), believed(group, kind), gamma=2 * (epsilon or 0.0),
+            fading=group["eps"] if epsilon is None else 0.0,
+        )  # fmt: skip
+        return read(group, what, (group["lr"],), words, "Of matrices; of one mean (polar), or of averages")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "m" in state:
             return
-        if _shapes.is_matrix(parameter, group):
-            _shapes.start(parameter, group, state)
-        else:
-            belief.start_state(parameter, state)
+        block, most = group["block"], group["max_dim"]
+        sides: tuple[int, ...] = (
+            (len(parameter), parameter.numel() // max(len(parameter), 1)) if parameter.ndim > 1 else ()
+        )
+        has_basis = any(1 < largest(size, block) <= most for size in sides)
+        if group["curvature"] == "diagonal" or not has_basis:
+            super()._start(parameter, group, state)
+            return
+        kind = "polar" if group["long"] == "polar" and largest(max(sides), block) > most else group["curvature"]
+        state["step"] = torch.zeros((), dtype=torch.float32)
+        state["m"] = zeros(parameter).reshape(sides)
+        for name, shape in believed(group, kind).start(sides[0], sides[-1], block).items():
+            state[name] = state["m"].new_zeros(shape)
 
     def _portions(self, work: list[Tensor]) -> list[slice]:
         return [slice(None)]  # matrices of one shape move together, wherever they stand
 
     @torch.compiler.disable(recursive=True)
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        whole_group = {**group, **_FIXED}
-        vectors = [i for i, state in enumerate(states) if _moves_as_a_vector(state)]
+        vectors = [i for i, s in enumerate(states) if "v" in s and "ql" not in s and "qr" not in s]
         for part in portions([params[i] for i in vectors]):
             chosen = vectors[part]
-            belief.advance(
-                whole_group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen]
-            )
+            super()._update(group, [params[i] for i in chosen], [grads[i] for i in chosen], [states[i] for i in chosen])
         matrices = sorted({*range(len(params))} - {*vectors})
         if group["weight_decay"] != 0 and matrices:
             decay = 1 - belief.step_rate(group) * group["weight_decay"]
             torch._foreach_mul_([params[i] for i in matrices], decay)
+        plan = self._plan(group)
         for alike in _alike(matrices, states):
-            gs = [grads[i].reshape(states[i]["m"].shape) for i in alike]
-            torch._foreach_add_([states[i]["step"] for i in alike], 1.0)
-            steps, rate = _steps(whole_group, gs, [states[i] for i in alike], self._room)
-            for i, step in zip(alike, steps, strict=False):  # none in the step that finds the bases
-                way = step.reshape(params[i].shape)
-                if torch.is_tensor(rate):  # never read on the host: a schedule may live on the device
-                    params[i].addcmul_(way.to(params[i].dtype), rate)
-                else:
-                    params[i].add_(way, alpha=rate)
+            moved, some = [params[i] for i in alike], [states[i] for i in alike]
+            torch._foreach_add_([s["step"] for s in some], 1.0)
+            steps, rate = _steps(group, [grads[i].reshape(some[0]["m"].shape) for i in alike], some, self._room, plan)
+            ways = [step.reshape(p.shape) for p, step in zip(moved, steps, strict=False)]
+            if torch.is_tensor(rate):  # never read on the host: a schedule may live on the device
+                torch._foreach_addcmul_(moved, [way.to(moved[0].dtype) for way in ways], [rate] * len(ways))
+            elif ways:  # none in the step that finds the bases
+                torch._foreach_add_(moved, ways, alpha=rate)
+
+    def _plan(self, group: Group) -> Callable[[Tensor, Tensor, Tensor], None]:
+        """Return what adds −S(V) m to a tensor, for m and a V that is used up on the way, whatever ``maximize`` is."""
+        step, values = stated(self._stated, self._form(group, moves=False)), self._values(group)
+
+        def add(target: Tensor, mean: Tensor, variance: Tensor) -> None:
+            run(step, [target], [mean], [[mean], [variance]], [(1.0,)], values)
+
+        return add
 
     def _room(self, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Return two matrices to compute in, kept between steps: on CPUs new ones take a quarter of a step's time."""
+        """Return two stacks of matrices to compute in, kept between steps."""
         kept, key = self.__dict__.setdefault("_kept", {}), (like.device, like.dtype)
         if key not in kept or kept[key].shape[1] < like.numel():
             kept[key] = like.new_empty(2, like.numel())
@@ -230,109 +253,127 @@ class BallisticMatrix(Rule):
         return one, other
 
 
-def _moves_as_a_vector(state: State) -> bool:
-    return "v" in state and "ql" not in state and "qr" not in state
+class StackLook(ArrayLook):
+    """A look at the gradients of a stack of matrices, whose averages move where they lie.
+
+    Its ``memory`` are two stacks to compute in, of which the gradient may be one: on CPUs new ones would take a quarter
+    of a step's time.
+    """
+
+    def __init__(self, gradient: Tensor, averages: State, n: int, memory: tuple[Tensor, Tensor]) -> None:
+        super().__init__(gradient, averages, n)
+        self._memory = memory
+
+    def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
+        """Take a datum into an average."""
+        value = self.averages[name].lerp_(datum, 1 - beta)
+        return torch.div(value, self.seen(beta, self.n), out=None if name == "m" else datum) if corrected else value
+
+    def square(self) -> Tensor:
+        """Return g²."""
+        return torch.mul(self.gradient, self.gradient, out=self._memory[self.gradient is self._memory[0]])
+
+
+def believed(group: Group, kind: str) -> Matrices:
+    """Return the belief about matrices that the options of a group state; the one that ``derive`` takes."""
+    return _believed(kind, group["betas"][1], group["eps_relative"], group["every"], group["watch"], group["max_dim"])
+
+
+@lru_cache(maxsize=256)
+def _believed(kind: str, beta: float, floor: float | None, every: int, watch: int, max_dim: int) -> Matrices:
+    given: dict[str, Any] = {} if floor is None else {"floor": floor}
+    if kind == "polar":
+        return assume.Polar(**given)
+    given |= {"every": every, "watch": watch, "max_dim": max_dim}
+    if kind == "eigenbasis":
+        return assume.Eigenbasis(beta, **given)
+    return assume.Kronecker(beta, FITS.get(kind, "moments"), **given)
+
+
+@lru_cache(maxsize=256)
+def _mean(beta: float, corrected: bool) -> assume.Filter:
+    return assume.Filter(beta, corrected=corrected)
 
 
 def _alike(matrices: list[int], states: list[State]) -> Iterator[list[int]]:
-    """Part matrices into lists that take one step together: of one shape and age, without bases; others one by one."""
-    found: dict[tuple[int, int, float], list[int]] = {}
+    """Part matrices into lists that take one step together: of one shape and age, and with the same beliefs."""
+    found: dict[Any, list[int]] = {}
     for i in matrices:
-        if "ql" in states[i] or "qr" in states[i]:
-            yield [i]
-        else:
-            found.setdefault((*states[i]["m"].shape, states[i]["step"].item()), []).append(i)
-    for (rows, columns, _), alike in found.items():
-        most = max(_STACKED // max(rows * columns, 1), 1)
+        shapes = tuple((name, x.shape) for name, x in states[i].items())
+        found.setdefault((shapes, states[i]["step"].item()), []).append(i)
+    for (shapes, _), alike in found.items():
+        size, held = sum(shape.numel() for _, shape in shapes), states[alike[0]]
+        alone = ("ql" in held or "qr" in held) and held["m"].device.type == "cpu" and size > _SMALL
+        most = 1 if alone else max(_STACKED // max(size, 1), 1)
         yield from (alike[first : first + most] for first in range(0, len(alike), most))
 
 
 def _steps(
-    group: Group, grads: list[Tensor], states: list[State], room: Callable[[Tensor], tuple[Tensor, Tensor]]
+    group: Group,
+    grads: list[Tensor],
+    states: list[State],
+    room: Callable[[Tensor], tuple[Tensor, Tensor]],
+    plan: Callable[[Tensor, Tensor, Tensor], None],
 ) -> tuple[Sequence[Tensor], Any]:
-    """Take gradients into the states of matrices that are alike; return where these go, and at what rate."""
-    if "ql" in states[0] or "qr" in states[0]:
-        step = _step(group, grads[0], states[0], room(grads[0]))
-        return ([], 0.0) if step is None else ([step], 1.0)
-    means = [state["m"] for state in states]
-    torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
-    units = bfloat16_units(means[0].device)
-    if group["root"] == "iterated" or (group["root"] == "auto" and _iterates(group, means[0], units)):
-        sign = 1.0 if group["maximize"] else -1.0
-        factors = orthogonal(means, torch.bfloat16 if units and means[0].dtype != torch.float64 else means[0].dtype)
-        return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(max(means[0].shape))
-    mean = torch.stack(means).div_(1 - group["betas"][0] ** count(states[0]["step"]))
-    return _polar({**group, "curvature": "polar"}, mean).unbind(), 1.0
+    """Take gradients into the states of matrices that are alike; return where these go, and at what rate.
 
-
-def _step(group: Group, g: Tensor, state: State, memory: tuple[Tensor, Tensor]) -> Tensor | None:
-    """Take a gradient into the state of a matrix; return where it goes, or None in the step that finds the bases."""
-    n = count(state["step"])
-    if n == 1:
-        _shapes.watch(state, g, 0, 1, group)
-        _shapes.first_bases(state)
-        return None
-    turned = turn(g, state.get("ql"), state.get("qr"), memory)
-    state["m"].lerp_(turned, 1 - group["betas"][0])
-    variance = _shapes.observe(state, turned, n - 1, group)
-    planned = _planned(group, state["m"], variance, n - 1, memory[0])  # the turned gradient is no longer needed
-    step = turn_back(planned, state.get("ql"), state.get("qr"), memory)
-    if _is_watched(n, group):
-        _shapes.watch(state, g, n - 1, _since(n, group), group)
-    if _is_due(n, group):
-        _shapes.refresh(state, afresh=n <= group["every"])
-    return step
-
-
-def _planned(group: Group, mean: Tensor, variance: Tensor, n: float | None, memory: Tensor | None = None) -> Tensor:
-    """Return −S(V) m, maybe in ``memory``, with both averages corrected for their n steps, or as they are."""
-    relative = _RELATIVE[group["curvature"]] if group["eps_relative"] is None else group["eps_relative"]
-    believed = torch.add(variance, variance.mean(), alpha=relative, out=memory)
-    if belief.is_overdamped(group) or belief.damping(group) is not None or torch.is_tensor(group["lr"]):
-        step = torch.zeros_like(mean)
-        belief.move([step], [mean], [believed], group, n)
-        return step
-    # the same by hand, in that memory: what is new each time costs more than to compute in it
-    c1, c2 = (1.0, 1.0) if n is None else (1 - beta**n for beta in group["betas"])
-    root = believed.sqrt_().add_(math.sqrt(c2) * group["eps"] + TINY)
-    sign = 1.0 if group["maximize"] else -1.0
-    return torch.div(mean, root, out=root).mul_(sign * belief.step_rate(group) * math.sqrt(c2) / c1)
-
-
-def _polar(group: Group, mean: Tensor) -> Tensor:
-    """Return −S(L) m with L = m mᵀ/n on the shorter side of each of a stack: −lr √n (m mᵀ)^{−1/2} m without a discount.
-
-    The floor of V is one of its mean over the matrix.
+    In the step that finds the bases they go nowhere.
     """
-    if mean.shape[-2] > mean.shape[-1]:
-        return _polar(group, mean.mT).mT
-    basis = eigenbasis(mean @ mean.mT)
-    turned = basis.mT @ mean
-    values = turned.square().mean(-1, keepdim=True)
-    gains = torch.stack([_planned(group, torch.ones_like(one), one, None) for one in values])
-    return basis @ (gains * turned)
+    first, n = states[0], int(count(states[0]["step"]))
+    in_bases = "ql" in first or "qr" in first
+    if not in_bases and (found := _iterated(group, grads, states)) is not None:
+        return found
+    shape: Any = believed(group, "polar" if not in_bases else "eigenbasis" if "v" in first else group["curvature"])
+    watched = in_bases and shape.is_watched(n)
+    names = [name for name in first if name != "step" and (watched or name not in ("left", "right"))]
+    kept, g = {name: _stacked([s[name] for s in states]) for name in names}, _stacked(grads)
+    if in_bases and n == 1:
+        _keep(states, shape.first(kept, g))
+        return (), 1.0
+    sides, memory = (kept.get("ql"), kept.get("qr")), room(g)
+    view = StackLook(turn(g, *sides, memory), kept, n - in_bases, memory)
+    beta = group["betas"][0]
+    mean, variance, _ = look(view, _mean(beta, not in_bases), shape, None)
+    if len(states) > 1:  # else it is the matrix itself
+        _keep(states, {name: kept[name] for name in ("m", "v", "rows", "columns") if name in kept})
+    way = turn(mean.signal, *view.bases)
+    step = torch.zeros_like(way) if way is view.gradient else memory[variance is memory[0]].zero_()
+    plan(step, way, variance.expand_as(way).contiguous())
+    step = turn_back(turn_back(step, *view.bases, memory), *sides, memory)
+    if watched:
+        _keep(states, shape.after(kept, g, n))
+    sign = -1.0 if group["maximize"] else 1.0
+    return _apart(step, states), sign / (1 - beta ** (n - 1)) if in_bases else sign
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    return tensors[0] if len(tensors) == 1 else torch.stack(tensors)
+
+
+def _apart(stack: Tensor, states: list[State]) -> Sequence[Tensor]:
+    return [stack] if len(states) == 1 else stack.unbind()
+
+
+def _keep(states: list[State], changed: dict[str, Tensor]) -> None:
+    """Put what has changed of a stack into the states of its matrices."""
+    for name, stack in changed.items():
+        torch._foreach_copy_([state[name] for state in states], list(_apart(stack, states)))
+
+
+def _iterated(group: Group, grads: list[Tensor], states: list[State]) -> tuple[Sequence[Tensor], Any] | None:
+    """Return the steps by Newton–Schulz, and their rate; None where the root is to be exact."""
+    means = [state["m"] for state in states]
+    dtype, units = means[0].dtype, bfloat16_units(means[0].device)
+    fast = (units is not None or means[0].device.type != "cpu") and dtype != torch.float64 and _has_plain_root(group)
+    if group["root"] == "exact" or (group["root"] == "auto" and not fast):
+        return None
+    torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
+    factors = orthogonal(means, torch.bfloat16 if units and dtype != torch.float64 else dtype)
+    sign = 1.0 if group["maximize"] else -1.0
+    return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(max(means[0].shape))
 
 
 def _has_plain_root(group: Group) -> bool:
     """Whether the root that a step divides by is √V and no more."""
     free = belief.damping(group) is None and not belief.is_overdamped(group)
     return free and group["eps"] == 0 and group["eps_relative"] is None
-
-
-def _iterates(group: Group, mean: Tensor, units: str | None) -> bool:
-    fast = units is not None or mean.device.type != "cpu"
-    return fast and mean.dtype != torch.float64 and _has_plain_root(group)
-
-
-def _is_due(n: float, group: Group) -> bool:
-    """Whether the bases turn after step n: often at first, when the averages are young."""
-    return n % group["every"] == 0 or (n < group["every"] and math.log2(n).is_integer())
-
-
-def _is_watched(n: float, group: Group) -> bool:
-    return n == 1 or n % group["watch"] == 0 or _is_due(n, group)
-
-
-def _since(n: float, group: Group) -> float:
-    """Return how many steps ago the factors saw a gradient."""
-    return next(k for k in range(1, int(n)) if _is_watched(n - k, group))

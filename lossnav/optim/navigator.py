@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import duration, one_of, positive, shown, whole
-from lossnav.optim import _hutchinson, _naming, _readings, _replicas, _shards
-from lossnav.optim._base import Group, State
+from lossnav.optim import _hutchinson, _naming, _replicas, _shards
+from lossnav.optim._base import Found, Group, State, given
 from lossnav.optim._generated import Generated
 from lossnav.optim._options import check_decay, check_rate
 from lossnav.rules import assume
@@ -28,15 +28,14 @@ Negative = Literal["absolute", "clip", "signed"]
 _LARGE = 1e9  # γ/(2√(ηk)) above it has a square that float32 does not hold
 
 
-class Told(assume.Hutchinson):
-    """A curvature that is looked up, h = cV + ε; where cV is negative it is |cV|, or not less than a bound."""
+class Signed(assume.Hutchinson):
+    """A curvature that is told, and keeps its sign: h = c·V + ε, and c·V not less than a bound."""
 
     bound: Any = None
 
     def term(self, believed: Any) -> Any:
         """Return h."""
-        h = believed * self.scale
-        return (abs(h) if self.bound is None else h.at_least(self.bound)) + self.floor
+        return (believed * self.scale).at_least(self.bound) + self.floor
 
 
 class Navigator(Generated):
@@ -149,13 +148,8 @@ class Navigator(Generated):
     ) -> None:
         self.curvature = check_curvature(curvature)
         self.process_group = _replicas.check_process_group(process_group)
-        options = {
-            "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
-            "negative": negative, "every": every, "probes": probes, "seed": seed, "weight_decay": weight_decay,
-            "maximize": maximize, "foreach": foreach, "fused": fused,
-        }  # fmt: skip
         self._prepare()
-        super().__init__(params, options)
+        super().__init__(params, given(locals(), "curvature", "process_group"))
 
     def observe(self, loss: Tensor) -> None:
         """Look at the curvature of ``loss`` with random signs, before ``loss.backward()``; for "hutchinson".
@@ -185,7 +179,16 @@ class Navigator(Generated):
         return any(self._is_due(p, group) for group in self.param_groups for p in group["params"] if p.requires_grad)
 
     def _check(self, group: Group) -> None:
-        check_options(group)
+        check_rate("lr", group["lr"])
+        duration("gamma", group["gamma"], zero=True)
+        check_decay("beta", group["beta"])
+        positive("eta_k", group["eta_k"])
+        positive("curvature_scale", group["curvature_scale"])
+        check_rate("eps", group["eps"])
+        one_of("negative", group["negative"], get_args(Negative))
+        for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
+            whole(name, group[name], low=low)
+        check_rate("weight_decay", group["weight_decay"])
         self._check_whole(group)
 
     def _check_whole(self, group: Group) -> None:
@@ -213,8 +216,10 @@ class Navigator(Generated):
             "set it, or lr, smaller, or scale the loss": newton,
         }
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.navigator(group, self.curvature)
+    def _assumed(self, group: Group) -> Found:
+        told = self.curvature if isinstance(self.curvature, str) else "a function"
+        words = f"Eq. 6 in each coordinate, exactly in Δt; gradient as seen, curvature an average of {told}"
+        return self._read(group, words, "Curvatures that change little in a step")
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         if "h" not in state:
@@ -236,11 +241,11 @@ class Navigator(Generated):
         plan, signs, shrinks = form
         names = ("gamma", "beta", "eta_k", "scale", "eps", "lowest", "weight_decay")
         gamma, beta, stiffness, scale, eps, lowest, decay = map(Number.named, names)
-        seen = of_names(assume.SecondMoment, beta=beta, scale=scale, floor=eps / scale)
-        if signs:
-            seen = of_names(Told, beta=beta, scale=scale, floor=eps)
-            if signs != "absolute":
-                object.__setattr__(seen, "bound", lowest)
+        kind = assume.Hutchinson if signs == "absolute" else assume.SecondMoment
+        seen = of_names(kind, beta=beta, scale=scale, floor=eps / scale)
+        if signs not in ("", "absolute"):
+            seen = of_names(Signed, beta=beta, scale=scale, floor=eps)
+            object.__setattr__(seen, "bound", lowest)
         return Statement(
             of_names(assume.Filter, beta=0.0), seen, stiffness=stiffness, gamma=1.0 if plan == "overdamped" else gamma,
             held=True, shrinks=decay if shrinks else 0.0, names=names, keys={"v": "h"},
@@ -248,8 +253,8 @@ class Navigator(Generated):
         )  # fmt: skip
 
     def _values(self, group: Group) -> tuple[Any, ...]:
-        told = self.curvature != "second_moment"
-        scale = group["curvature_scale"] * (-1.0 if told and group["maximize"] else 1.0)
+        signed = self.curvature != "second_moment" and group["negative"] != "absolute"
+        scale = group["curvature_scale"] * (-1.0 if signed and group["maximize"] else 1.0)
         gamma = 0.0 if group["gamma"] == math.inf else group["gamma"]
         return (
             group["lr"], gamma, group["beta"], group["eta_k"], scale, group["eps"], lowest_curvature(group),
@@ -362,17 +367,3 @@ def check_curvature(curvature: Any) -> str | Curvature:
         return curvature
     allowed = ", ".join(map(repr, get_args(Estimate)))
     raise ValueError(f"curvature = {shown(curvature)}, but it must be one of {allowed} or a function")
-
-
-def check_options(group: Group) -> None:
-    """Raise ``ValueError`` unless the options of a navigator are in range."""
-    check_rate("lr", group["lr"])
-    duration("gamma", group["gamma"], zero=True)
-    check_decay("beta", group["beta"])
-    positive("eta_k", group["eta_k"])
-    positive("curvature_scale", group["curvature_scale"])
-    check_rate("eps", group["eps"])
-    one_of("negative", group["negative"], get_args(Negative))
-    for name, low in (("every", 1), ("probes", 1), ("seed", 0)):
-        whole(name, group[name], low=low)
-    check_rate("weight_decay", group["weight_decay"])

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from lossnav._checks import flag
-from lossnav.optim import _naming, _noise, _readings, _shards
-from lossnav.optim._base import Group, Rule, State, zeros
+from lossnav.optim import _naming, _noise, _shards
+from lossnav.optim._base import Found, Group, Rule, State, given, zeros
 from lossnav.optim._fused import Call
 from lossnav.optim._native import NoKernel
 from lossnav.optim._prior import prior
@@ -136,13 +136,7 @@ class Uncertain(Rule):
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        options = {
-            "lr": lr, "forgetting": forgetting, "temperature": temperature, "prior_variance": prior_variance,
-            "clip": clip, "prior_mean": prior_mean, "curvature_scale": curvature_scale, "speed": speed,
-            "speed_beta": speed_beta, "sample": sample, "reset": reset, "seed": seed, "maximize": maximize,
-            "foreach": foreach, "fused": fused,
-        }  # fmt: skip
-        super().__init__(params, options)
+        super().__init__(params, given(locals()))
 
     @contextmanager
     def sampled(self, again: bool = False) -> Iterator[None]:
@@ -195,8 +189,10 @@ class Uncertain(Rule):
         if group["forgetting"] != 0:  # else p stays as it is, whatever the curvature does
             check_stability(group)
 
-    def _assumed(self, group: Group) -> _readings.Found:
-        return _readings.uncertain(group, None)
+    def _assumed(self, group: Group) -> Found:
+        words = "weights that are distributions, with entropy (Sec. 6): overdamped, g² for the curvature"
+        why = "derive's learner has no uncertain weights: the rule is in the chapter on continual learning"
+        return words, why, None
 
     def _start(self, parameter: Tensor, group: Group, state: State) -> None:
         start_state(self, parameter, group, state)

@@ -10,12 +10,14 @@ another). Averages have the weight β of their past in a step, whatever the time
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lossnav import _checks
-from lossnav.rules.assumption import Assumption, Curvature, Look, Metric, Position, absent, root
+from lossnav.rules.assumption import Assumption, Curvature, Look, Metric, Position, absent, check, rate, root, weight
+from lossnav.rules.matrices import Eigenbasis, Kronecker, Polar
 
 __all__ = [
     "Eigenbasis",
@@ -29,7 +31,6 @@ __all__ = [
     "SecondMoment",
 ]
 
-Fit = Literal["moments", "likelihood", "bound"]
 _AVERAGED = "belief in the curvature"
 
 
@@ -70,7 +71,7 @@ class Filter(Assumption):
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _weight("beta", self.beta))
+        check(self, beta=weight, corrected=_checks.flag, share=partial(_checks.finite, low=0.0, high=1.0))
         rates = _checks.array("fading", self.fading)
         if rates.ndim > 2 or rates.size == 0 or (rates.ndim == 2 and rates.shape[0] != rates.shape[1]):
             raise ValueError(f"fading has shape {rates.shape}, but it must be a number or have shape (D,) or (D, D)")
@@ -79,9 +80,7 @@ class Filter(Assumption):
         rates.setflags(write=False)
         object.__setattr__(self, "fading", rates)
         if self.trend is not None:
-            object.__setattr__(self, "trend", _weight("trend", self.trend))
-        object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
-        object.__setattr__(self, "share", _checks.finite("share", self.share, low=0.0, high=1.0))
+            check(self, trend=weight)
 
     @property
     def memory(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -141,6 +140,9 @@ class Averaged(Curvature):
     floor: Any
     corrected: Any
 
+    def __post_init__(self) -> None:
+        check(self, beta=weight, scale=_checks.positive, floor=rate, corrected=_checks.flag)
+
     def term(self, believed: Any) -> Any:
         """Return c(V + floor)."""
         return (believed + self.floor) * self.scale
@@ -175,9 +177,8 @@ class SecondMoment(Averaged):
     signal: bool = False
 
     def __post_init__(self) -> None:
-        _average(self)
-        object.__setattr__(self, "centred", _checks.flag("centred", self.centred))
-        object.__setattr__(self, "signal", _checks.flag("signal", self.signal))
+        super().__post_init__()
+        check(self, centred=_checks.flag, signal=_checks.flag)
         if self.centred and self.signal:
             raise ValueError("signal = True, but it must be False where centred is True: V averages one square")
 
@@ -237,9 +238,6 @@ class Innovation(Averaged):
     floor: float = 0.0
     corrected: bool = True
 
-    def __post_init__(self) -> None:
-        _average(self)
-
     def refuse(self, belief: Filter) -> None:
         """Raise where m is no average."""
         if belief.beta == 0 or belief.trend is not None:
@@ -283,9 +281,6 @@ class Hutchinson(Averaged):
 
     told = True
     needs = "z ⊙ Hz comes from the loss and not from gradients (ln.optim.Navigator takes it)"
-
-    def __post_init__(self) -> None:
-        _average(self)
 
     def believed(self, look: Look) -> Any:
         """Average what the step is told."""
@@ -354,9 +349,7 @@ class RootMeanSquare(Metric):
     corrected: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _weight("beta", self.beta))
-        object.__setattr__(self, "eps", _checks.finite("eps", self.eps, low=0.0))
-        object.__setattr__(self, "corrected", _checks.flag("corrected", self.corrected))
+        check(self, beta=weight, eps=rate, corrected=_checks.flag)
 
     memory = ("u",)
 
@@ -380,166 +373,6 @@ class RootMeanSquare(Metric):
         return (Position("metric", "rms", words, lambda x: {"beta": x["memory"]}, "g"),)
 
 
-class Matrices(Curvature, Metric):
-    """A belief about rows and columns, as a curvature or as a metric; ``bases`` has its averages.
-
-    ``fit`` says what of C is believed, ``averages`` whether it remembers more than m.
-    """
-
-    matrices = True
-    h = "averaged"
-    beta: Any
-    fit: Any
-    scale: Any
-    averages: ClassVar[bool] = True
-
-    def believed(self, look: Look) -> None:
-        """Remember nothing of single entries."""
-
-    def term(self, believed: Any) -> Any:
-        """Return c times an eigenvalue of C."""
-        return self.scale * believed
-
-    def words(self) -> str:
-        """Return which belief it is."""
-        return f"{type(self).__name__}, with {self.scale:g}·C; a plug-in"
-
-
-@dataclass(frozen=True)
-class Eigenbasis(Matrices):
-    r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be diagonal in bases Q_L ⊗ Q_R of its rows and columns.
-
-    The bases are eigenvectors of averages of ggᵀ and gᵀg, and V is an average of (Q_Lᵀ g Q_R)². As a curvature it is
-    H = cC, as a metric G = (cC)^½, at c(V + floor · mean V). The first gradient finds the bases and is not followed;
-    they turn after steps 2, 4, 8, … and then every ``every``, by one step of orthogonal iteration, and V with them.
-    A tensor of more axes is the matrix of its first with all others.
-
-    Args:
-        beta: β in [0, 1), the weight of the past in V and in the averages behind the bases.
-        scale: c > 0.
-        floor: >= 0, in units of the mean of V.
-        every: steps between turns of the bases, >= 1.
-        watch: steps between gradients that the averages of ggᵀ and gᵀg see, >= 1.
-        max_dim: the longest side that gets a basis, >= 1; a longer one, or one of length 1, has the identity. Without
-            any basis V is an average of g², from the first step.
-
-    Raises:
-        ValueError: naming the argument that is out of range.
-
-    References:
-        Vyas et al. (2025) for SOAP, which is this belief with a ballistic plan; transport of V is ours.
-    """
-
-    beta: float
-    scale: float = 1.0
-    floor: float = 1e-8
-    every: int = 20
-    watch: int = 4
-    max_dim: int = 1024
-    fit: ClassVar[str] = "eigenbasis"  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        _matrix(self)
-
-
-@dataclass(frozen=True)
-class Kronecker(Matrices):
-    r"""C = E[vec g vec gᵀ] of a weight matrix is believed to be a product of one matrix of rows and one of columns.
-
-    As a curvature it is H = cC, as a metric G = (cC)^½. With L = E[ggᵀ] and R = E[gᵀg], of an m × n matrix,
-
-    ============  ===============================================  =====================================================
-    ``fit``       C                                                relatives, with a ballistic plan
-    ============  ===============================================  =====================================================
-    "moments"     L ⊗ R / tr L, which is C if C is a product       Shampoo with exponents (−½, −½)
-    "likelihood"  L = E[gR⁻¹gᵀ]/n, R = E[gᵀL⁻¹g]/m                 KL-Shampoo
-    "bound"       L^½ ⊗ R^½ >= C / rank g                          Shampoo as published, (−¼, −¼), of averages
-    ============  ===============================================  =====================================================
-
-    Their eigenvalues are averages in the bases, fresh in each step; the rest is as in ``Eigenbasis``.
-
-    Args:
-        beta: β in [0, 1), the weight of the past in the averages.
-        fit: which product.
-        scale: c > 0.
-        floor: >= 0, in units of the mean eigenvalue of C.
-        every, watch, max_dim: as in ``Eigenbasis``.
-
-    Raises:
-        ValueError: naming the argument that is out of range.
-
-    References:
-        Gupta, Koren, Singer (2018); Morwani et al. (2025) for the exponents; Lin et al. (2025) for KL-Shampoo.
-    """
-
-    beta: float
-    fit: Fit = "moments"
-    scale: float = 1.0
-    floor: float = 1e-3
-    every: int = 20
-    watch: int = 4
-    max_dim: int = 1024
-
-    def __post_init__(self) -> None:
-        _checks.one_of("fit", self.fit, get_args(Fit))
-        _matrix(self)
-
-
-@dataclass(frozen=True)
-class Polar(Matrices):
-    r"""C of a weight matrix is believed to be L ⊗ I (outputs differ, inputs do not), L = mmᵀ/n read off one mean m.
-
-    As a curvature it is H = cC: the ballistic step is then −√(ηkn/c)·UVᵀ with m = UΣVᵀ, Muon's. As a metric it is
-    G = (cC)^½. m is what the plan is made on, and the shorter side has the L. One mean is no estimate: there is no β.
-
-    Args:
-        scale: c > 0.
-        floor: >= 0, in units of the mean eigenvalue of L.
-
-    Raises:
-        ValueError: naming the argument that is out of range.
-
-    References:
-        Jordan et al. (2024) for Muon; the reading is ours.
-    """
-
-    beta: ClassVar[float] = 0.0  # type: ignore[misc]
-    fit: ClassVar[str] = "polar"  # type: ignore[misc]
-    averages: ClassVar[bool] = False
-
-    scale: float = 1.0
-    floor: float = 1e-6
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
-        object.__setattr__(self, "floor", _checks.finite("floor", self.floor, low=0.0))
-
-
 def kinds() -> list[type[Assumption]]:
     """Return the assumptions of this module."""
     return [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, Assumption)]
-
-
-def _matrix(belief: Eigenbasis | Kronecker) -> None:
-    """Check the arguments that beliefs with bases share."""
-    object.__setattr__(belief, "beta", _weight("beta", belief.beta))
-    object.__setattr__(belief, "scale", _checks.positive("scale", belief.scale))
-    object.__setattr__(belief, "floor", _checks.finite("floor", belief.floor, low=0.0))
-    for name in ("every", "watch", "max_dim"):
-        object.__setattr__(belief, name, _checks.whole(name, getattr(belief, name), low=1))
-
-
-def _average(belief: Averaged) -> None:
-    """Check the arguments that averaged curvatures share."""
-    object.__setattr__(belief, "beta", _weight("beta", belief.beta))
-    object.__setattr__(belief, "scale", _checks.positive("scale", belief.scale))
-    object.__setattr__(belief, "floor", _checks.finite("floor", belief.floor, low=0.0))
-    object.__setattr__(belief, "corrected", _checks.flag("corrected", belief.corrected))
-
-
-def _weight(name: str, value: Any) -> float:
-    """Return a weight of the past, in [0, 1), or raise."""
-    weight = _checks.finite(name, value, low=0.0, high=1.0)
-    if weight == 1.0:
-        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a finite number >= 0 and < 1")
-    return weight

@@ -18,10 +18,34 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from lossnav import _checks
+
+
+def weight(name: str, value: Any) -> float:
+    """Return the weight of the past in an average, in [0, 1), or raise ``ValueError``."""
+    found = _checks.finite(name, value, low=0.0, high=1.0)
+    if found == 1.0:
+        raise ValueError(f"{name} = {_checks.shown(value)}, but it must be a finite number >= 0 and < 1")
+    return found
+
+
+def rate(name: str, value: Any) -> float:
+    """Return a number >= 0, or raise ``ValueError``."""
+    return _checks.finite(name, value, low=0.0)
+
+
+def check(assumption: Any, **checks: Callable[[str, Any], Any]) -> None:
+    """Put what a check returns into the fields of a frozen dataclass that are named as the checks are."""
+    for name, checked in checks.items():
+        object.__setattr__(assumption, name, checked(name, getattr(assumption, name)))
+
 
 def root(x: Any) -> Any:
     """Return √x."""
-    return x.root() if hasattr(x, "root") else np.sqrt(x)
+    for name in ("root", "sqrt"):  # of a number that has a name, of a tensor
+        if hasattr(x, name):
+            return getattr(x, name)()
+    return np.sqrt(x)
 
 
 def absent(x: Any) -> bool:
@@ -37,6 +61,7 @@ class Look(abc.ABC):
         belief: the ``Filter``, whose ``beta`` may be asked for.
         m: the average of gradients with this one; g where there is no memory.
         mean: what the plan is made on, m corrected for its beginning, and a share of the rest.
+        bases: those in which the plan is to be made, of rows and columns, beside the ones that the gradient is in.
         foreseen: what ``foresee`` returned, before m moved.
         n: the number of the step, from 1.
     """
@@ -45,6 +70,7 @@ class Look(abc.ABC):
     belief: Any
     m: Any
     mean: Any
+    bases: tuple[Any, Any] = (None, None)
     foreseen: Any = None
     n: Any
 
@@ -59,6 +85,10 @@ class Look(abc.ABC):
     @abc.abstractmethod
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
         """Take a datum into an average x ← βx + (1 − β)·datum, from 0; return it, divided by 1 − βⁿ if corrected."""
+
+    def square(self) -> Any:
+        """Return g², after which nobody looks at g."""
+        return self.gradient * self.gradient
 
     @abc.abstractmethod
     def told(self, name: str, beta: Any, corrected: bool) -> Any:
@@ -155,3 +185,7 @@ class Metric(Assumption):
     @abc.abstractmethod
     def term(self, believed: Any) -> Any:
         """Return the metric G of a coordinate, for what is believed."""
+
+    def price(self, believed: Any) -> Any:
+        """Return G; what is a curvature, too, has another."""
+        return self.term(believed)

@@ -186,7 +186,7 @@ def test_a_discount_runs_the_exponent_from_nothing_to_a_half_and_passes_a_quarte
 
 
 def test_a_diagonal_belief_moves_to_a_new_basis_by_squares_and_keeps_its_size_there():
-    from lossnav.optim._bases import transport
+    from lossnav.rules.bases import transport
 
     t, s = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
     v = np.random.default_rng(10).uniform(0.1, 3, size=(M, N))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from typing import Any
 
@@ -502,7 +503,8 @@ EXEMPT = {
     ), "walked at those that inherit it"),
     **dict.fromkeys((
         f"assume.{name}.{ask}" for name in ln.assume.__all__
-        for ask in ("refuse", "foresee", "believed", "term") if (name, ask) != ("Filter", "term")
+        for ask, call in inspect.getmembers(getattr(ln.assume, name), inspect.isfunction)
+        if ask[0] != "_" and len(inspect.signature(call).parameters) > 1
     ), "what rules ask, with what they have checked"),
     **dict.fromkeys((
         "euler_lagrange.Derivation", "helmholtz.Decomposition", "helmholtz.Fraction", "trajectory.Trajectory",

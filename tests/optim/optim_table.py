@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from reference_matrix import BallisticMatrixReference
-from references import BallisticReference, BeliefReference, NavigatorReference, UncertainReference
 
+import lossnav as ln
 from lossnav import optim
 
 
@@ -37,7 +36,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Row:
-    """An optimizer with its options; a reference is for reading, so nobody compiles it.
+    """An optimizer with its options.
 
     ``shards`` is False for a rule that refuses parameters of which a process has a part.
     ``code`` are options that are code, which no checkpoint holds: they must be given again. ``sober`` switches off the
@@ -125,6 +124,17 @@ MATRIX = Family(
     turns=True,
 )  # fmt: skip
 
+DERIVED = Family(
+    state="v",
+    groups=({"lr": 0.03}, {"lr": 0.002}),
+    bad=(*_RATES, *(flag for flag in _FLAGS if flag[0] not in ("bias_correction", "sample")), ("lr", math.inf)),
+    still=None,
+)  # fmt: skip
+_INNOVATIVE = ln.derive(
+    ln.Objective(gamma=0.1, drift=ln.drifts.weight_decay(1e-2)), belief=ln.assume.Filter(0.8, fading=0.1),
+    curvature=ln.assume.Innovation(0.9), dt=0.01, exact=True,
+)  # fmt: skip
+
 _BALLISTIC = {"lr": 0.01, "beta": 0.99}
 _BALLISTIC_ALL = {"lr": 0.01, "beta": 0.9, "weight_decay": 0.1, "bias_correction": True, "momentum": 0.8}
 _BELIEF_ALL = {
@@ -150,8 +160,6 @@ ROWS = [
     Row("ballistic, one at a time", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "foreach": False}),
     Row("ballistic, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC, "fused": True}),
     Row("ballistic, all options, fused", BALLISTIC, optim.Ballistic, {**_BALLISTIC_ALL, "fused": True}, compiles=False),
-    Row("ballistic reference", BALLISTIC, BallisticReference, _BALLISTIC, compiles=False),
-    Row("ballistic reference, all options", BALLISTIC, BallisticReference, _BALLISTIC_ALL, compiles=False),
     Row("belief", BELIEF, optim.Belief, {"lr": 0.01}),
     Row("belief, centred", BELIEF, optim.Belief, {"lr": 0.01, "variance": "centred"}, compiles=False),
     Row("belief, SGD", BELIEF, optim.Belief, _SGD),
@@ -162,7 +170,6 @@ ROWS = [
     Row("belief, one at a time", BELIEF, optim.Belief, {**_BELIEF_ALL, "foreach": False}, compiles=False),
     Row("belief, fused", BELIEF, optim.Belief, {"lr": 0.01, "fused": True}),
     Row("belief, all options, fused", BELIEF, optim.Belief, {**_BELIEF_ALL, "fused": True}, compiles=False),
-    Row("belief reference", BELIEF, BeliefReference, _BELIEF_ALL, compiles=False),
     *(
         Row(f"matrix, {shape}", MATRIX, optim.BallisticMatrix, {"lr": 0.01, "curvature": shape, "every": 5},
             compiles=False, shards=False)
@@ -172,8 +179,8 @@ ROWS = [
         "long": "identity", "discount": 0.1, "weight_decay": 0.1, "foreach": False}, compiles=False, shards=False),
     Row("matrix in blocks", MATRIX, optim.BallisticMatrix, {**_EIGENBASIS, "block": 2, "every": 5}, compiles=False,
         shards=False),
-    Row("matrix reference", MATRIX, BallisticMatrixReference, {**_EIGENBASIS, "every": 5}, compiles=False,
-        shards=False),
+    Row("derived", DERIVED, _INNOVATIVE.optimizer),
+    Row("derived, fused", DERIVED, _INNOVATIVE.optimizer, {"fused": True}, compiles=False),
     Row("navigator", NAVIGATOR, optim.Navigator, {"lr": 0.01}),
     Row("navigator, all options", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "foreach": False}, compiles=False),
     Row("navigator, a function", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0},
@@ -182,10 +189,8 @@ ROWS = [
     Row("navigator, all options, fused", NAVIGATOR, optim.Navigator, {**_NAVIGATOR_ALL, "fused": True}, compiles=False),
     Row("navigator, a function, fused", NAVIGATOR, optim.Navigator, {"every": 3, "gamma": 1.0, "fused": True},
         compiles=False, code={"curvature": steepness}),
-    Row("navigator reference", NAVIGATOR, NavigatorReference, _NAVIGATOR_ALL, compiles=False),
     Row("uncertain", UNCERTAIN, optim.Uncertain, _UNCERTAIN),
     Row("uncertain, all options", UNCERTAIN, optim.Uncertain, _UNCERTAIN_ALL, compiles=False),
     Row("uncertain, with resets", UNCERTAIN, optim.Uncertain, {**_RESET, "foreach": False},
         compiles=False, sober={"reset": None}),
-    Row("uncertain reference", UNCERTAIN, UncertainReference, _UNCERTAIN_ALL, compiles=False),
 ]  # fmt: skip

@@ -7,10 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lossnav.optim import _shapes, belief
+from lossnav.optim import belief
 from lossnav.optim._base import Group, State
-from lossnav.optim._bases import eigenbasis, followed
-from lossnav.optim.matrix import _FIXED, _RELATIVE, BallisticMatrix, _is_due, _is_watched, _since
+from lossnav.optim.matrix import BallisticMatrix
+from lossnav.rules.bases import blocks, eigenbasis, followed, largest
+
+_RELATIVE = {"eigenbasis": 1e-8, "likelihood": 1e-3, "kronecker": 1e-3, "bound": 1e-3, "polar": 1e-6}
 
 
 class BallisticMatrixReference(BallisticMatrix):
@@ -23,10 +25,9 @@ class BallisticMatrixReference(BallisticMatrix):
     _memory: tuple[str, ...] = ()
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        group = {**group, **_FIXED}
         for theta, g, state in zip(params, grads, states, strict=True):
             if "v" in state and "ql" not in state and "qr" not in state:
-                belief.advance(group, [theta], [g], [state])
+                belief.Believing._update(self, group, [theta], [g], [state])
                 continue
             theta.mul_(1 - belief.step_rate(group) * group["weight_decay"])
             state["step"] += 1
@@ -39,7 +40,7 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
     """Take one gradient; return the step of the matrix, or None."""
     (beta1, beta2), kind = group["betas"], group["curvature"]
     rows, columns = g.shape
-    if kind == "polar" or (group["long"] == "polar" and _shapes.is_long(max(g.shape), group)):
+    if kind == "polar" or (group["long"] == "polar" and largest(max(g.shape), group["block"]) > group["max_dim"]):
         group = {**group, "curvature": "polar"}
         state["m"].copy_(beta1 * state["m"] + (1 - beta1) * g)
         m = state["m"] / (1 - beta1**n)
@@ -71,6 +72,18 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
         for name, basis in (("C", both), ("A", left), ("B", right)):
             state[name] = _projected(state[name], basis)
     return step
+
+
+def _is_due(n: int, group: Group) -> bool:
+    return n % group["every"] == 0 or (n < group["every"] and n in (1, 2, 4, 8, 16, 32, 64))
+
+
+def _is_watched(n: int, group: Group) -> bool:
+    return n == 1 or n % group["watch"] == 0 or _is_due(n, group)
+
+
+def _since(n: int, group: Group) -> int:
+    return next(k for k in range(1, int(n)) if _is_watched(n - k, group))
 
 
 def _believed(kind: str, state: State, corrected: float) -> Tensor:
@@ -110,7 +123,7 @@ def _set_bases(group: Group, state: State, make: Any) -> None:
     for factor, basis in (("L", "ql"), ("R", "qr")):
         if basis in state:
             whole = [state[factor]] if make is eigenbasis else [state[factor], state[basis]]
-            cuts = torch.arange(len(whole[0])).tensor_split(_shapes.blocks(len(whole[0]), group))
+            cuts = torch.arange(len(whole[0])).tensor_split(blocks(len(whole[0]), group["block"]))
             state[basis] = torch.block_diag(*(make(*(x[cut][:, cut] for x in whole)) for cut in cuts))
 
 

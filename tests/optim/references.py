@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from lossnav.optim import belief, navigator, uncertain
-from lossnav.optim._base import Group, Rule, State, zeros
+from lossnav.optim._base import Group, Rule, State
 from lossnav.optim.ballistic import Ballistic
 
 
@@ -102,26 +100,8 @@ class BeliefReference(_Plain, belief.Belief):
             theta.copy_((1 - rate * group["weight_decay"]) * theta - uphill * s * m)
 
 
-class NavigatorReference(Rule):
+class NavigatorReference(_Plain, navigator.Navigator):
     """``Navigator(curvature="second_moment")``, Eq. 6 in the stable form of the theory, one tensor at a time."""
-
-    def __init__(
-        self, params: Any, lr: float = 1e-3, gamma: float = 0.0, *, beta: float = 0.999, eta_k: float = 1.0,
-        curvature_scale: float = 1.0, eps: float = 1e-8, weight_decay: float = 0.0, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "gamma": gamma, "beta": beta, "eta_k": eta_k, "curvature_scale": curvature_scale, "eps": eps,
-            "weight_decay": weight_decay, "maximize": maximize, "foreach": False,
-            "negative": "absolute", "every": 1, "probes": 1, "seed": 0,
-        }  # fmt: skip
-        super().__init__(params, options)
-
-    def _check(self, group: Group) -> None:
-        navigator.check_options(group)
-
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        if "h" not in state:
-            state["step"], state["h"] = torch.zeros(()), zeros(parameter)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         dt, gamma, eta_k, beta = float(group["lr"]), group["gamma"], group["eta_k"], group["beta"]
@@ -139,34 +119,8 @@ class NavigatorReference(Rule):
             theta.copy_((1 - dt * group["weight_decay"]) * theta - uphill * step)
 
 
-class UncertainReference(Rule):
+class UncertainReference(_Plain, uncertain.Uncertain):
     """``Uncertain`` on its means (no sampling), spelled out for one tensor at a time; same arguments, same results."""
-
-    _divisors = ("temperature", "prior_variance")
-
-    def __init__(
-        self, params: Any, lr: float = 1e-3, forgetting: float | None = None, temperature: float = 3e-4,
-        prior_variance: float | str = "init", clip: float | None = 0.1, *, prior_mean: float | None = None,
-        curvature_scale: float = 1.0, speed: float = 0.0, speed_beta: float = 0.99,
-        reset: Sequence[float] | None = None, seed: int = 0, maximize: bool = False,
-    ) -> None:  # fmt: skip
-        options = {
-            "lr": lr, "forgetting": forgetting, "temperature": temperature, "prior_variance": prior_variance,
-            "clip": clip, "prior_mean": prior_mean, "curvature_scale": curvature_scale, "speed": speed,
-            "speed_beta": speed_beta, "reset": reset, "seed": seed, "maximize": maximize, "foreach": False,
-            "sample": False,
-        }  # fmt: skip
-        super().__init__(params, options)
-
-    def _check(self, group: Group) -> None:
-        uncertain.check_options(group)
-
-    def _check_rate(self, group: Group) -> None:
-        if group["forgetting"] != 0:
-            uncertain.check_stability(group)
-
-    def _start(self, parameter: Tensor, group: Group, state: State) -> None:
-        uncertain.start_state(self, parameter, group, state)
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         lr, temperature = float(group["lr"]), group["temperature"]

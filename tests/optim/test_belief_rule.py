@@ -12,36 +12,9 @@ from drive import drive, gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optim_problem import advance, network, vector
-from references import BeliefReference
 
 import lossnav as ln
 from lossnav.optim import Ballistic, Belief
-
-OPTIONS = [
-    {},
-    {"lr_overdamped": 0.5, "weight_decay": 0.1},
-    {"lr": math.inf, "lr_overdamped": 0.05, "weight_decay": 0.1},
-    {"lr": math.inf, "lr_overdamped": 0.05, "curvature_scale": 2.0},
-    {"variance": "centred", "eps_inside": 1e-6},
-    {"variance": "centred", "bias_correction": False, "lr_overdamped": 0.3},
-    {"variance": "innovation", "curvature_scale": 30.0},
-    {"variance": "innovation", "betas": (0.0, 0.9), "maximize": True},
-    {"variance": "innovation", "bias_correction": False, "lr_overdamped": 0.1, "curvature_scale": 5.0},
-    {"lr_overdamped": 0.0},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_fast_equals_reference_step_by_step(options):
-    options = {"lr": 0.01, **options}
-    fast, plain = network(), network()
-    one, other = Belief(fast.parameters(), **options), BeliefReference(plain.parameters(), **options)
-    for step in range(50):
-        advance(fast, one, [step])
-        advance(plain, other, [step])
-        torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-13)
-    for p, q in zip(fast.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(one.state[p]["v"], other.state[q]["v"], rtol=1e-10, atol=0)
 
 
 def train(optimizer_class, **options):

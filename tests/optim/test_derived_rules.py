@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import traceback
 
 import numpy as np
@@ -145,38 +143,6 @@ def test_random_assumptions_generate_the_step_on_arrays(seed):
     for weights in ways:
         np.testing.assert_allclose(weights.detach().numpy(), theta, rtol=0, atol=1e-12)
     assert np.abs(theta - START).max() > 1e-2
-
-
-def test_groups_schedules_saved_states_and_half_precision_are_those_of_every_optimizer():
-    rule = PAIRS["AdamW"][0]
-    a, b, c = (torch.nn.Parameter(torch.tensor(START)) for _ in range(3))
-    half = torch.nn.Parameter(torch.tensor(START).bfloat16())
-    optimizer = rule.optimizer([{"params": [a]}, {"params": [b, half], "lr": 0.5}, {"params": [c], "lr": 0.0}])
-    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 5, gamma=0.1)
-
-    def run(some, count, first=0):
-        for g in gradients(20)[first : first + count]:
-            for p in some.param_groups:
-                for weights in p["params"]:
-                    weights.grad = torch.tensor(g).to(weights.dtype)
-            some.step()
-
-    run(optimizer, 5)
-    assert torch.equal(c.detach(), torch.tensor(START))
-    moved = [float((p.detach().double() - torch.tensor(START)).abs().max()) for p in (a, b)]
-    assert moved[0] == pytest.approx(2 * moved[1], rel=1e-3)
-    assert optimizer.state[half]["m"].dtype == torch.float32
-    for _ in range(5):
-        schedule.step()
-    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.1, 0.05, 0.0])
-    again = copy.deepcopy(optimizer)  # parameters included
-    a2, b2, c2, half2 = (torch.nn.Parameter(p.detach().clone()) for p in (a, b, c, half))
-    loaded = rule.optimizer([{"params": [a2]}, {"params": [b2, half2]}, {"params": [c2]}])
-    loaded.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
-    for some in (optimizer, loaded, again):
-        run(some, 5, first=5)
-    assert torch.equal(a, a2) and torch.equal(b, b2) and torch.equal(half, half2)
-    assert torch.equal(a, again.param_groups[0]["params"][0])
 
 
 def test_a_parameter_without_a_gradient_keeps_its_own_count():

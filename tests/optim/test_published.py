@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import math
@@ -260,8 +261,8 @@ OURS = {
     "Ballistic, the paper's": (ln.optim.Ballistic, {"lr": 0.01, "bias_correction": False, "eps": 1e-3}),
     "Ballistic with momentum": (ln.optim.Ballistic, {"lr": 0.01, "momentum": 0.8}),
     "Belief": (ln.optim.Belief, {"lr": 0.01, "eps": 1e-3}),
+    "Belief, innovation": (ln.optim.Belief, {"lr": 0.01, "variance": "innovation"}),
     "Belief, centred": (ln.optim.Belief, {"lr": 0.01, "variance": "centred", "eps_inside": 0.1}),
-    "Belief, innovations": (ln.optim.Belief, {"lr": 0.01, "variance": "innovation"}),
     "Belief, discounted": (ln.optim.Belief, {"lr": 0.01, "discount": 0.3}),
     "Belief, overdamped": (ln.optim.Belief, {"lr": 0.01, "discount": math.inf}),
     "Belief, two rates": (ln.optim.Belief, {"lr": 0.01, "lr_overdamped": 0.1}),
@@ -290,18 +291,28 @@ def test_ours_return_the_derived_rule_of_their_steps(name):
     assert np.abs(theta - START).max() > 1e-2
 
 
-def test_a_derived_optimizer_returns_its_own_rule():
-    rule = ln.derive(ln.Objective(gamma=1.0), dt=0.1)
-    assert ln.explain(rule.optimizer([weights()]))[0].rule is rule
+@pytest.mark.parametrize(
+    "assumed",
+    [{}, {"curvature": ln.assume.Kronecker(0.9, scale=2.0)}, {"metric": ln.assume.Polar(scale=3.0)}],
+    ids=["SGD", "curvature", "metric"],
+)
+def test_an_optimizer_that_is_made_of_a_rule_returns_it_also_when_it_was_copied(assumed):
+    rule = ln.derive(ln.Objective(gamma=1.0), **assumed, dt=0.1)
+    optimizer = rule.optimizer([weights()])
+    assert ln.explain(optimizer)[0].rule is rule
+    assert ln.explain(copy.deepcopy(optimizer))[0].rule.dt == 0.1
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
         (ln.optim.Uncertain, {}, "no uncertain weights"),
+        (ln.optim.Belief, {"variance": "innovation", "betas": (0.0, 0.9)}, "Without memory"),
+        (ln.optim.Belief, {"curvature_scale": 1.0}, "fades"),
         (ln.optim.Belief, {"weight_decay": 0.1}, "without it"),
         (ln.optim.Belief, {"discount": math.inf, "curvature_scale": 1.0}, "limit of a large discount"),
         (ln.optim.Navigator, {"gamma": math.inf}, "limit"),
+        (ln.optim.Navigator, {"curvature": "hutchinson", "negative": "clip"}, "sign"),
         (ln.optim.BallisticMatrix, {"block": 2}, "blocks"),
     ],
 )

@@ -9,11 +9,10 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from drive import drive, gradients
+from drive import gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from optim_problem import advance, loss, network, vector
-from references import UncertainReference
+from optim_problem import loss, network, vector
 from scipy.integrate import solve_ivp
 
 from lossnav.optim import Reset, Uncertain
@@ -29,30 +28,6 @@ def feed(parameter, optimizer, grads):
     for g in grads:
         parameter.grad = torch.as_tensor(g, dtype=parameter.dtype).expand_as(parameter).clone()
         optimizer.step()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {}, {"forgetting": 0.05, "clip": None, "temperature": 0.1}, {"prior_variance": 2.0, "prior_mean": 0.3},
-        {"curvature_scale": 0.0, "maximize": True}, {"speed": 3.0, "temperature": 0.1, "forgetting": 0.2},
-        {"reset": (0.3, 10.0, 5.0), "temperature": 1.0, "seed": 2, "speed": 1.0},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_fast_equals_reference_step_by_step(options):
-    fast, plain = network(), network()
-    first = Uncertain(fast.parameters(), lr=0.01, **options)
-    second = UncertainReference(plain.parameters(), lr=0.01, **options)
-    for step in range(50):
-        advance(fast, first, [step])
-        advance(plain, second, [step])
-        torch.testing.assert_close(vector(fast), vector(plain), rtol=1e-11, atol=1e-12)
-    for p, q in zip(fast.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(first.state[p]["precision"], second.state[q]["precision"], rtol=1e-9, atol=0)
-        assert first.state[p].keys() == second.state[q].keys()
-        if "reset" in options:
-            assert torch.equal(first.state[p]["age"], second.state[q]["age"])
 
 
 def test_the_variance_follows_its_differential_equation():
@@ -423,15 +398,3 @@ def test_one_rate_for_all_curvatures():
         feed(parameter, optimizer, [hessian * parameter.detach().numpy()])
         path.append(parameter.detach().numpy().copy())
     np.testing.assert_allclose(np.array(path)[1:] / np.array(path)[:-1], 0.95, rtol=1e-9)
-
-
-def test_the_rule_in_numpy():
-    """Theory §4.2 line by line, on gradients that do not depend on the weights."""
-    grads, rho, kappa = gradients(80), 0.03, 0.2
-    ours = drive(Uncertain, grads, lr=rho, temperature=T, prior_variance=VP, prior_mean=0.0, clip=kappa)
-    mu, p, path = np.ones(4), np.full(4, 1 / VP), []
-    for g in grads:
-        p = np.exp(-rho) * p + (1 - np.exp(-rho)) * (g**2 / T + 1 / VP)
-        mu = mu + np.clip(-rho * (g + T * mu / VP) / (T * p), -kappa / np.sqrt(p), kappa / np.sqrt(p))
-        path.append(mu)
-    np.testing.assert_allclose(ours, path, rtol=1e-11)

@@ -33,13 +33,13 @@ def whole(kind, state, mean, scale=2.0):
     if kind == "polar":
         c = np.kron(mean @ mean.T / n, np.eye(n)) if m <= n else np.kron(np.eye(m), mean.T @ mean / m)
         return scale * (c + 1e-6 * np.trace(c) / len(c) * np.eye(len(c)))
-    belief, seen, share = BELIEFS[kind], state.shape, 1 - 0.9 ** (state.shape.time - 1)
-    ql, qr = seen.left.basis, seen.right.basis
+    belief, seen, share = BELIEFS[kind], state.averages, 1 - 0.9 ** (state.step - 1)
+    ql, qr = seen["ql"], seen["qr"]
     if kind == "eigenbasis":
         both = np.kron(ql, qr)
-        c = both @ np.diag(seen.variance.ravel() / share) @ both.T
+        c = both @ np.diag(seen["v"].ravel() / share) @ both.T
     else:
-        a, b = (q @ np.diag(side.means / share) @ q.T for q, side in ((ql, seen.left), (qr, seen.right)))
+        a, b = (q @ np.diag(seen[side].ravel() / share) @ q.T for q, side in ((ql, "rows"), (qr, "columns")))
         if kind == "bound":
             c = np.kron(scipy.linalg.sqrtm(n * a), scipy.linalg.sqrtm(m * b)).real
         else:
@@ -165,13 +165,12 @@ def test_a_long_side_has_no_basis(fit):
     gradients = draws(3, M, N)  # the bases turn after the second: in it they are still those of the first
     state = rule.init(gradients[0])
     for g in gradients[:2]:
-        before = state
         step, state = rule(g, state, g)
     basis = np.linalg.eigh(gradients[0] @ gradients[0].T)[1]
     rows = np.diag(np.diag(basis.T @ gradients[1] @ gradients[1].T @ basis)) / (1 if fit == "bound" else N)
     root = basis @ np.sqrt(np.linalg.inv(rows)) @ basis.T
     np.testing.assert_allclose(step, -root @ gradients[1], rtol=1e-6)
-    assert before.shape.right is None and state.shape.right is None
+    assert "ql" in state.averages and not {"qr", "columns"} & state.averages.keys()
 
 
 def test_formulas_limits_regime_and_page_are_those_of_an_entry():
@@ -196,7 +195,7 @@ def test_formulas_limits_regime_and_page_are_those_of_an_entry():
     assert polar.beliefs == math.inf and not polar.holds
     exact = ln.derive(ln.Objective(), curvature=BELIEFS["moments"], dt=0.1, exact=True)
     assert "No torch optimizer" in exact._repr_markdown_()
-    with pytest.raises(ValueError, match="source"):
+    with pytest.raises(ValueError, match="Kronecker knows rows and columns"):
         _ = rule.source
 
 

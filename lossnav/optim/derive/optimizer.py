@@ -18,7 +18,7 @@ from lossnav.optim._generated import Generated, Step
 from lossnav.optim._options import check_rate
 from lossnav.rules.derive import LearningRule, Regime
 from lossnav.rules.derive.published import adams
-from lossnav.rules.derive.source import written
+from lossnav.rules.derive.source import Statement, Written, written
 
 
 class Derived(Generated):
@@ -50,12 +50,13 @@ class Derived(Generated):
         2.4
     """
 
+    rule: LearningRule
+
     def __init__(
         self, params: ParamsT, rule: LearningRule, lr: float | Tensor | None = None, *, maximize: bool = False,
         foreach: bool | None = None, fused: bool | None = None,
     ) -> None:  # fmt: skip
         self.rule = _checks.instance("rule", rule, LearningRule, "a LearningRule")
-        self._written = written(rule)
         self._prepare()
         options = {"lr": rule.dt if lr is None else lr, "maximize": maximize, "foreach": foreach, "fused": fused}
         super().__init__(params, options)
@@ -65,14 +66,9 @@ class Derived(Generated):
         """The text that a step runs, unless it is fused."""
         return self._written.python
 
-    def __getstate__(self) -> State:
-        return {**super().__getstate__(), "rule": self.rule, "_written": self._written}
-
-    def __setstate__(self, state: State) -> None:
-        """Restore, making the functions of the text anew."""
-        if "_written" in state:  # else it has one: torch restores groups and states by this, too
-            self._written = state["_written"]
-        super().__setstate__(state)
+    @property
+    def _written(self) -> Written:
+        return self._step_of({}).written
 
     def regime(self) -> Regime:
         """Return the rates of beliefs, discount and curvature with what is believed now of all parameters (``Regime``).
@@ -97,9 +93,6 @@ class Derived(Generated):
         curvature = believed("v", self.rule.curvature) if "v" in self._written.memory else 0.0
         return self.rule.regime(curvature, believed("u", self.rule.metric) if "u" in self._written.memory else None)
 
-    def _assumed(self, group: Group) -> tuple[str, str, LearningRule | None]:
-        return "those of its rule", "The optimizer was generated from it", self.rule
-
     def _known(self, entry: State) -> tuple[str, ...]:
         known = ("step", *self._written.memory)
         return known if not entry or entry.keys() >= set(known) else ()  # a part of it is another rule's
@@ -121,17 +114,20 @@ class Derived(Generated):
     def _check(self, group: Group) -> None:
         check_rate("lr", group["lr"])
 
-    def _prepare(self) -> None:
-        self._step = Step.of(self._written)
+    def __setstate__(self, state: State) -> None:
+        """Restore, beginning with the rule; torch restores groups and states by this, too, and has none."""
+        self.rule = state.get("rule") or self.rule
+        super().__setstate__(state)
 
-    def _step_of(self, group: Group) -> Step:
-        return self._step
+    def _prepare(self) -> None:
+        self._steps = {None: Step.of(written(self.rule))}
 
     def _form(self, group: Group) -> Hashable:
-        return None
+        return None  # the text is that of the rule, whatever the options are
 
-    def _stated(self, form: Any) -> Any:  # type: ignore[override]
-        raise NotImplementedError("the step of a derived rule is written once, in the constructor")
+    @staticmethod
+    def _stated(form: Any) -> Statement:
+        raise NotImplementedError("a rule states its step")
 
     def _values(self, group: Group) -> tuple[Any, ...]:
         return (group["lr"],)

@@ -11,11 +11,10 @@ beliefs through the posterior mean alone, and the fading 𝐀 is the only thing 
 
 That is a theorem where H, noise and 𝐀 are known. A curvature that is estimated (``SecondMoment``, ``Hutchinson``) or a
 metric that is (``RootMeanSquare``) is put in as if it were known: a plug-in. So are beliefs about weight matrices
-(``Kronecker``, ``Eigenbasis``, ``Polar``), whose rules (``MatrixRule``) are those of one coordinate in their bases.
+(``Kronecker``, ``Eigenbasis``, ``Polar``), whose rules are those of one coordinate in their bases.
 """
 
 from lossnav.rules.derive.derivation import derive
-from lossnav.rules.derive.matrix_rule import MatrixRule, MatrixState
 from lossnav.rules.derive.published import Reading, explain
 from lossnav.rules.derive.regime import Regime, RegimeWarning
 from lossnav.rules.derive.rule import LearningRule, Limit
@@ -24,8 +23,6 @@ from lossnav.rules.derive.state import State
 __all__ = [
     "LearningRule",
     "Limit",
-    "MatrixRule",
-    "MatrixState",
     "Reading",
     "Regime",
     "RegimeWarning",

@@ -10,8 +10,7 @@ from lossnav import _checks
 from lossnav.problem.objective import Objective, check_objective
 from lossnav.rules import assume
 from lossnav.rules.assumption import Curvature, Metric
-from lossnav.rules.derive import coordinate, matrix_rule
-from lossnav.rules.derive.matrix_rule import MatrixRule
+from lossnav.rules.derive import coordinate, in_bases
 from lossnav.rules.derive.rule import LearningRule
 
 
@@ -72,14 +71,12 @@ def derive(
     if metric is not None:
         names = "None or an assume.RootMeanSquare, Eigenbasis, Kronecker or Polar"
         _checks.instance("metric", metric, Metric, names)
-    matrices = any(one is not None and one.matrices for one in (curvature, metric))
-    if matrices:
-        matrix_rule.refuse(objective, believed, curvature, metric)
-    elif metric is not None and objective.metric is not None:
-        raise ValueError("metric is given, but it must be None where objective.metric is set: both price speed")
     step = None if dt is None else _checks.positive("dt", dt)
-    kind = MatrixRule if matrices else LearningRule
-    rule = kind(objective, believed, curvature, metric, step, _checks.flag("exact", exact))
+    rule = LearningRule(objective, believed, curvature, metric, step, _checks.flag("exact", exact))
+    if rule.matrices is not None:
+        in_bases.refuse(objective, believed, curvature, metric)
+    if metric is not None and objective.metric is not None:
+        raise ValueError("metric is given, but it must be None where objective.metric is set: both price speed")
     _refuse(rule)
     return rule
 

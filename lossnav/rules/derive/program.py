@@ -59,7 +59,7 @@ class Program:
             parts = tuple(home.get(part, part) if isinstance(part, str) else part for part in line.parts)
             fresh = line.target in self.offsets and line.target not in home
             if fresh and first in self.offsets and last[first] == i and line.parts.count(first) == 1:
-                home[line.target] = home[first]
+                home[line.target] = home.get(first, first)
             elif fresh:
                 home[line.target] = line.target
             made.append(line._replace(target=home.get(line.target, line.target), parts=parts))

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lossnav.rules.derive.matrix_rule import MatrixRule
-
 if TYPE_CHECKING:
     from lossnav.rules.derive.rule import LearningRule
 
@@ -19,7 +17,7 @@ def report(rule: LearningRule) -> str:
     parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
     equation, velocity = rule.latex
     entry = "one coordinate"
-    if isinstance(rule, MatrixRule):
+    if rule.matrices is not None:
         entry = "one entry of $Q_L^\\top\\theta Q_R$, in the bases in which $C$ is believed diagonal"
     parts += [f"**What follows**, for {entry}, planned from $\\theta_0$", f"$$ {equation} $$"]
     parts += [f"$$ \\dot\\theta = {velocity} $$"]
@@ -30,7 +28,7 @@ def report(rule: LearningRule) -> str:
             _table(("limit", "assumes", *(f"V = {V:g}" for V in _CURVATURES)), _limits(rule)),
         ]
     try:
-        if isinstance(rule, MatrixRule):
+        if rule.matrices is not None:
             options = ", ".join(f"{name}={_written(value)}" for name, value in rule.options.items())
             parts += ["**Its torch optimizer**", f"```python\nlossnav.optim.BallisticMatrix(params, {options})\n```"]
         else:

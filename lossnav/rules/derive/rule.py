@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules.assume import Filter
 from lossnav.rules.assumption import Curvature, Metric
-from lossnav.rules.derive import arrays, coordinate
+from lossnav.rules.bases import turn, turn_back
+from lossnav.rules.derive import arrays, coordinate, in_bases
 from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
 from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checked, look
@@ -24,8 +26,6 @@ from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checke
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.optim.optimizer import ParamsT
-
-    from lossnav.optim.derive import Derived
 
 
 class Limit(NamedTuple):
@@ -42,7 +42,12 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LearningRule:
-    """A rule derived from assumptions; made by ``lossnav.derive``, which says what they may be."""
+    """A rule derived from assumptions; made by ``lossnav.derive``, which says what they may be.
+
+    Where the belief knows rows and columns, ``equations``, ``velocity``, ``limits`` and ``regime`` are those of one
+    entry of Q_Lᵀ θ Q_R, and the ``curvature`` or ``metric`` that they are asked at is V of that entry. A step takes one
+    parameter then: a matrix, or a tensor of more axes, which is the matrix of its first with all others.
+    """
 
     objective: Objective
     belief: Filter
@@ -52,13 +57,25 @@ class LearningRule:
     exact: bool = False
 
     def init(self, theta: ArrayLike) -> State:
-        """Return the state of a learner who has seen no gradient, for parameters θ of any shape."""
-        return blank(_checks.array("theta", theta).shape, self.memory)
+        """Return the state of a learner who has seen no gradient.
+
+        Args:
+            theta: θ, of any shape; (m, n) or (m, n₁, n₂, …) where the belief knows rows and columns.
+
+        Raises:
+            ValueError: it has another shape than the assumptions.
+        """
+        return blank(self._remembered(self._weights(theta).shape))
 
     @property
     def memory(self) -> tuple[str, ...]:
-        """The names of the averages that the assumptions keep."""
+        """The names of the averages that the assumptions keep of each number."""
         return tuple(name for one in (self.belief, self.curvature, self.metric) if one for name in one.memory)
+
+    @property
+    def matrices(self) -> Any:
+        """The belief that knows rows and columns (``Matrices``), None where there is none."""
+        return next((one for one in (self.curvature, self.metric) if one is not None and one.matrices), None)
 
     def __call__(
         self, gradient: ArrayLike, state: State, theta: ArrayLike, *, curvature: ArrayLike | None = None
@@ -77,25 +94,24 @@ class LearningRule:
         """
         if self.dt is None:
             raise ValueError("dt = None, but it must be a number > 0 for a step: derive(..., dt=...)")
-        weights = _checks.array("theta", theta)
-        if (self._dim is not None and weights.shape != (self._dim,)) or (not self.coordinatewise and weights.ndim != 1):
-            wanted = "(D,)" if self._dim is None else f"({self._dim},)"
-            raise ValueError(
-                f"theta has shape {weights.shape}, but it must have shape {wanted} under these assumptions"
-            )
-        g = _checks.array("gradient", gradient, shape=weights.shape)
-        held = checked(state, weights.shape)
-        seen, after = self._look(g, held, curvature)
-        drift = np.zeros_like(weights) if self.objective.drift is None else self.objective.drift(weights)
-        if self.coordinatewise:
-            return self._move(drift, seen), after
-        return self._move_arrays(weights, drift, seen), after
+        weights = self._weights(theta)
+        g = _checks.array("gradient", gradient, shape=np.shape(theta))
+        told = None
+        if curvature is not None:
+            if self.curvature is None or not self.curvature.told:
+                raise ValueError("curvature is given, but it must be None unless the curvature is a Hutchinson")
+            told = _checks.array("curvature", curvature, shape=g.shape)
+        held = checked(state, self._remembered(weights.shape))
+        step, after = self._step(g.reshape(weights.shape), held, weights, told)
+        return step.reshape(g.shape), after
 
     # ------------------------------------------------------------------------------------------------- what it is
 
     @cached_property
     def coordinatewise(self) -> bool:
         """Whether every coordinate goes its own way, so that each gain is a closed form."""
+        if self.matrices is not None:  # in the bases every entry goes its own way
+            return True
         matrices = [
             self.objective.metric_matrix(self._dim) if self._dim and self.objective.metric is not None else None
         ]
@@ -187,6 +203,21 @@ class LearningRule:
         """
         return written(self).python
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the ``optim.BallisticMatrix`` that ``optimizer`` returns, ``lr`` at the rule's Δt or at 1.
+
+        Raises:
+            ValueError: the belief knows no rows and columns, or the optimizer no such plan.
+        """
+        return self._options(1.0 if self.dt is None else self.dt)
+
+    def _options(self, dt: float) -> dict[str, Any]:
+        if self.matrices is None:
+            raise ValueError("options is asked of a rule of separate coordinates, but it must be one for matrices")
+        case = self._case(np.array(0.0), None)
+        return in_bases.options(self, dt, float(case.metric), float(case.decay))
+
     def optimizer(
         self,
         params: ParamsT,
@@ -195,61 +226,112 @@ class LearningRule:
         maximize: bool = False,
         foreach: bool | None = None,
         fused: bool | None = None,
-    ) -> Derived:
+    ) -> Any:
         """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
+
+        Where the belief knows rows and columns it is ``lossnav.optim.BallisticMatrix`` with ``options``, and what has
+        none moves as with ``optim.Belief`` at the same rate, β₂ being 0.99 for ``Polar``.
 
         Args:
             params: parameters, or dictionaries of parameter groups.
-            lr: Δt of a step, which schedulers move; None is the rule's own.
+            lr: Δt of a step, which schedulers move; None is the rule's own. The ``lr`` of ``BallisticMatrix`` is a
+                multiple of it.
             maximize: go uphill.
             foreach: True, False, or None, as in the other optimizers.
-            fused: True, False, or None (True on the CPU if there is a C compiler): one pass over the memory.
+            fused: True, False, or None (True on the CPU if there is a C compiler): one pass over the memory. For
+                matrices there is no such form.
 
         Raises:
-            ValueError: an option is wrong, or as in ``source``.
+            ValueError: an option is wrong, or as in ``source`` or ``options``.
         """
         import lossnav  # whose names load what they name: torch only where it is asked for
 
-        return lossnav.optim.derive.Derived(params, self, lr, maximize=maximize, foreach=foreach, fused=fused)
+        if self.matrices is None:
+            return lossnav.optim.derive.Derived(params, self, lr, maximize=maximize, foreach=foreach, fused=fused)
+        if fused is not None and _checks.flag("fused", fused):
+            raise ValueError("fused = True, but it must be False: BallisticMatrix has no kernel of its own")
+        if lr is None and self.dt is None:
+            raise ValueError("lr = None, but it must be a number where the rule has no dt")
+        options = self._options(_checks.finite("lr", self.dt if lr is None else lr, low=0.0))
+        made = lossnav.optim.BallisticMatrix(params, **options, maximize=maximize, foreach=foreach)
+        made.rule = self
+        return made
 
-    # ---------------------------------------------------------------------------------------------------- beliefs
+    # ------------------------------------------------------------------------------------------------------ shapes
 
-    def _look(self, g: Array, state: State, curvature: ArrayLike | None) -> tuple[Believed, State]:
-        """Return what is believed after this gradient, and the state."""
-        given = None
-        if curvature is not None:
-            if self.curvature is None or not self.curvature.told:
-                raise ValueError("curvature is given, but it must be None unless the curvature is a Hutchinson")
-            given = _checks.array("curvature", curvature, shape=g.shape)
-        view = ArrayLook(g, state, given)
+    def _weights(self, theta: ArrayLike) -> Array:
+        """Return θ, as a matrix where the belief knows rows and columns."""
+        weights = _checks.array("theta", theta)
+        if self.matrices is not None:
+            if weights.ndim < 2 or weights.size == 0:
+                raise ValueError(
+                    f"theta has shape {weights.shape}, but it must be a matrix, or have more axes: for a vector assume "
+                    "a SecondMoment"
+                )
+            if self.objective.dim not in (None, weights.size):
+                raise ValueError(f"theta has {weights.size} entries, but objective acts on {self.objective.dim}")
+            return weights.reshape(len(weights), -1)
+        if (self._dim is not None and weights.shape != (self._dim,)) or (not self.coordinatewise and weights.ndim != 1):
+            wanted = "(D,)" if self._dim is None else f"({self._dim},)"
+            raise ValueError(
+                f"theta has shape {weights.shape}, but it must have shape {wanted} under these assumptions"
+            )
+        return weights
+
+    def _remembered(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of what is remembered of weights of a shape, by name."""
+        return dict.fromkeys(self.memory, shape) | (self.matrices.start(*shape) if self.matrices is not None else {})
+
+    # ------------------------------------------------------------------------------------------------------- steps
+
+    def _step(self, g: Array, state: State, theta: Array, told: Array | None) -> tuple[Array, State]:
+        """Return Δθ and the state after it, in bases, which are the identity where the belief knows none."""
+        drift, n, rows = np.zeros_like(theta), state.step + 1, self.matrices
+        if self.objective.drift is not None:
+            drift = self.objective.drift(theta.ravel()).reshape(theta.shape)
+        sides = state.averages.get("ql"), state.averages.get("qr")
+        begun = any(side is not None for side in sides)  # the first gradient finds the bases
+        if begun and n == 1:
+            blank = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
+            step = blank if self.metric is None else self._move(drift, Believed(blank, blank, blank, blank))
+            return step, State(n, 0, MappingProxyType({**state.averages, **rows.first(state.averages, g)}))
+        view = ArrayLook(turn(g, *sides), state.averages, n - begun, told, state.told)
         mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
         slope = np.zeros_like(g) if mean.slope is None else mean.slope / self.dt
-        return Believed(mean.signal, slope, variance, ruler), view.after
-
-    # ------------------------------------------------------------------------------------------------------- moves
+        seen = Believed(turn(mean.signal, *view.bases), turn(slope, *view.bases), variance, ruler)
+        if self.coordinatewise:
+            step = self._move(turn(turn(drift, *sides), *view.bases), seen)
+        else:
+            step = self._move_arrays(theta, drift, seen)
+        after = view.averages | (rows.after(view.averages, g, n) if begun else {})
+        return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
 
     @cached_property
     def _dim(self) -> int | None:
-        """D, or None where the assumptions fit every D."""
+        """D, or None where the assumptions fit every D, or entries of matrices."""
+        if self.matrices is not None:
+            return None
         if self.objective.dim is not None:
             return self.objective.dim
         known = None if self.curvature is None else self.curvature.dim
         return self.belief.dim if known is None else known
 
     def _case(self, variance: Any, ruler: Any) -> coordinate.Case:
-        """Return the numbers of each coordinate."""
+        """Return the numbers of each coordinate, or of all entries of a matrix, which are the same in every basis."""
         objective, fading, decay = self.objective, self.belief.fading, np.array(0.0)
         if isinstance(objective.drift, Linear):
-            dim = objective.drift.dim
-            matrix = objective.drift.matrix(1 if dim is None else dim)
-            decay = -matrix[0, 0] if dim is None else -np.diagonal(matrix)
+            decay = self._each(-objective.drift.matrix(1 if objective.drift.dim is None else objective.drift.dim))
         metric = np.array(1.0)
         if ruler is not None and self.metric is not None:
-            metric = np.maximum(self.metric.term(ruler), np.finfo(float).tiny)
-        elif objective.metric is not None and self._dim is not None:
-            metric = np.diagonal(objective.metric_matrix(self._dim))
+            metric = np.maximum(self.metric.price(ruler), np.finfo(float).tiny)
+        elif objective.metric is not None:
+            metric = self._each(objective.metric_matrix(objective.dim or self._dim or 1))
         diagonal = np.diagonal(fading) if fading.ndim == 2 else fading
-        return coordinate.Case(metric, self._curvature(variance), np.asarray(decay), diagonal)
+        return coordinate.Case(metric, self._curvature(variance), decay, diagonal)
+
+    def _each(self, matrix: Array) -> Array:
+        diagonal = np.diagonal(matrix)
+        return diagonal[0] if self.matrices is not None or len(diagonal) == 1 else diagonal
 
     def _curvature(self, variance: Any) -> Array:
         """Return h of each coordinate, for V."""
@@ -290,7 +372,7 @@ class LearningRule:
         """Return G, H, J and 𝐀 at θ."""
         dim, objective, fading = len(theta), self.objective, self.belief.fading
         if ruler is not None and self.metric is not None:
-            metric = np.diag(np.maximum(self.metric.term(ruler), np.finfo(float).tiny))
+            metric = np.diag(np.maximum(self.metric.price(ruler), np.finfo(float).tiny))
         else:
             metric = objective.metric_matrix(dim)
         known = getattr(self.curvature, "hessian", None)

@@ -42,7 +42,7 @@ class Statement:
         root: (half, pull) → √(half² + pull).
         names: the numbers that have a name, in the order in which a step is given them.
         keys: names of averages that are kept under another.
-        moves: whether the averages move; False where they are given as they are to be believed.
+        moves: whether the averages move; False where they are given as they are to be believed, and V is used up.
     """
 
     belief: Filter
@@ -105,12 +105,14 @@ def of_names(kind: type[Any], **values: Any) -> Any:
 def write(what: Statement) -> Written:
     """Return a step as text."""
     program = Program(frozenset(what.names))
+    if not what.moves:  # V is nobody's memory: what is computed of it may take its place
+        program.offsets["v"] = _ZERO
     if not absent(what.shrinks):
         program.do("mul", "theta", "theta", 1.0 + -(what.rate * what.shrinks), words="decay")
     view = ListLook(program, what)
     mean, variance, ruler = look(view, what.belief, what.curvature, what.metric)
     curvature = _ZERO if what.curvature is None else what.curvature.term(variance)
-    metric = Number.of(1.0) if what.metric is None else what.metric.term(ruler)
+    metric = Number.of(1.0) if what.metric is None else what.metric.price(ruler)
     _move(what, program, coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading)), mean)
     believers = (what.belief, what.curvature, what.metric)
     memory = tuple(what.keys.get(name, name) for one in believers if one is not None for name in one.memory)
@@ -265,6 +267,9 @@ def _refuse(rule: LearningRule) -> None:
         ),
         "objective.drift grows": (decay_of(rule) < 0, "weights would leave every bound"),
         "belief.fading is an array": (rule.belief.fading.ndim > 0, arrays),
+        f"{type(rule.matrices).__name__} knows rows and columns": (
+            rule.matrices is not None, "it is in bases, and its optimizer is optim.BallisticMatrix"
+        ),
         "belief.trend is set and exact = True": (
             rule.belief.trend is not None and rule.exact, "the flow along a trend is a quadrature"
         ),

@@ -21,7 +21,8 @@ class State(NamedTuple):
         step: how many gradients it has seen.
         told: how many curvatures it was told (``assume.Hutchinson``).
         averages: arrays shaped like θ by their names: ``m`` of the gradient, ``w`` its slope over a step, ``v`` of the
-            curvature, ``u`` of the metric.
+            curvature, ``u`` of the metric. Where the belief knows rows and columns they stand in the bases ``ql`` and
+            ``qr``, the eigenvectors of ``left`` and ``right``; ``rows`` and ``columns`` are a column and a row.
     """
 
     step: int
@@ -38,58 +39,56 @@ class Believed(NamedTuple):
     ruler: Any
 
 
-def blank(shape: tuple[int, ...], names: tuple[str, ...]) -> State:
-    """Return the state of a learner who has seen nothing."""
-    zero = np.zeros(shape)
-    zero.setflags(write=False)  # one array serves all entries
-    return State(0, 0, MappingProxyType(dict.fromkeys(names, zero)))
+def blank(shapes: Mapping[str, tuple[int, ...]]) -> State:
+    """Return the state of a learner who has seen nothing, of averages of these shapes."""
+    averages = {name: np.zeros(shape) for name, shape in shapes.items()}
+    for zero in averages.values():
+        zero.setflags(write=False)
+    return State(0, 0, MappingProxyType(averages))
 
 
-def checked(state: Any, shape: tuple[int, ...]) -> State:
-    """Return a state of parameters of a shape, or raise."""
+def checked(state: Any, shapes: Mapping[str, tuple[int, ...]]) -> State:
+    """Return a state of averages of these shapes, or raise."""
     given = _checks.instance("state", state, State, "a State, as init and a step return it")
-    for name, average in given.averages.items():
-        if np.shape(average) != shape:
-            raise ValueError(
-                f"state has {name} of shape {np.shape(average)}, but theta has shape {shape}: the same is needed"
-            )
+    found = {name: np.shape(average) for name, average in given.averages.items()}
+    if found != dict(shapes):
+        raise ValueError(f"state has averages of the shapes {found}, but theta needs {dict(shapes)}: use init")
     return given
 
 
 class ArrayLook(Look):
     """A look at one gradient."""
 
-    def __init__(self, gradient: Array, state: State, told: Array | None) -> None:
-        self.gradient, self.n, self._told = gradient, state.step + 1, told
-        self._averages, self._count = dict(state.averages), state.told
-
-    @property
-    def after(self) -> State:
-        """The state after it."""
-        return State(self.n, self._count, MappingProxyType(self._averages))
+    def __init__(self, gradient: Any, averages: Mapping[str, Any], n: int, told: Any = None, count: int = 0) -> None:
+        self.gradient, self.n, self._told = gradient, n, told
+        self.averages, self.count = dict(averages), count
 
     def kept(self, name: str) -> Any:
-        """Return what is remembered."""
-        return self._averages[name]
+        """Return what is remembered, None where there is nothing of that name."""
+        return self.averages.get(name)
 
     def keep(self, name: str, value: Any, words: str = "") -> Any:
         """Remember a value."""
-        self._averages[name] = value
+        self.averages[name] = value
         return value
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
         """Take a datum into an average."""
-        value = self.keep(name, datum if beta == 0 else beta * self.kept(name) + (1 - beta) * datum)
+        value = self.moved(name, datum, beta)
         return value / self.seen(beta, self.n) if corrected else value
+
+    def moved(self, name: str, datum: Any, beta: Any) -> Any:
+        """Return an average with a datum in it."""
+        return self.keep(name, datum if beta == 0 else beta * self.kept(name) + (1 - beta) * datum)
 
     def told(self, name: str, beta: Any, corrected: bool) -> Any:
         """Take what was told into an average; what was not told changes nothing."""
         if self._told is not None:
-            self._count += 1
+            self.count += 1
             self.keep(name, beta * self.kept(name) + (1 - beta) * self._told)
-        if self._count == 0:
+        if self.count == 0:
             raise ValueError("curvature = None, but it must be an array in the first step: the rule must be told")
-        return self.kept(name) / self.seen(beta, self._count) if corrected else self.kept(name)
+        return self.kept(name) / self.seen(beta, self.count) if corrected else self.kept(name)
 
     def blend(self, a: Any, b: Any, weight: Any) -> Any:
         """Return a + weight·(b − a)."""
