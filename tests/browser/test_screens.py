@@ -20,13 +20,11 @@ SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
     [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')])
 )).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => done([]), 300))"""
 
-# Of each explorable: its top, if no box "In one minute" stands before it, how far its plot, its main control and its
-# sentence reach, and its height.
+# Of each explorable: its top, how far its plot, its main control and its sentence reach, and its height.
 BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
-  const { top: below, height } = root.getBoundingClientRect();
-  const top = document.querySelector('.ln_minute') ? 0 : below;
+  const { top, height } = root.getBoundingClientRect();
   const part = (name) => root.querySelector(name).getBoundingClientRect();
-  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - below;
+  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - top;
   return { name: root.dataset.explorable, top: top + scrollY, seen, height };
 })"""
 
