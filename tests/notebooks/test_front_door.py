@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import nbformat
 import pytest
@@ -17,6 +18,7 @@ BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<bod
 FOLDS = {"hide-input", "hide-cell", "hide-output"}
 # Chapters whose first picture is a figure, and does not move.
 STILL = {"ballistic-mnist"}
+DISPLAYED = re.compile(r"\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\}", re.DOTALL)
 ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
 # Numbers that are names, and the minutes, which a test below holds.
 NAMES = r"Figures? \d\w?|Eq\. \d+|CIFAR-10|\*\d+ minutes\.\*"
@@ -45,10 +47,15 @@ def words(text: str) -> int:
     return len(re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).split())
 
 
-def shown(name: str) -> int:
-    """The words of a chapter before its exercises, without code."""
-    prose = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
-    return len("\n".join(prose).split("\n## Exercises")[0].split())
+def prose(name: str) -> str:
+    """The text of a chapter before its exercises, folded parts and formulas included, without code."""
+    cells = [cell.source for cell in read_text(name).cells if cell.cell_type == "markdown"]
+    return "\n".join(cells).split("\n## Exercises")[0]
+
+
+def told(names: Iterable[str]) -> int:
+    """The words of these chapters, formulas that are displayed left out."""
+    return sum(len(DISPLAYED.sub("", prose(name)).split()) for name in names)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -64,8 +71,8 @@ def test_a_chapter_begins_with_a_question_and_its_picture(name: str) -> None:
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_says_its_result_in_one_minute(name: str) -> None:
     said = box(name)
-    told, formula, verdict, needs = said.replace("$$\n", "").split("\n\n")
-    assert len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", told))) == 3, "three sentences"
+    sentences, formula, verdict, needs = said.replace("$$\n", "").split("\n\n")
+    assert len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", sentences))) == 3, "three sentences"
     assert "\\" in formula or "_" in formula
     assert "*Holds:*" in verdict and "*Failed:*" in verdict and needs.startswith("*Needs:* ")
     assert 60 <= words(said) <= 170
@@ -85,8 +92,14 @@ def test_numbers_of_the_box_come_from_the_chapter(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_minutes_are_those_of_the_text(name: str) -> None:
-    told = int(re.search(r"\*(\d+) minutes\.\*", box(name))[1])
-    assert abs(told - shown(name) / 200) <= max(4, 0.2 * told), shown(name) / 200
+    minutes = int(re.search(r"\*(\d+) minutes\.\*", box(name))[1])
+    read = len(prose(name).split()) / 200
+    assert abs(minutes - read) <= max(4, 0.2 * minutes), read
+
+
+def test_the_book_and_its_core_are_short() -> None:
+    assert told(CHAPTERS) <= 52_000
+    assert told(CORE) <= 16_000
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
