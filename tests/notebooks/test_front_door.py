@@ -66,6 +66,7 @@ def test_a_chapter_begins_with_a_question_and_its_picture(name: str) -> None:
     assert "?" in asked and len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", asked))) <= 2
     assert len(asked.split()) <= 40
     assert ("explore." in picture.source) == (name not in STILL)
+    assert "hide-input" in picture.metadata["tags"], "its code waits behind the page's switch"
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
