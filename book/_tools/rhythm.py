@@ -17,6 +17,8 @@ import nbformat
 from notebooks import chapters, read_text
 
 HIDDEN = {"hide-input", "remove-cell", "remove-input", "hide-cell"}
+UNSEEN = {"remove-cell", "remove-output", "hide-cell", "hide-output"}  # with all that the code gives
+SHOWN = re.compile(r"^explore\.\w+\(", re.MULTILINE)
 FENCE = re.compile(r"\s*(?P<fence>`{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)")
 
 
@@ -51,9 +53,9 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
     for cell in cells:
         if cell.cell_type == "code":
             figure = cell.metadata.get("mystnb", {}).get("figure", {})
-            moves = "explore." in cell.source and not HIDDEN & set(cell.metadata.get("tags", []))
+            moves = SHOWN.search(cell.source) and not UNSEEN & set(cell.metadata.get("tags", []))
             words += len(str(figure.get("caption", "")).split())
-            pictures, explorables = pictures + bool(figure), explorables + moves
+            pictures, explorables = pictures + bool(figure), explorables + bool(moves)
             if (figure or moves) and not folded:
                 stretches.append([])
             elif not folded and not HIDDEN & set(cell.metadata.get("tags", [])):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pytest
 from chrome import PHONE, Browser
-from handles import LONG
 from paths import pages
 
 DESK = (1300, 850)
 SHIFT = 0.01  # of the layout, as browsers add it up: what has moved, times how far, as parts of the window
 SEEN, WHOLE, FIRST = 700, 780, 760  # CSS pixels: see below
+LONG = {"Board": 1030}  # asks in sentences, and is longer than a screen
 
 # All shifts since the page began to load, those of a reader's own doing left out.
 SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
@@ -20,13 +20,11 @@ SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
     [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')])
 )).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => done([]), 300))"""
 
-# Of each explorable: its top, if no box "In one minute" stands before it, how far its plot, its main control and its
-# sentence reach, and its height.
+# Of each explorable: its top, how far its plot, its main control and its sentence reach, and its height.
 BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
-  const { top: below, height } = root.getBoundingClientRect();
-  const top = document.querySelector('.ln-minute') ? 0 : below;
+  const { top, height } = root.getBoundingClientRect();
   const part = (name) => root.querySelector(name).getBoundingClientRect();
-  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - below;
+  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - top;
   return { name: root.dataset.explorable, top: top + scrollY, seen, height };
 })"""
 

@@ -1,4 +1,4 @@
-"""Figures of the chapter on derivation."""
+"""Figures of the study of the root."""
 
 import matplotlib.pyplot as plt
 import numpy as np
