@@ -25,7 +25,7 @@ HANDLE = """((roots, handles) => (root, index) => {
 })"""
 HANDLE += f"({json.dumps(ROOTS)}, {json.dumps(HANDLES)})"
 
-# Middle of what the hand would grip, the thumb of a range input, else the drawn shape; and whether it lies on top there.
+# Middle of what the hand would grip, the thumb of a range input or the drawn shape, and whether it lies on top there.
 # What is behind "Details" is brought out first; sections are laid out some frames after they come into the window, and
 # until then nothing in them can be hit.
 GRIP = """(async ({handle, ...found}) => {
