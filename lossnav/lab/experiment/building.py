@@ -50,7 +50,7 @@ def make_model(experiment: Experiment, dataset: Dataset | None) -> nn.Module:
 
 
 def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) -> Dataset:
-    """Return a data set by the name that experiments have for it: one of ours, or what a function of the user's makes."""
+    """Return a data set by the name that experiments have for it, ours or that of a function of the user's."""
     from lossnav.lab import data
 
     if own.is_own(name):
