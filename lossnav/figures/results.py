@@ -19,12 +19,15 @@ from lossnav.problem.functions.batched import SINGLE
 
 if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
     from lossnav.optim.watch import Watch
+    from lossnav.rules.derive.published import Reading
+    from lossnav.rules.derive.rule import LearningRule
     from lossnav.trajectory.compare import Comparison
     from lossnav.trajectory.regret import Regret
     from lossnav.trajectory.result import Trajectory
 
 _MOST_LINES = 6  # components with a name of their own; of more, thin lines show the bundle
 _BEATS = 13  # dots along a path, equally far apart in time: where they are dense it is slow
+_CURVATURES = (1e-4, 1e4)  # at which a rule is drawn
 _CYCLE = ("optimal", "gradient descent", "newton", "ballistic", "momentum", "adam")
 
 
@@ -108,6 +111,28 @@ def _watch(seen: Watch, ax: Axes) -> None:
     ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
 
 
+def _rule(rule: LearningRule, ax: Axes) -> None:
+    """Draw how fast a rule goes for each unit of the gradient it believes in, by the curvature, between its limits."""
+    curvature = np.geomspace(*_CURVATURES, 161)
+    limits = rule.limits(curvature)
+    limits.pop("Newton", None)  # a displacement, and no velocity
+    if not limits:
+        raise ValueError("this rule has no named limit, so that there is nothing to draw")
+    for name, limit in limits.items():
+        gain, neglected, at = np.broadcast_arrays(limit.gain, limit.neglected, curvature)
+        ax.plot(at, gain, **line(name.lower(), lw=1.4, linestyle="--"), label=name)
+    ax.plot(at, gain / (1 + neglected), **line("optimal", lw=2.4), label="this rule")  # by any of them
+    ax.set(xscale="log", yscale="log", xlabel="believed curvature", ylabel="speed per unit of $m$")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+
+
+def _reading(reading: Reading, ax: Axes) -> None:
+    """Draw the rule of a reading."""
+    if reading.rule is None:
+        raise ValueError(f"no derived rule makes these steps, so that there is nothing to draw. {reading.why}")
+    _rule(reading.rule, ax)
+
+
 def _said(path: Trajectory) -> str:
     """Return what a path's picture is captioned with."""
     method = path.method.replace("_", " ")
@@ -121,10 +146,8 @@ def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
     cheap = SINGLE not in getattr(loss, "batches", {}).values()
     if loss.dim > 2 or loss.timed or not cheap:
         _over_time(paths, ax)
-    elif loss.dim == 1:
-        _on_a_line(paths, ax)
     else:
-        _on_a_plane(paths, ax)
+        _on_a_landscape(paths, ax)
     if any(ax.get_legend_handles_labels()[1]):
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
 
@@ -154,35 +177,29 @@ def _beats(path: Trajectory) -> Array:
     return np.linspace(0.0, path.times[min(arrived, len(path.times) - 1)], _BEATS)
 
 
-def _on_a_plane(paths: dict[str, Trajectory], ax: Axes) -> None:
-    first = next(iter(paths.values()))
+def _on_a_landscape(paths: dict[str, Trajectory], ax: Axes) -> None:
+    """Draw paths on the map of a loss of two parameters, or the curve of a loss of one, with both ends."""
+    loss = next(iter(paths.values())).loss
+    plane = loss.dim == 2
     ways = {name: np.concatenate([path(path.times), _ends(path)]) for name, path in paths.items()}
     low, high = _window(np.concatenate(list(ways.values())), 0.25)
-    ground(ax, first.loss, (low[0], high[0], low[1], high[1]))
+    if plane:
+        ground(ax, loss, (low[0], high[0], low[1], high[1]))
+        ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    else:
+        grid = np.linspace(low, high, 401)
+        ax.plot(grid[:, 0], loss.value(grid), **line("loss", lw=1.6))
+        ax.set(xlabel=r"$\theta$", ylabel="$L$")
+
+    def at(points: Array) -> Array:
+        return points.T if plane else np.stack([points[:, 0], loss.value(points)])
+
     for index, (name, points) in enumerate(ways.items()):
         style = _style(index, name)
-        ax.plot(*points.T, **style, path_effects=halo(4), label=name)
-        ax.plot(*paths[name](_beats(paths[name])).T, "o", color=style["color"], ms=3.5, mec="white", mew=0.5, zorder=5)
-        ax.plot(*points[-1], "s", color=style["color"], ms=7, mec="white", mew=1, zorder=6)
-    ax.plot(*ways[next(iter(ways))][0], "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=7)
-    ax.set(xlabel=r"$\theta_1$", ylabel=r"$\theta_2$", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-
-
-def _on_a_line(paths: dict[str, Trajectory], ax: Axes) -> None:
-    first = next(iter(paths.values()))
-    ways = {name: np.concatenate([path(path.times), _ends(path)]) for name, path in paths.items()}
-    low, high = _window(np.concatenate(list(ways.values())), 0.3)
-    grid = np.linspace(low[0], high[0], 401)
-    ax.plot(grid, first.loss.value(grid[:, None]), **line("loss", lw=1.6))
-    for index, (name, points) in enumerate(ways.items()):
-        style = _style(index, name)
-        dots = paths[name](_beats(paths[name]))
-        ax.plot(points[:, 0], first.loss.value(points), **style, label=name)
-        ax.plot(dots[:, 0], first.loss.value(dots), "o", color=style["color"], ms=4.5, mec="white", mew=0.6, zorder=5)
-        ax.plot(points[-1, 0], first.loss.value(points[-1]), "s", color=style["color"], ms=7, mec="white", zorder=6)
-    begin = ways[next(iter(ways))][0]
-    ax.plot(begin[0], first.loss.value(begin), "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=7)
-    ax.set(xlabel=r"$\theta$", ylabel="$L$")
+        ax.plot(*at(points), **style, path_effects=halo(4), label=name)
+        ax.plot(*at(paths[name](_beats(paths[name]))), "o", color=style["color"], ms=4, mec="white", mew=0.5, zorder=5)
+        ax.plot(*at(points[-1:]), "s", color=style["color"], ms=7, mec="white", mew=1, zorder=6)
+        ax.plot(*at(points[:1]), "o", color="white", ms=8, mec=COLOURS["ink"], mew=1.5, zorder=7)
 
 
 def _over_time(paths: dict[str, Trajectory], ax: Axes) -> None:
@@ -203,5 +220,7 @@ DRAWINGS: dict[str, Callable[[Any, Axes], None]] = {
     "comparison": _comparison,
     "regret": _regret,
     "watch": _watch,
+    "rule": _rule,
+    "reading": _reading,
 }
 """How each kind of result is drawn, by what its ``_drawing`` says."""

@@ -199,3 +199,23 @@ def test_who_made_no_step_has_no_picture():
     with ln.watch(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))])) as seen:
         pass
     assert seen._repr_png_() is None and seen.to_dict() == {"steps": 0}
+
+
+def test_a_rule_is_drawn_by_the_speed_that_its_law_says():
+    rule = ln.derive(ln.Objective(gamma=0.5), curvature=ln.assume.SecondMoment(0.99), dt=0.1)
+    known = {"eta": 1, "k": 1, "gamma": 0.5, "c": 1, "m": 1}
+    law = -rule.velocity.subs({symbol: known.get(str(symbol), symbol) for symbol in rule.velocity.free_symbols})
+    (curvature,) = law.free_symbols
+    speeds = [[v, float(law.subs(curvature, v))] for v in np.geomspace(1e-4, 1e4, 161)[::20]]
+    assert on_one_of(rule.plot(), speeds)
+    json.dumps(rule.to_dict())
+
+
+def test_a_reading_is_drawn_as_its_rule_or_says_why_not():
+    weights = [torch.zeros(2, requires_grad=True)]
+    adam, adagrad = (ln.explain(kind(weights))[0] for kind in (torch.optim.Adam, torch.optim.Adagrad))
+    for mine, its in zip(lines(adam.plot()), lines(adam.rule.plot()), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    assert adam.to_dict()["optimizer"] == "Adam" and adam.to_dict()["dt"] == adam.rule.dt
+    with pytest.raises(ValueError, match="nothing to draw"):
+        adagrad.plot()

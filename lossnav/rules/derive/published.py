@@ -6,9 +6,10 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from lossnav import _checks
+from lossnav._shown import Shown
 from lossnav.problem import drifts
 from lossnav.problem.objective import Objective
 from lossnav.rules import assume
@@ -20,7 +21,7 @@ _PLACES = ("torch.optim", "pytorch_optimizer")
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(Shown):
     """One way to read an optimizer.
 
     Attributes:
@@ -36,6 +37,13 @@ class Reading:
     why: str
     rule: LearningRule | None = None
     penalty: float = 0.0
+
+    _drawing: ClassVar[str] = "reading"
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the words of the reading, and the numbers of its rule."""
+        own = {"optimizer": self.optimizer, "assumptions": self.assumptions, "why": self.why, "penalty": self.penalty}
+        return own | (self.rule._facts() if self.rule else {})
 
     def __str__(self) -> str:
         return f"{self.optimizer}: {self.assumptions or 'none of the listed'}. {self.why}"

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav._shown import Shown
 from lossnav.problem.drifts import Linear
 from lossnav.problem.objective import Objective
 from lossnav.rules.assume import Filter
@@ -41,7 +42,7 @@ class Limit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LearningRule:
+class LearningRule(Shown):
     """A rule derived from assumptions; made by ``lossnav.derive``, which says what they may be.
 
     Where the belief knows rows and columns, ``equations``, ``velocity``, ``limits`` and ``regime`` are those of one
@@ -55,6 +56,16 @@ class LearningRule:
     metric: Metric | None = None
     dt: float | None = None
     exact: bool = False
+
+    _drawing: ClassVar[str] = "rule"
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the rule as it is written, its step and what it remembers."""
+        law = str(self.velocity) if self.coordinatewise else None
+        return {"velocity": law, "gamma": self.objective.gamma, "dt": self.dt, "memory": list(self.memory)}
+
+    def _repr_png_(self) -> None:
+        """Leave the page of the rule to its report."""
 
     def init(self, theta: ArrayLike) -> State:
         """Return the state of a learner who has seen no gradient.
