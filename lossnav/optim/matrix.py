@@ -323,6 +323,7 @@ def _steps(
     in_bases = "ql" in first or "qr" in first
     if not in_bases and (found := _iterated(group, grads, states)) is not None:
         return found
+    # The averages behind the bases are large, and only some steps look at them.
     shape: Any = believed(group, "polar" if not in_bases else "eigenbasis" if "v" in first else group["curvature"])
     watched = in_bases and shape.is_watched(n)
     names = [name for name in first if name != "step" and (watched or name not in ("left", "right"))]
@@ -330,12 +331,14 @@ def _steps(
     if in_bases and n == 1:
         _keep(states, shape.first(kept, g))
         return (), 1.0
+    # Into the bases, where all assumptions look at the gradient as on arrays; "polar" finds its basis only then.
     sides, memory = (kept.get("ql"), kept.get("qr")), room(g)
     view = StackLook(turn(g, *sides, memory), kept, n - in_bases, memory)
     beta = group["betas"][0]
     mean, variance, _ = look(view, _mean(beta, not in_bases), shape, None)
     if len(states) > 1:  # else it is the matrix itself
         _keep(states, {name: kept[name] for name in ("m", "v", "rows", "columns") if name in kept})
+    # Each entry has the gain of one coordinate; what the averages have seen of the whole comes with the rate.
     way = turn(mean.signal, *view.bases)
     step = torch.zeros_like(way) if way is view.gradient else memory[variance is memory[0]].zero_()
     plan(step, way, variance.expand_as(way).contiguous())
