@@ -101,7 +101,8 @@ class BallisticMatrix(belief.Believing):
             and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass): matrices of one shape then move
-            as a stack, if they are small or "polar", and vectors as with ``Belief``.
+            as a stack, if they are small or "polar", and vectors as with ``Belief``. The results differ by rounding,
+            which chooses the directions in which no gradient has been.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
     ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products
