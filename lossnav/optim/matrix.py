@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Literal, get_args
 
 import torch
@@ -225,7 +225,7 @@ class BallisticMatrix(belief.Believing):
         if group["weight_decay"] != 0 and matrices:
             decay = 1 - belief.step_rate(group) * group["weight_decay"]
             torch._foreach_mul_([params[i] for i in matrices], decay)
-        plan = self._plan(group)
+        plan = cache(partial(self._plan, group))
         for alike in _alike(matrices, states):
             moved, some = [params[i] for i in alike], [states[i] for i in alike]
             torch._foreach_add_([s["step"] for s in some], 1.0)
@@ -314,7 +314,7 @@ def _steps(
     grads: list[Tensor],
     states: list[State],
     room: Callable[[Tensor], tuple[Tensor, Tensor]],
-    plan: Callable[[Tensor, Tensor, Tensor], None],
+    plan: Callable[[], Callable[[Tensor, Tensor, Tensor], None]],
 ) -> tuple[Sequence[Tensor], Any]:
     """Take gradients into the states of matrices that are alike; return where these go, and at what rate.
 
@@ -342,7 +342,7 @@ def _steps(
     # Each entry has the gain of one coordinate; what the averages have seen of the whole comes with the rate.
     way = turn(mean.signal, *view.bases)
     step = torch.zeros_like(way) if way is view.gradient else memory[variance is memory[0]].zero_()
-    plan(step, way, variance.expand_as(way).contiguous())
+    plan()(step, way, variance.expand_as(way).contiguous())
     step = turn_back(turn_back(step, *view.bases, memory), *sides, memory)
     if watched:
         _keep(states, shape.after(kept, g, n))
