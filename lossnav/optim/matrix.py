@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Literal, get_args
 
 import torch
@@ -101,7 +101,8 @@ class BallisticMatrix(belief.Believing):
             and on all but CPUs, where eigenvectors would stall the step. Muon's steps are of this kind, too.
         maximize: go uphill.
         foreach: True, False, or None (True unless a parameter is a tensor subclass): matrices of one shape then move
-            as a stack, if they are small or "polar", and vectors as with ``Belief``.
+            as a stack, if they are small or "polar", and vectors as with ``Belief``. The results differ by rounding,
+            which chooses the directions in which no gradient has been.
 
     State of a matrix: ``m`` in the bases, a step counter, the averages ``left`` and ``right`` and the bases ``ql`` and
     ``qr``, each a matrix or, for a side in blocks, a stack of them; "eigenbasis" adds ``v`` (m, n), the products
@@ -224,7 +225,7 @@ class BallisticMatrix(belief.Believing):
         if group["weight_decay"] != 0 and matrices:
             decay = 1 - belief.step_rate(group) * group["weight_decay"]
             torch._foreach_mul_([params[i] for i in matrices], decay)
-        plan = self._plan(group)
+        plan = cache(partial(self._plan, group))
         for alike in _alike(matrices, states):
             moved, some = [params[i] for i in alike], [states[i] for i in alike]
             torch._foreach_add_([s["step"] for s in some], 1.0)
@@ -313,7 +314,7 @@ def _steps(
     grads: list[Tensor],
     states: list[State],
     room: Callable[[Tensor], tuple[Tensor, Tensor]],
-    plan: Callable[[Tensor, Tensor, Tensor], None],
+    plan: Callable[[], Callable[[Tensor, Tensor, Tensor], None]],
 ) -> tuple[Sequence[Tensor], Any]:
     """Take gradients into the states of matrices that are alike; return where these go, and at what rate.
 
@@ -323,6 +324,7 @@ def _steps(
     in_bases = "ql" in first or "qr" in first
     if not in_bases and (found := _iterated(group, grads, states)) is not None:
         return found
+    # The averages behind the bases are large, and only some steps look at them.
     shape: Any = believed(group, "polar" if not in_bases else "eigenbasis" if "v" in first else group["curvature"])
     watched = in_bases and shape.is_watched(n)
     names = [name for name in first if name != "step" and (watched or name not in ("left", "right"))]
@@ -330,15 +332,17 @@ def _steps(
     if in_bases and n == 1:
         _keep(states, shape.first(kept, g))
         return (), 1.0
+    # Into the bases, where all assumptions look at the gradient as on arrays; "polar" finds its basis only then.
     sides, memory = (kept.get("ql"), kept.get("qr")), room(g)
     view = StackLook(turn(g, *sides, memory), kept, n - in_bases, memory)
     beta = group["betas"][0]
     mean, variance, _ = look(view, _mean(beta, not in_bases), shape, None)
     if len(states) > 1:  # else it is the matrix itself
         _keep(states, {name: kept[name] for name in ("m", "v", "rows", "columns") if name in kept})
+    # Each entry has the gain of one coordinate; what the averages have seen of the whole comes with the rate.
     way = turn(mean.signal, *view.bases)
     step = torch.zeros_like(way) if way is view.gradient else memory[variance is memory[0]].zero_()
-    plan(step, way, variance.expand_as(way).contiguous())
+    plan()(step, way, variance.expand_as(way).contiguous())
     step = turn_back(turn_back(step, *view.bases, memory), *sides, memory)
     if watched:
         _keep(states, shape.after(kept, g, n))

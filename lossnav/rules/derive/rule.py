@@ -300,12 +300,13 @@ class LearningRule(Shown):
         drift, n, rows = np.zeros_like(theta), state.step + 1, self.matrices
         if self.objective.drift is not None:
             drift = self.objective.drift(theta.ravel()).reshape(theta.shape)
-        sides = state.averages.get("ql"), state.averages.get("qr")
-        begun = any(side is not None for side in sides)  # the first gradient finds the bases
-        if begun and n == 1:
+        sides = (None, None) if rows is None else (state.averages.get("ql"), state.averages.get("qr"))
+        begun = any(side is not None for side in sides)
+        if begun and n == 1:  # the first gradient finds the bases
             blank = np.zeros_like(theta)  # what drifts by itself does so now, too, if it needs no curvature
             step = blank if self.metric is None else self._move(drift, Believed(blank, blank, blank, blank))
             return step, State(n, 0, MappingProxyType({**state.averages, **rows.first(state.averages, g)}))
+        # All assumptions look at the gradient in the bases that are kept; some find others in what is believed then.
         view = ArrayLook(turn(g, *sides), state.averages, n - begun, told, state.told)
         mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
         slope = np.zeros_like(g) if mean.slope is None else mean.slope / self.dt
@@ -314,6 +315,7 @@ class LearningRule(Shown):
             step = self._move(turn(turn(drift, *sides), *view.bases), seen)
         else:
             step = self._move_arrays(theta, drift, seen)
+        # The step is followed: then the gradient may turn the bases, and the averages with them.
         after = view.averages | (rows.after(view.averages, g, n) if begun else {})
         return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
 
