@@ -69,7 +69,9 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
-def carried(problem: Transcription, theta0: Array, flows: Iterable[tuple[float, float]]) -> list[Array]:
+def carried(
+    problem: Transcription, theta0: Array, flows: Iterable[tuple[float, float]], rtol: float = 1e-6
+) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
     A drift that is no gradient may carry it round for ever, and no straight line comes near such a path. Flows that
@@ -79,6 +81,7 @@ def carried(problem: Transcription, theta0: Array, flows: Iterable[tuple[float, 
         problem: it has the drift.
         theta0: shape (D,).
         flows: for each path the share of the drift, and that of η k G⁻¹∇L.
+        rtol: how well they are followed.
     """
     drift, objective = problem.objective.drift, problem.objective
     assert drift is not None  # whoever calls has seen to it
@@ -97,7 +100,7 @@ def carried(problem: Transcription, theta0: Array, flows: Iterable[tuple[float, 
 
         with np.errstate(all="ignore"):
             way = scipy.integrate.solve_ivp(
-                flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=1e-6, atol=1e-9
+                flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=rtol, atol=1e-3 * rtol
             )
         if way.status == 0 and np.all(np.isfinite(way.y)):
             found.append(way.y.T)

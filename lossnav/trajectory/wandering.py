@@ -117,7 +117,7 @@ def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Arr
     objective = problem.objective
     usual = 1 / max(objective.gamma, math.sqrt(objective.eta * objective.k * max(curvature, 1e-300)))
     kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
-    ways = deadline.carried(problem, kicked, ((1.0, pull * usual) for pull in _PULLS))
+    ways = deadline.carried(problem, kicked, ((1.0, pull * usual) for pull in _PULLS), rtol=1e-4)
     return [np.concatenate([theta0[None], way[1:]]) for way in ways]
 
 

@@ -14,6 +14,22 @@ from lossnav.trajectory.nodal import account
 from lossnav.trajectory.transcription import Transcription
 
 
+def logistic_one_by_one(features, labels, penalty):
+    signed = features * (2.0 * labels - 1)[:, None]
+
+    def value(t):
+        return np.logaddexp(0, -(signed @ t)).mean() + penalty / 2 * (t @ t)
+
+    def gradient(t):
+        return -(signed / (1 + np.exp(np.minimum(signed @ t, 700)))[:, None]).mean(0) + penalty * t
+
+    def hessian(t):
+        p = 1 / (1 + np.exp(np.minimum(signed @ t, 700)))
+        return (signed.T * (p * (1 - p))) @ signed / len(signed) + penalty * np.eye(len(t))
+
+    return ln.losses.Function(value, gradient, hessian, dim=features.shape[1])
+
+
 def as_function(loss):
     """The same loss as a user would give it: nothing is known of its form."""
     return ln.losses.Function(loss.value, loss.gradient, loss.hessian, dim=loss.dim)
@@ -65,7 +81,7 @@ def test_a_steady_slip_costs_what_it_costs_however_long_the_steps():
 
 def test_a_logistic_regression_with_slow_modes_in_few_calls():
     """30 parameters; 218,000 calls on grids of equal steps."""
-    loss = landscapes.logistic_one_by_one(*landscapes.patients(), 0.01)
+    loss = logistic_one_by_one(*landscapes.patients(), 0.01)
     traj = ln.solve(ln.Objective(gamma=0.1), loss, np.zeros(30))
     assert traj.converged and traj.is_minimum and loss.calls <= 11_000
     height, speed = loss.value(np.zeros(30)), traj.velocity(0.0)
