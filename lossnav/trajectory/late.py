@@ -140,11 +140,11 @@ def _dated(
     u = (problem.times / span)[:, None]
     starts = [theta0 + np.minimum(4 * u, 1.0) * (place - theta0) for place in (theta0, *places)]
     with np.errstate(all="ignore"):
-        found = newton.minimise_all(problem, np.array(starts))
-        found = [one for one in found if one.converged and math.isfinite(one.action)]
+        found = [one for one in newton.minimise_all(problem, np.array(starts)) if math.isfinite(one.action)]
         if not found:
             raise NoMinimiser(UNBOUNDED)
-        best = min(found, key=lambda one: one.action)
+        settled = [one for one in found if one.converged] or found  # of a kinked loss none may be
+        best = min(settled, key=lambda one: one.action)
         path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
 

@@ -26,7 +26,7 @@ from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checke
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torch.optim.optimizer import ParamsT
+    from torch.optim.optimizer import Optimizer, ParamsT
 
 
 class Limit(NamedTuple):
@@ -237,7 +237,7 @@ class LearningRule(Shown):
         maximize: bool = False,
         foreach: bool | None = None,
         fused: bool | None = None,
-    ) -> Any:
+    ) -> Optimizer:
         """Return the rule as a torch optimizer, which runs ``source``: ``lossnav.optim.derive.Derived``.
 
         Where the belief knows rows and columns it is ``lossnav.optim.BallisticMatrix`` with ``options``, and what has
