@@ -24,7 +24,7 @@ from lossnav import data, records, training
 
 @pytest.mark.parametrize("name", command.KNOWN)
 def test_each_benchmark_runs_and_a_quick_run_keeps_nothing(name, tmp_path, capsys):
-    if name == "explorables":
+    if name in ("explorables", "pages"):
         need_a_browser()
     assert command.main([name, "--quick", "--output", str(tmp_path)]) == 0
     out = capsys.readouterr().out
