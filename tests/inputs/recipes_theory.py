@@ -432,6 +432,7 @@ def _beliefs() -> dict[str, Recipe]:
             "state": Argument(adam.init(POINT), [*thing(adam.init(POINT)).bad, adam.init([1.0]), (0.0,) * 3]),
         }),
         "LearningRule.limits": Recipe(adam.limits, {"curvature": seen}),
+        "LearningRule.plot": Recipe(adam.plot, {"ax": thing(None, none=True)}),
         "LearningRule.regime": Recipe(measured.regime, {
             "curvature": array(100.0, any_shape=True),
             "metric": array(1.0, any_shape=True, bad=[None, -1.0]),
