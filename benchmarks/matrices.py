@@ -66,8 +66,9 @@ def contenders(name: str) -> dict[str, Callable[[list[Tensor]], Any]]:
     for kind in ("eigenbasis", "kronecker", "likelihood", "polar"):
         made[f"BallisticMatrix, {kind}"] = partial(optim.BallisticMatrix, lr=RATE, curvature=kind)
     if name == "mlp":
-        made[f"{OURS}, max_dim=512"] = partial(optim.BallisticMatrix, lr=RATE, max_dim=512, long="identity")
-        made[BLOCKS] = partial(optim.BallisticMatrix, lr=RATE, block=128)
+        ours = partial(optim.BallisticMatrix, lr=RATE, curvature="eigenbasis")
+        made[f"{OURS}, max_dim=512"] = partial(ours, max_dim=512, long="identity")
+        made[BLOCKS] = partial(ours, block=128)
     if (others := collection()) is not None:
         same = {"lr": RATE, "betas": (0.9, 0.99), "weight_decay": 0.0}
         made[SOAP] = partial(others.SOAP, precondition_frequency=EVERY, max_precondition_dim=LONGEST, **same)
