@@ -11,6 +11,7 @@ import oracles
 import pytest
 import sympy
 import torch
+from handles import readout
 from test_takeaway import PRESS, move
 
 from lossnav.explore.board import tables
@@ -22,8 +23,6 @@ PLANNED = [at for at in CORNERS if not any(bad.items() <= at.items() for bad in 
 NUMBERS = {"θ": 0.7, "θ₀": -0.4, "m": 0.3, "V": 1.7, "G": 1.3, "γ": 0.6, "j": 0.35, "α": 0.22, "c": 1.9, "η": 0.8,
            "k": 1.4, "t": 0.45, "e": math.e, "θ̇": -0.6, "θ̈": 0.25, "Δt": 0.37}  # fmt: skip
 GREEK = {"eta": "η", "k": "k", "gamma": "γ", "alpha": "α", "j": "j", "m": "m", "V": "V", "G": "G", "c": "c"}
-# The verdict and what is told under Details.
-SAID = "[...document.querySelectorAll('.lossnav-readout')].map((part) => part.textContent).join(' ')"
 
 
 def value(tree, names):
@@ -232,7 +231,7 @@ def test_every_name_can_be_gone_to_and_its_program_runs(stand):
     for i, name in enumerate(board.NAMES.values()):
         page.evaluate(chip % i)
         assert page.evaluate(lit) == [name]
-        assert f"This is {name}" in page.evaluate(SAID)
+        assert f"This is {name}" in readout(page, 0)
         assert_program_is_the_path(page)
     for at in CORNERS[::11]:
         move(page, at)
@@ -245,7 +244,7 @@ def assert_program_is_the_path(page):
     room: dict = {"print": lambda *words: None}
     exec(text, room)
     shown = eval(text.split("\n")[-1], room)
-    said = page.evaluate(SAID)
+    said = readout(page, 0)
     if "path" not in room:
         assert "There is no plan" in said and "except ln.NoMinimiser" in text
         return
@@ -264,7 +263,7 @@ def test_switches_answer_the_keyboard_and_an_address_that_is_none(stand):
     page.evaluate("document.querySelector('.ln-switch button:not([aria-pressed=true])').focus()")
     page.key("Enter")
     assert page.evaluate(pressed)[0] == "a while"
-    answer = page.evaluate(SAID)
+    answer = readout(page, 0)
     assert answer.startswith("You now look less far ahead, so steep directions go first.")
     assert page.evaluate("document.querySelectorAll('.ln-changed').length") == 1
     assert page.complaints() == []

@@ -53,9 +53,7 @@ def load_data(name: str, root: str | os.PathLike[str] | None, download: bool) ->
     """Return a data set by the name that experiments have for it, ours or that of a function of the user's."""
     from lossnav.lab import data
 
-    if own.is_own(name):
-        return own.dataset(name)
-    return data.load(name, root, download)
+    return own.dataset(name) if own.is_own(name) else data.load(name, root, download)
 
 
 def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, int], str]:

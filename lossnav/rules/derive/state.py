@@ -74,12 +74,8 @@ class ArrayLook(Look):
 
     def average(self, name: str, datum: Any, beta: Any, corrected: bool = True, words: str = "") -> Any:
         """Take a datum into an average."""
-        value = self.moved(name, datum, beta)
+        value = self.keep(name, datum if beta == 0 else beta * self.kept(name) + (1 - beta) * datum)
         return value / self.seen(beta, self.n) if corrected else value
-
-    def moved(self, name: str, datum: Any, beta: Any) -> Any:
-        """Return an average with a datum in it."""
-        return self.keep(name, datum if beta == 0 else beta * self.kept(name) + (1 - beta) * datum)
 
     def told(self, name: str, beta: Any, corrected: bool) -> Any:
         """Take what was told into an average; what was not told changes nothing."""
