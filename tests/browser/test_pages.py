@@ -9,6 +9,7 @@ from chrome import ALL_PICTURES, PHONE, WIDE, Browser, Page
 from measures import CUT, FORMULAS, LINES, SCHEMES, put_on, violations
 from notebooks import chapters, notebook_path
 from paths import pages
+from screens import assert_stands_still_and_fits
 from test_explorables import (
     WITH_EXPLORABLES,
     assert_answers_the_finger,
@@ -105,6 +106,7 @@ def assert_nothing_overlaps(page: Page) -> None:
 def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, name: str) -> None:
     with browser.page(WIDE) as page:
         page.open(f"{base}/{name}.html")
+        assert_stands_still_and_fits(page, phone=False)
         if name in CHAPTERS:
             assert_is_light(page, html)
         page.evaluate(ALL_PICTURES)
@@ -136,6 +138,7 @@ def test_a_table_of_many_columns_is_read_without_scrolling_on_a_phone(browser: B
 def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base: str, name: str) -> None:
     with browser.page(PHONE, touch=True) as page:
         page.open(f"{base}/{name}.html")
+        assert_stands_still_and_fits(page, phone=True)
         assert_needs_nothing_but_itself(page, base)
         assert_nothing_overlaps(page)
         assert page.evaluate("window.innerWidth") == PHONE[0]

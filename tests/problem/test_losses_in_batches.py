@@ -50,6 +50,19 @@ def test_the_way_is_found_once_and_said(value, layout, calls):
     assert loss.calls - before == calls
 
 
+def test_sums_over_many_data_are_asked_of_single_points():
+    """Entry by entry each of the sums' terms would be an operation of Python: a hundred times as long."""
+    data = np.random.default_rng(0).normal(size=(2000, 3))
+
+    def value(x):
+        return np.exp(-((data - x) ** 2)).sum()
+
+    assert np.allclose(read(value(entries(BATCH)), len(BATCH), ()), [value(x) for x in BATCH])  # it could be done
+    loss = ln.losses.Function(value, dim=3)
+    assert np.array_equal(loss.value(BATCH), [value(x) for x in BATCH])
+    assert loss.batches == {"value": batched.SINGLE}
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -5,14 +5,11 @@ How soon it answers depends on the machine: `python -m benchmarks pages` measure
 
 from __future__ import annotations
 
-import pytest
-from chrome import PHONE, Browser
-from paths import pages
+from chrome import Page
+from handles import LONG
 
-DESK = (1300, 850)
 SHIFT = 0.01  # of the layout, as browsers add it up: what has moved, times how far, as parts of the window
 SEEN, WHOLE, FIRST = 700, 780, 760  # CSS pixels: see below
-LONG = {"Board": 1030}  # asks in sentences, and is longer than a screen
 
 # All shifts since the page began to load, those of a reader's own doing left out.
 SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
@@ -29,19 +26,13 @@ BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
 })"""
 
 
-@pytest.mark.parametrize("base", ["http"], indirect=True)
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("name", pages())
-def test_a_page_stands_still_and_its_explorables_fit_the_screen(
-    browser: Browser, base: str, name: str, size: tuple[int, int]
-) -> None:
-    with browser.page(size, touch=size == PHONE) as page:
-        page.open(f"{base}/{name}.html")
-        shifts = page.evaluate(SHIFTS)
-        assert sum(value for value, _ in shifts) <= SHIFT, shifts
-        boxes = page.evaluate(BOXES)
-        if size == PHONE:
-            assert all(box["seen"] <= LONG.get(box["name"], SEEN) for box in boxes), boxes
-            assert all(box["top"] <= FIRST for box in boxes[:1]), boxes[0]
-        else:
-            assert all(box["height"] <= LONG.get(box["name"], WHOLE) for box in boxes), boxes
+def assert_stands_still_and_fits(page: Page, *, phone: bool) -> None:
+    """On a page that was just opened and not touched yet."""
+    shifts = page.evaluate(SHIFTS)
+    assert sum(value for value, _ in shifts) <= SHIFT, shifts
+    boxes = page.evaluate(BOXES)
+    if phone:
+        assert all(box["seen"] <= LONG.get(box["name"], SEEN) for box in boxes), boxes
+        assert all(box["top"] <= FIRST for box in boxes[:1]), boxes[0]
+    else:
+        assert all(box["height"] <= LONG.get(box["name"], WHOLE) for box in boxes), boxes
