@@ -12,7 +12,7 @@ HANDLES = '[role="slider"], input[type="range"]'
 # CSS pixels. A handle at the end of its track can go one way only, and one that is dead to a way costs a wait: those in
 # the upper half of their range begin with the way back.
 MOVES = {"finger": ((60, 0), (-60, 0), (0, -60), (0, 60)), "mouse": ((60, -60), (-60, 60), (60, 60), (-60, -60))}
-# CSS pixels, on a phone down to the verdict and on a desk the whole: what asks in sentences is longer than a screen.
+# CSS pixels, on a phone down to the control's end and on a desk the whole: six questions are longer than a screen.
 LONG = {"Board": 1030}
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown")
 # The handle, what is said before it is moved, and whether it is in the upper half of its range.

@@ -17,12 +17,13 @@ SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
     [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')])
 )).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => done([]), 300))"""
 
-# Of each explorable: its top, how far its plot, its main control and its sentence reach, and its height.
+# Of each explorable: its top, how far its plot and its sentence reach, how far its main control does, and its height.
 BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
   const { top, height } = root.getBoundingClientRect();
   const part = (name) => root.querySelector(name).getBoundingClientRect();
-  const seen = Math.max(...[".ln-stage", ".ln-control", ".ln-verdict"].map((name) => part(name).bottom)) - top;
-  return { name: root.dataset.explorable, top: top + scrollY, seen, height };
+  const reach = (...names) => Math.max(...names.map((name) => part(name).bottom)) - top;
+  const seen = reach(".ln-stage", ".ln-verdict"), moved = reach(".ln-control");
+  return { name: root.dataset.explorable, top: top + scrollY, seen, moved, height };
 })"""
 
 
@@ -32,7 +33,7 @@ def assert_stands_still_and_fits(page: Page, *, phone: bool) -> None:
     assert sum(value for value, _ in shifts) <= SHIFT, shifts
     boxes = page.evaluate(BOXES)
     if phone:
-        assert all(box["seen"] <= LONG.get(box["name"], SEEN) for box in boxes), boxes
+        assert all(box["seen"] <= SEEN and box["moved"] <= LONG.get(box["name"], SEEN) for box in boxes), boxes
         assert all(box["top"] <= FIRST for box in boxes[:1]), boxes[0]
     else:
         assert all(box["height"] <= LONG.get(box["name"], WHOLE) for box in boxes), boxes
