@@ -103,6 +103,8 @@ class Timed:
         if not np.all(np.isfinite(begin)):
             raise OverflowError("the path leaves the range of floating-point numbers")
         after = Case(case.objective, case.loss.final, begin)
+        if not wandering.contested(after):
+            return path
         rest = wandering.checked(after, lambda: solve(after, Settings(), self.name))
         return path if rest.converged else replace(path, status=rest.status, detail=rest.detail)
 

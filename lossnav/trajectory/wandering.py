@@ -153,6 +153,12 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
     return lowest
 
 
+def contested(case: Case) -> bool:
+    """Return whether a path that never rests comes into question: the drift turns, or carries to where a loss settles."""
+    turn = _turning(case.objective, case.loss, case.theta0)
+    return turn != 0.0 or math.isfinite(_carried(case.objective, case.loss, case.theta0))
+
+
 def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
     """Return what ``solver`` finds among paths that come to rest; ``converged`` False where another one costs less."""
     objective, loss, theta0 = case.objective, case.loss, case.theta0
