@@ -152,7 +152,7 @@ def lowest_variation(
 
     Args:
         weight: w(t) > 0 inside the interval, of an array of times.
-        curvature: h.
+        curvature: h, a number of any sign.
         start: first time.
         end: last time, after the first.
         free_start: whether x may be anything at the first time, as where w vanishes there.

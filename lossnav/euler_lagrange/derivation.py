@@ -173,7 +173,7 @@ def derive(
     """Derive the equations with free symbols, for reading.
 
     Args:
-        dim: D.
+        dim: D, the number of parameters.
         metric: None (identity), "constant" (symbols G_ij), "general" (functions G_ij(θ)), a (D, D) matrix,
             or a function of the array of symbols θ that returns one.
         drift: None (zero), "general" (functions f_i(θ)), a sequence of D expressions, or a function

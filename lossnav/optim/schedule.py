@@ -130,7 +130,7 @@ def deadline_schedule(
         [0.875, 0.625, 0.375, 0.125]
 
     References:
-        theory: L1–L3 ("deadline"), L7, L8 ("power"), L7, L9 ("kernel").
+        book: L1–L3 ("deadline"), L7, L8 ("power"), L7, L9 ("kernel").
     """
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     total = _checks.whole("total_steps", total_steps, low=1)

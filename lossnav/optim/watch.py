@@ -200,7 +200,7 @@ class Watch(Shown):
             ValueError: if a loss is missing, or lies below ``lowest``.
 
         References:
-            theory: L23.
+            book: L23.
         """
         floor = _checks.finite("lowest", lowest)
         size, mean, root = self._path(floor)
@@ -210,7 +210,7 @@ class Watch(Shown):
         return math.sqrt(float(np.sum(size)) * float(np.sum(mean))) / length
 
     def regret(self, lowest: float = 0.0, *, eta: float = 1.0, k: float = 1.0) -> float:
-        """Return a lower bound on the regret at γ = 0 under the best Δt: J_T minus the length (theory: L23), unit ℓ.
+        """Return a lower bound on the regret at γ = 0 under the best Δt: J_T minus the length (book: L23), unit ℓ.
 
         Rigorous as far as ``lowest`` is the infimum, the losses are those of the whole training set, and L between the
         ends of a step is the cubic.
@@ -234,7 +234,7 @@ class Watch(Shown):
             ValueError: naming the argument; also if ``watch`` was not given a ``loss``.
 
         References:
-            theory: L26, L27.
+            book: L26, L27.
         """
         rates = _checks.reals("gamma", gamma)
         if rates.ndim != 1 or np.any(np.isnan(rates)) or np.any(rates < 0):
@@ -292,7 +292,7 @@ def watch(
         (40, 1.25)
 
     References:
-        theory: L23, L26, L27.
+        book: L23, L26, L27.
     """
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     closure = None if loss is None else _checks.function("loss", loss)

@@ -30,7 +30,7 @@ class Task(Loss):
     """A loss L(θ, t) over D parameters.
 
     Attributes:
-        dim: D.
+        dim: D, the number of parameters.
         switches: times > 0, increasing, at which L or its slopes jump.
         final: the loss that holds from the last switch (from 0, if there is none) for ever; None if L never settles, so
             that only a problem with a deadline or a fixed end is one.
@@ -129,7 +129,7 @@ class Driven(Task):
         value: maps θ, shape (..., D), and t, shape (...), to L(θ, t), shape (...).
         gradient: maps them to ∇L, shape (..., D).
         hessian: maps them to ∇²L, shape (..., D, D); None takes differences of the gradient.
-        dim: D.
+        dim: D, the number of parameters.
         switches: times > 0, increasing, at which the data jump.
         final: the loss that holds for ever from ``settled`` on; None if there is none.
         settled: that time, >= 0 and not before the last switch; needed exactly with ``final``.

@@ -57,7 +57,7 @@ class Look(abc.ABC):
     """What there is to see in a step, as arrays or as what a step is generated from.
 
     Attributes:
-        gradient: g.
+        gradient: the gradient g.
         belief: the ``Filter``, whose ``beta`` may be asked for.
         m: the average of gradients with this one; g where there is no memory.
         mean: what the plan is made on, m corrected for its beginning, and a share of the rest.

@@ -1,4 +1,4 @@
-r"""Rates that noise asks for: one noisy mode, and a spectrum of them with a deadline (theory: L5, L7).
+r"""Rates that noise asks for: one noisy mode, and a spectrum of them with a deadline (book: L5, L7).
 
 A step of rate a adds noise, and what comes after it forgets some: :math:`\kappa(u)=\sum_i\sigma_i^2h_ie^{-2h_iu}` is
 what is left of it after the rates still to come have added up to u. The optimal schedule takes steps as large as the
@@ -21,7 +21,7 @@ _DECADES = 12  # of u below the longest way that the grid resolves
 
 
 def kalman_rates(curvature: float, spread: float, noise: float, steps: int, *, multiplicative: float = 0.0) -> Array:
-    r"""Return the optimal rates of one mode, shape (steps,): :math:`a_n=hm_n/((h^2+\nu)m_n+\sigma^2)` (theory: L5).
+    r"""Return the optimal rates of one mode, shape (steps,): :math:`a_n=hm_n/((h^2+\nu)m_n+\sigma^2)` (book: L5).
 
     For θ ← θ − a(hθ + ξ) with :math:`\operatorname{Var}\xi=\sigma^2+\nu\theta^2`, started with
     :math:`\mathrm E\theta^2=m_0`. They minimise every later Eθ² at once: the same for the final loss, the running loss
@@ -74,7 +74,7 @@ class Cooling:
 def cooling(
     curvature: ArrayLike, spread: ArrayLike, noise: ArrayLike, span: float, *, cap: float = math.inf, points: int = 600
 ) -> Cooling:
-    r"""Return the schedule of one rate for all modes that makes the expected loss at the deadline least (theory: L7).
+    r"""Return the schedule of one rate for all modes that makes the expected loss at the deadline least (book: L7).
 
     For small steps, a(u) = min(A, √(μ/κ(u))) with ∫du/a = T, and the sum U of all rates minimises
 

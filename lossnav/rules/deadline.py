@@ -1,4 +1,4 @@
-r"""The rate at a deadline: how fast the optimal learner moves when a time s is left (theory: L1–L4).
+r"""The rate at a deadline: how fast the optimal learner moves when a time s is left (book: L1–L4).
 
 On a quadratic loss the optimum moves as :math:`\dot\theta=-a(s)\nabla L`, with one rate a for each curvature h: the
 solution of a scalar Riccati equation from :math:`a(0)=\eta c`, what the deadline charges.
@@ -46,7 +46,7 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
         0.7932583071
 
     References:
-        theory: L1, L2; for c = 0 the velocity of Eq. 51 over its gradient.
+        book: L1, L2; for c = 0 the velocity of Eq. 51 over its gradient.
     """
     check_objective(objective)
     if objective.drift is not None:
@@ -106,7 +106,7 @@ class LossWeight:
 def loss_weight(
     schedule: ArrayLike, gamma: float = 0.0, *, times: ArrayLike | None = None, eta: float = 1.0, curvature: float = 0.0
 ) -> LossWeight:
-    r"""Return which weight k(t) of the loss makes a schedule of rates optimal (theory: L4).
+    r"""Return which weight k(t) of the loss makes a schedule of rates optimal (book: L4).
 
     On one curvature h, :math:`k=(ha^2+\gamma a-\dot a)/\eta`, and a downward jump of a is a charge of its size over η;
     up to a last charge a(T)/η at the deadline. For h = 0, a linear loss, any schedule has one.

@@ -2,7 +2,7 @@ r"""Planners whose discount is not exponential: what they plan, what they do, an
 
 With a discount other than :math:`e^{-\gamma t}` the plan of today is not the plan of tomorrow. Who *commits* follows
 the first plan; who is *naive* makes a new one all the time and follows none; who is *sophisticated* knows this, and
-answers what later selves will do (theory: L17, L19).
+answers what later selves will do (book: L17, L19).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def hyperbolic_rate(
         ValueError: naming the argument.
 
     References:
-        theory: L17.
+        book: L17.
     """
     check_objective(objective)
     if objective.gamma or objective.terminal or objective.drift is not None or not math.isinf(objective.horizon):
@@ -111,7 +111,7 @@ def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float 
         [0.39268, 0.43931, 0.43989]
 
     References:
-        theory: L19.
+        book: L19.
     """
     h, stiff = _checks.positive("curvature", curvature), 1 / _checks.positive("eta", eta)
     patience = _checks.finite("delta", delta, low=0.0, high=1.0, open_low=True)

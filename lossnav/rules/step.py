@@ -43,7 +43,7 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
         array([-1.])
 
     References:
-        Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 82; non-commuting G and H: Δθ is a function of G⁻¹H, see theory.
+        Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 82. Where G and H do not commute Δθ is a function of G⁻¹H.
     """
     curvature, directions, slope = _model(objective, gradient, hessian)
     step = _checks.duration("dt", dt, zero=True)
@@ -70,7 +70,7 @@ def rates(objective: Objective, hessian: ArrayLike) -> Array:
 
 
 def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float = math.inf) -> Array:
-    """Return −H⁻¹g (first row of Eqs. 7, 10): the limit of ``update`` for r_i·dt ≫ 1; needs H ≻ 0."""
+    """Return −H⁻¹g (Eqs. 7, 10, first row): ``update`` for r_i·dt ≫ 1; needs H ≻ 0."""
     curvature, directions, slope = _model(objective, gradient, hessian)
     _checks.duration("dt", dt, zero=True)
     if np.any(curvature <= 0):
@@ -79,7 +79,7 @@ def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
 
 
 def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
-    """Return −(ηk/γ)·dt·G⁻¹g (second row): the limit for γ²/4 ≫ ηkh_i and r_i·dt ≪ 1; needs γ > 0."""
+    """Return −(ηk/γ)·dt·G⁻¹g (Eqs. 7, 10, second row), for γ²/4 ≫ ηkh_i and r_i·dt ≪ 1; needs γ > 0."""
     _, directions, slope = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if objective.gamma == 0:
@@ -88,7 +88,7 @@ def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLi
 
 
 def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
-    """Return −√(ηk)·dt·(G⁻¹H)^{−1/2}G⁻¹g (third row): the limit for γ²/4 ≪ ηkh_i and r_i·dt ≪ 1; needs H ≻ 0."""
+    """Return −√(ηk)·dt·(G⁻¹H)^{−1/2}G⁻¹g (Eqs. 7, 10, third row), for γ²/4 ≪ ηkh_i and r_i·dt ≪ 1; needs H ≻ 0."""
     curvature, directions, slope = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if np.any(curvature <= 0):

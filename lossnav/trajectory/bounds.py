@@ -1,4 +1,4 @@
-"""What the value function cannot fall below or exceed, from two numbers about the loss (theory: L24)."""
+"""What the value function cannot fall below or exceed, from two numbers about the loss (book: L24)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def value_bounds(
         1.5
 
     References:
-        theory: L24. Polyak (1963), Łojasiewicz (1963) for the inequality.
+        book: L24. Polyak (1963), Łojasiewicz (1963) for the inequality.
     """
     check_problem(objective, loss)
     if objective.drift is not None:

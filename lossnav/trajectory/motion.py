@@ -25,7 +25,7 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
         objective: of any metric G and drift.
         theta, velocity: θ and θ̇, shape (..., D) each.
         slope: ∇L(θ), shape (..., D).
-        strength: s.
+        strength: the number s.
     """
     force, turn = objective.eta * objective.k * slope, np.zeros_like(velocity)
     if objective.drift is None and objective.metric is None:

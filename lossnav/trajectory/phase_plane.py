@@ -1,4 +1,4 @@
-r"""One-dimensional problems in the phase plane: the feedback law p(θ), and when it is optimal to stay (theory §7.5).
+r"""One-dimensional problems in the phase plane: the feedback law p(θ), and when it is optimal to stay.
 
 The optimal path into a minimum c is the stable manifold of the rest point (c, 0) of θ̈ = γθ̇ + ηkL′. As a curve over θ,
 with q = p²/2, it solves :math:`dq/d\theta = \gamma p + \eta kL'(\theta)`, integrated *away* from c, which is the stable

@@ -1,4 +1,4 @@
-r"""How far a path is from optimal: its regret in J, and what it is made of (theory: L20–L23, L26).
+r"""How far a path is from optimal: its regret in J, and what it is made of (book: L20–L23, L26).
 
 Let V be the value function and :math:`\dot\theta^*(\theta)` the optimal velocity. For every path
 
@@ -81,7 +81,7 @@ def regret(
     dt: float | None = None,
     value: str = "auto",
 ) -> Regret:
-    r"""Return how much more a path costs than the optimum from its start (theory: L20–L23).
+    r"""Return how much more a path costs than the optimum from its start (book: L20–L23).
 
     Args:
         path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time.
@@ -105,7 +105,7 @@ def regret(
         True
 
     References:
-        theory: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
+        book: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
     """
     steps = _checks.array("path", path)
     given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
@@ -129,7 +129,7 @@ def regret(
 
 
 def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: ArrayLike, *, dt: float) -> Array:
-    r"""Return C(γ), the cosine between a path's steps and those of the optimum for each discount rate (theory: L26).
+    r"""Return C(γ), the cosine between a path's steps and those of the optimum for each discount rate (book: L26).
 
     The one with the largest C is the discount rate that the path looks as if it had; C has no unit, and no step length
     enters but through :math:`2\tanh(R\Delta t/2)`, which is what a step of the optimum is in terms of its middle.

@@ -154,7 +154,7 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
 
 
 def contested(case: Case) -> bool:
-    """Return whether a path that never rests comes into question: the drift turns, or carries to where a loss settles."""
+    """Return whether a path that never rests comes into question: where the drift turns, or carries it away."""
     turn = _turning(case.objective, case.loss, case.theta0)
     return turn != 0.0 or math.isfinite(_carried(case.objective, case.loss, case.theta0))
 

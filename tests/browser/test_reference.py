@@ -49,6 +49,13 @@ def test_the_first_page_lists_what_lossnav_offers(html: Path) -> None:
     assert set(ln.__all__) - {"__version__"} <= linked
 
 
+@pytest.mark.parametrize("page", [page.stem for page in PAGES])
+def test_each_argument_is_explained(html: Path, page: str) -> None:
+    """A letter with a full stop is the number of a list, and leaves nothing to be read."""
+    text = (html / reference.FOLDER / f"{page}.html").read_text(encoding="utf-8")
+    assert re.findall(r"<strong>(\w+)</strong>[^<]*–\s*<(?:ol|/p)", text) == []
+
+
 def test_code_leads_to_the_reference_and_back(html: Path) -> None:
     chapter = (html / "book" / "navigation.html").read_text(encoding="utf-8")
     linked = re.findall(r'<a class="sphinx-codeautolink-a" href="\.\./book/api/(\w+\.html)#([\w.-]+)"', chapter)

@@ -36,7 +36,7 @@ class GradientCovariance(ModelOperator):
 
     Attributes:
         names: names of the parameters.
-        examples: N.
+        examples: N, how many there are.
         mean: ḡ, the gradient of the mean loss, (D,).
 
     Raises:

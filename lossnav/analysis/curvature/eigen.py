@@ -75,7 +75,7 @@ def eigenpairs(
     blocks follow until they add nothing. Where D is no larger than the default basis, this is always so.
 
     Args:
-        operator: H.
+        operator: the operator H.
         count: number of pairs, from 1 to D.
         which: "largest", "smallest" (the most negative first), or "magnitude" (the largest |λ| first).
         seed: of the random start.

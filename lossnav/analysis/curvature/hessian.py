@@ -63,7 +63,7 @@ class Hessian(ModelOperator):
 
     Attributes:
         names: names of the parameters.
-        examples: N.
+        examples: N, how many there are.
         kept: number of batches whose graphs are kept.
 
     Raises:

@@ -30,7 +30,7 @@ class Krylov:
     block has vectors. Another run looks for what this one cannot see; it keeps what was faint in its block.
 
     Args:
-        operator: H.
+        operator: the operator H.
         capacity: largest number of vectors, at most D.
         block: number of vectors that are multiplied at a time.
         seed: of the random blocks.

@@ -20,7 +20,7 @@ class ModelOperator(Operator):
 
     Attributes:
         names: names of the parameters.
-        examples: N.
+        examples: N, how many there are.
     """
 
     names: list[str]

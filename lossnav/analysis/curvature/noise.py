@@ -49,7 +49,7 @@ def noise_kernel(
 ) -> NoiseKernel:
     r"""Measure :math:`\kappa(u)=\mathrm E\,\xi^\top He^{-2Hu}\xi`, ξ a minibatch's gradient minus the full one.
 
-    Lanczos' method started from ξ is Gauss's quadrature of exactly this; no eigenvector is formed (theory: L9). Where κ
+    Lanczos' method started from ξ is Gauss's quadrature of exactly this; no eigenvector is formed (book: L9). Where κ
     falls as 1/u, linear decay of the rate is the best answer to the noise (``rules.cooling``). Values beyond 1/(the
     smallest node) are the method's resolution, no evidence.
 

@@ -22,7 +22,7 @@ class Operator(ABC):
     A subclass sets the three attributes below and writes ``_products``.
 
     Attributes:
-        dim: D.
+        dim: D, the number of parameters.
         dtype: of vectors, float32 or float64.
         device: of vectors.
         products: number of vectors that were multiplied so far.

@@ -40,7 +40,7 @@ def quadrature(operator: Operator, vectors: Tensor, *, steps: int = 30) -> Quadr
     spectral density; with ``GradientCovariance.sample``, tr Σf(H): what the noise of a batch does in all modes at once.
 
     Args:
-        operator: H.
+        operator: the operator H.
         vectors: z, (D,) or (V, D), not zero.
         steps: K, products for each vector; less if the Krylov space is exhausted (the rest then has weight 0).
 

@@ -43,7 +43,7 @@ def trace(operator: Operator, probes: int, *, seed: int = 0, pairs: Eigenpairs |
     converged or not.
 
     Args:
-        operator: H.
+        operator: the operator H.
         probes: number P >= 2 of sign vectors.
         seed: of the signs.
         pairs: what ``eigenpairs`` found for the same operator, to be taken out exactly.

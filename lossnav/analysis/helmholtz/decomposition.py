@@ -199,7 +199,7 @@ def effective_loss(objective: Objective, loss: Loss, decomposition: Decompositio
 
     Args:
         objective: η, k, γ and the drift that was decomposed; G must be the identity.
-        loss: L.
+        loss: the landscape L.
         decomposition: of ``objective.drift``.
 
     Returns:

@@ -75,7 +75,7 @@ class Translation(Symmetry):
     """q_i → q_i + s for the chosen coordinates, such as the biases before a softmax: conserves p = Σ q_i.
 
     Args:
-        dim: D.
+        dim: D, the number of parameters.
         which: indices of the coordinates; None takes all.
 
     Raises:
@@ -95,7 +95,7 @@ class Scale(Symmetry):
     """q_i → e^s q_i for the chosen coordinates, such as weights before a normalisation: conserves r² = |q|².
 
     Args:
-        dim: D.
+        dim: D, the number of parameters.
         which: indices of the coordinates; None takes all.
 
     Raises:
@@ -115,7 +115,7 @@ class Rescale(Symmetry):
     """q₁ → e^s q₁, q₂ → e^{−s} q₂, such as a ReLU unit's weights in and out: conserves |q₁|² − |q₂|².
 
     Args:
-        dim: D.
+        dim: D, the number of parameters.
         first: indices of the coordinates q₁.
         second: indices of the coordinates q₂.
 

@@ -16,7 +16,7 @@ class Loss(abc.ABC):
     """A loss landscape over D parameters.
 
     Attributes:
-        dim: D.
+        dim: D, the number of parameters.
         calls: how often a user's functions were called so far; 0 for a formula, None for what does not count.
         timed: whether it depends on time (``lossnav.problem.task``).
         positive: which parameters must stay > 0, by their places on the last axis; L means nothing elsewhere.

@@ -17,7 +17,7 @@ class Metric(abc.ABC):
     r"""A metric on D parameters: the price of speed is :math:`|\dot\theta|_G^2/2\eta`.
 
     Attributes:
-        dim: D.
+        dim: D, the number of parameters.
         constant: whether G is the same for every θ.
     """
 

@@ -26,7 +26,7 @@ class Function(Metric):
     Args:
         matrix: maps θ to G(θ), shape (D, D); sympy symbols are tried too, for the symbolic equations.
         slope: maps θ to ∂G_ij/∂θ_k, shape (D, D, D).
-        dim: D.
+        dim: D, the number of parameters.
 
     Attributes:
         calls: how often these functions were called so far, by anyone: with a whole batch or with one point. Budgets

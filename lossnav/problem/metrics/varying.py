@@ -58,7 +58,7 @@ class Fisher(_Diagonal):
     ``lossnav.problem.weights`` states its problem in (μ, v) and is solved in (μ, ln v).
 
     Args:
-        weights: n.
+        weights: n, the number of weights.
         spread: the coordinate of the spread.
 
     Raises:
@@ -158,7 +158,7 @@ class Relative(_Diagonal):
     ln|θ_i|, where paths without loss are straight at γ = 0.
 
     Args:
-        dim: D.
+        dim: D, the number of parameters.
         each: G = diag(1/θ_i²) instead of I/|θ|².
 
     Raises:
