@@ -100,7 +100,7 @@ class Derivation:
 
     @cached_property
     def sides(self) -> list[tuple[Any, Any]]:
-        """Both sides of each equation in plain symbols: motion on the left, what acts at rest on the right.
+        """Both sides of each equation in plain symbols, motion on the left, what acts at rest on the right.
 
         A constant metric is divided out (Eqs. 68, 91, 99); one that depends on θ stays with θ̈ (Eq. 90).
         """
@@ -141,7 +141,7 @@ class Derivation:
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """The derivation as (what, LaTeX) pairs: Lagrangian, momenta, forces, equations."""
+        """The derivation as (what, LaTeX) pairs of Lagrangian, momenta, forces and equations."""
         shown = [("Lagrangian", r"\mathcal{L} = " + self.print(self.lagrangian))]
         names = [self.print(x) for x in self.theta]
         for name, momentum in zip(names, self.momenta, strict=True):

@@ -134,7 +134,7 @@ class Assumption(abc.ABC):
     """Whether it is about rows and columns."""
 
     needs: ClassVar[str] = ""
-    """Why no optimizer can be generated with it: what it needs beside gradients; nothing where it needs nothing."""
+    """Why no optimizer can be generated with it, in what it needs beside gradients; empty where it needs nothing."""
 
     told: ClassVar[bool] = False
     """Whether a step is told its datum, as ``curvature``."""
@@ -169,7 +169,7 @@ class Curvature(Assumption):
     """A belief about the curvature."""
 
     h: ClassVar[str] = "known"
-    """How formulas write it: "averaged" as cV, "known" as h."""
+    """How formulas write it, "averaged" as cV, "known" as h."""
 
     constant: ClassVar[bool] = False
     """Whether no gradient changes it."""

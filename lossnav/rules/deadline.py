@@ -99,7 +99,7 @@ class LossWeight:
 
     @property
     def wanted(self) -> bool:
-        """Whether k ≥ 0 and all charges ≥ 0: the schedule is optimal for a loss that counts positively."""
+        """Whether k ≥ 0 and all charges ≥ 0, so that the schedule is optimal for a loss that counts positively."""
         return bool(np.all(self.weight >= 0) and np.all(self.charges >= 0))
 
 

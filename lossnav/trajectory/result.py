@@ -99,7 +99,7 @@ class Trajectory(Shown):
 
     @property
     def at_infinity(self) -> Literal["rests", "moves on", "grows", "ends"]:
-        """What the path does in the long run: "rests" | "moves on" | "grows", or "ends" at a deadline."""
+        """What the path does in the long run, one of "rests", "moves on", "grows", or "ends" at a deadline."""
         if math.isfinite(self.end):
             return "ends"
         if np.all(np.isfinite(self.asymptote)):

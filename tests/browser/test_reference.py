@@ -54,6 +54,8 @@ def test_each_argument_is_explained(html: Path, page: str) -> None:
     """A letter with a full stop is the number of a list, and leaves nothing to be read."""
     text = (html / reference.FOLDER / f"{page}.html").read_text(encoding="utf-8")
     assert re.findall(r"<strong>(\w+)</strong>[^<]*–\s*<(?:ol|/p)", text) == []
+    types = re.findall(r"Type<span[^>]*>:</span></dt>\s*<dd[^>]*><p>(.*?)</p>", text, re.DOTALL)
+    assert [words for words in types if re.match(r"(What|How|Whether|Why|Both|The) ", words)] == []
 
 
 def test_code_leads_to_the_reference_and_back(html: Path) -> None:

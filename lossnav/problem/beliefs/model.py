@@ -77,7 +77,7 @@ class Beliefs:
 
     @property
     def masses(self) -> Array:
-        """What multiplies ½ẋ² in J, per variable: (1/η, λ_b/σ_m², λ_b/σ_V²)."""
+        """What multiplies ½ẋ² in J, per variable, (1/η, λ_b/σ_m², λ_b/σ_V²)."""
         return np.array([1 / self.eta, self.weight / self.mean.diffusion**2, self.weight / self.variance.diffusion**2])
 
     @property

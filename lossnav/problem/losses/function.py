@@ -42,7 +42,8 @@ class Function(Loss):
     an array of shape (D, N); and for one θ with numpy's arithmetic and elementwise functions, ``np.exp(x @ A @ x)``,
     ``np.array([x[0], 0])``: its entries then hold all points. ``batches`` and the repr say which was found. Anything
     else (an ``if`` on a coordinate, ``math.exp``, a sum over many data for one θ) is called point by point, and after
-    20,000 such calls a warning says so. The agreement is tested again on later batches, wherever they leave the region tested so far or grow.
+    20,000 such calls a warning says so. The agreement is tested again on later batches, wherever they leave the region
+    tested so far or grow.
 
     Args:
         value: maps θ to L(θ); sympy symbols are tried too, for the symbolic equations. Or a sympy expression.

@@ -83,7 +83,7 @@ class Plan:
 
     @property
     def is_minimum(self) -> bool:
-        """Whether the second variation along the plan is positive definite: a local minimum."""
+        """Whether the second variation along the plan is positive definite, which is a local minimum."""
         return self.trajectory.is_minimum is True
 
     def __repr__(self) -> str:
