@@ -2,7 +2,9 @@
 
 Curvature and the noise of batches are measured at the points that the network visits. From these alone follow its
 speed, how far it gets in how many steps, and the angle by which scale-invariant layers turn. Then it runs a few
-thousand steps of SGD with momentum, and prediction stands beside measurement.
+thousand steps of SGD with momentum, or of AdamW, and prediction stands beside measurement.
+
+AdamW is SGD in other coordinates while the mean square V of its gradients stands still: all rows are of these.
 
 MODULE:FUNCTION is a function of yours, as for lossnav train; --loss's takes outputs and targets, and returns the mean
 loss. CHECKPOINT is what torch.save has made of a state_dict, or a checkpoint
@@ -13,6 +15,7 @@ examples:
       --model-option hidden=[32] --batch-size 64 --epochs 300 --checkpoint run.ckpt
   lossnav analyse run.ckpt --data digits --model mlp --model-option hidden=[32]
   lossnav analyse mine.pt --model mine:network --data mine:examples --eta 0.01 --beta 0.9 --batch-size 64 --decay 1e-3
+  lossnav analyse mine.pt --model mine:network --data mine:examples --eta 1e-3 --beta 0.9 --beta2 0.999 --decay 0.1
 """
 
 from __future__ import annotations
@@ -42,11 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DATA", help=f"what batches are drawn from: {', '.join(DATA)} {yours}")
     parser.add_argument("--train-size", metavar="N", type=int, help="take only the first so many examples")
     parser.add_argument("--loss", metavar="LOSS", default="cross_entropy", help=f"{', '.join(_LOSSES)} {yours}")
-    group = parser.add_argument_group("setting of SGD")
-    group.add_argument("--eta", "--lr", metavar="X", type=float, help="learning rate η")
-    group.add_argument("--beta", metavar="X", type=float, help="momentum β")
+    group = parser.add_argument_group("setting of SGD, or of AdamW")
+    group.add_argument("--eta", "--lr", metavar="X", type=float, help="learning rate: η, or AdamW's lr")
+    group.add_argument("--beta", metavar="X", type=float, help="momentum β, or AdamW's β₁")
+    group.add_argument("--beta2", metavar="X", type=float, help="AdamW's β₂: the rule is AdamW")
     group.add_argument("--batch-size", metavar="S", type=int, help="examples a step")
-    group.add_argument("--decay", metavar="X", type=float, help="weight decay λ, added to the gradient")
+    group.add_argument("--decay", metavar="X", type=float,
+                       help="weight decay λ, added to SGD's gradient, beside AdamW's")  # fmt: skip
     group.add_argument("--sampling", choices=("independent", "distinct", "epochs"), default="independent",
                        help="S draws with replacement, S different examples, or shuffled epochs")  # fmt: skip
     parser.add_argument("--steps", metavar="N", type=int, default=3000, help="of the run that is measured")
@@ -124,16 +129,22 @@ def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:
 
     given = {"eta": parsed.eta, "beta": parsed.beta, "batch": parsed.batch_size, "decay": parsed.decay}
     values: dict[str, Any] = {name: known.get(name) if value is None else value for name, value in given.items()}
-    if (rule := known.get("rule", "SGD")) != "SGD" and None in values.values():
+    second = known.get("second") if parsed.beta2 is None else parsed.beta2
+    if known.get("rule", "SGD") not in ("SGD", "AdamW") and None in values.values():
         raise ValueError(
-            f"CHECKPOINT is of a run of {rule}, and what is predicted is SGD with momentum: give --eta, --beta, "
-            "--batch-size and --decay of the SGD that is to move from there"
+            f"CHECKPOINT is of a run of {known['rule']}, and what is predicted is SGD with momentum or AdamW: give "
+            "--eta, --beta, --batch-size and --decay of the one that is to move from there, and of AdamW --beta2"
         )
     flags = {"eta": "--eta", "beta": "--beta", "batch": "--batch-size", "decay": "--decay"}
     missing = [flags[name] for name, value in values.items() if value is None]
     if missing:
         raise ValueError(f"{', '.join(missing)}: not given, and not in the checkpoint")
-    return moving.Setting(**values, sampling=parsed.sampling)
+    if second is None:
+        return moving.Setting(**values, sampling=parsed.sampling)
+    eps = known.get("eps", 1e-8)
+    return moving.Setting.adamw(
+        values["eta"], (values["beta"], second), values["batch"], values["decay"], eps=eps, sampling=parsed.sampling
+    )
 
 
 def checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -152,8 +163,15 @@ def checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ValueError(f"CHECKPOINT = {str(path)!r} holds a {type(content).__name__}, but it must hold a state_dict")
     state = next((content[key] for key in ("model", "state_dict", "model_state_dict") if key in content), content)
     groups = content.get("optimizer", {}).get("param_groups", []) if isinstance(content.get("optimizer"), dict) else []
-    names = {"eta": "lr", "beta": "momentum", "decay": "weight_decay"}
-    known = {name: groups[0].get(key) for name, key in names.items()} if len(groups) == 1 else {}
+    group = groups[0] if len(groups) == 1 else {}
+    known = {name: group.get(key) for name, key in {"eta": "lr", "decay": "weight_decay", "eps": "eps"}.items()}
+    known = {name: value for name, value in known.items() if value is not None}
+    if "decoupled_weight_decay" in group:  # torch's Adam and AdamW
+        known["beta"], known["second"] = group["betas"]
+        if group["weight_decay"] and not group["decoupled_weight_decay"]:
+            del known["decay"]  # Adam divides it by √V: it is no λ
+    elif "momentum" in group:
+        known["beta"] = group["momentum"]
     history = content.get("history")
     if isinstance(history, dict) and isinstance(history.get("settings"), dict):
         known["batch"] = history["settings"].get("batch_size")

@@ -114,6 +114,30 @@ def test_prediction_meets_measurement_on_a_users_own_network(folder):
 
 
 @pytest.mark.slow
+def test_a_network_of_adamw_turns_as_its_setting_says(folder):
+    """lr, betas and λ come from torch's own AdamW; the angle is √(2 lr λ(1−β₁)/(1+β₁))."""
+    mine = sys.modules["mine_analysed"]
+    model, (x, y), draw = mine.network(), mine.examples(), torch.Generator().manual_seed(2)
+    rule = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.8, 0.99), weight_decay=1.0)
+    for _ in range(3000):
+        index = torch.randint(800, (32,), generator=draw)
+        rule.zero_grad()
+        mine.loss(model(x[index]), y[index]).backward()
+        rule.step()
+    torch.save({"model": model.state_dict(), "optimizer": rule.state_dict()}, folder / "adamw.pt")
+    done = analyse(folder, "adamw.pt", "--model", "mine_analysed:network", "--data", "mine_analysed:examples",
+                   "--batch-size", "32", "--json", *QUICK)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["setting"]["second"], found["setting"]["eta"]) == (0.99, pytest.approx(2e-4))
+    rows = {row["name"]: row for row in found["rows"]}
+    angle = rows["angle per step of inner.weight"]
+    assert angle["predicted"] == pytest.approx((2 * 1e-3 * 0.2 / 1.8) ** 0.5)
+    assert 0.97 < angle["measured"] / angle["predicted"] < 1.03
+    assert 0.7 < rows["speed |δ|² per step"]["measured"] / rows["speed |δ|² per step"]["predicted"] < 1.4
+
+
+@pytest.mark.slow
 def test_a_table_for_people_and_a_network_with_batch_normalisation(folder):
     done = analyse(folder, "normalised.pt", "--model", "mine_analysed:normalised", "--model-option", "width=10",
                    "--data", "mine_analysed:examples", *SETTING, *QUICK)  # fmt: skip

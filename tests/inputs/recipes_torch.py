@@ -349,6 +349,9 @@ def _operators() -> dict[str, Recipe]:
     return found
 
 
+BETAS = items((0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2, 0.3)])
+
+
 def _moving() -> dict[str, Recipe]:
     setting, epochs = moving.Setting(0.1, batch=2), moving.Setting(0.1, batch=2, sampling="epochs")
     pair = items(PAIR, bad=[(PAIR[0], PAIR[1][:2]), (PAIR[0],), (PAIR[0][:0], PAIR[1][:0]), [1.0, 2.0]])
@@ -366,7 +369,12 @@ def _moving() -> dict[str, Recipe]:
     return {
         "moving.Setting": Recipe(moving.Setting, {
             "eta": positive(0.1), "beta": number(0.9, low=0.0, high=1.0, open_high=True), "batch": whole(2),
-            "decay": rate(0.0), "sampling": word("independent"),
+            "decay": rate(0.0), "sampling": word("independent"), "eps": rate(1e-8),
+            "second": number(None, none=True, low=0.0, high=1.0, open_high=True),
+        }),
+        "moving.Setting.adamw": Recipe(moving.Setting.adamw, {
+            "lr": positive(1e-3), "betas": BETAS, "batch": whole(2), "weight_decay": rate(0.0), "eps": rate(1e-8),
+            "sampling": word("independent"),
         }),
         "moving.Setting.population": Recipe(epochs.population, {"examples": whole(6, low=2)}),
         "moving.Setting.noise_factor": Recipe(epochs.noise_factor, {"examples": whole(6, low=2)}),
@@ -409,16 +417,13 @@ def _optimizers() -> dict[str, Recipe]:
     flags = {"maximize": flag(False), "foreach": flag(False, none=True)}
     fused = flags | {"fused": flag(False, none=True)}
     free = rate(0.0, tensor=True)  # a 0-dim tensor is not read: a schedule may live on the device
-    pair = items(
-        (0.9, 0.99), bad=[(0.9,), (1.0, 0.9), (0.9, 1.0), (-0.1, 0.5), (NAN, 0.5), (0.5, "0.5"), (0.1, 0.2, 0.3)]
-    )
     ballistic = {"params": params, "lr": lr, "beta": decay, "eps": free, "weight_decay": free,
                  "momentum": number(None, low=0.0, high=1.0, open_high=True, none=True),
                  "bias_correction": flag(True)}  # fmt: skip
     belief = {
         "params": params, "lr": rate(0.1, tensor=True), "discount": rate(None, infinite=True, none=True),
         "lr_overdamped": rate(INF, infinite=True),
-        "betas": pair,
+        "betas": BETAS,
         "eps": free, "eps_inside": free, "variance": word("uncentred"), "bias_correction": flag(True),
         "curvature_scale": free, "weight_decay": free,
     }  # fmt: skip

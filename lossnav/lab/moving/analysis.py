@@ -19,6 +19,7 @@ from lossnav.analysis.noether import limiting_angular_speed
 from lossnav.analysis.noether.networks import Family, find_symmetries
 from lossnav.analysis.series import drift
 from lossnav.lab.moving.basin import Basin, at, batches, measure, measure_batches, per_example
+from lossnav.lab.moving.coordinates import plainly, scaled
 from lossnav.lab.moving.forecast import Forecast, forecast
 from lossnav.lab.moving.setting import Setting
 from lossnav.lab.moving.walk import Pair, Walk, check_data, walk
@@ -90,10 +91,14 @@ def analyse(
     measured. From these alone, with nothing fitted, comes the forecast. Then follows the run that it is compared with,
     on other batches.
 
+    Of AdamW all that is predicted and measured, angles and |δ|² among it, is in the coordinates φ = (√V + ε)^{1/2}θ in
+    which it is SGD with momentum, V being what it is after the first half of the pilot: where V moves much during the
+    run, the forecast is of another rule.
+
     Args:
         model: trained, in the mode (train or eval) that it is to run in; it is not changed.
         data: inputs (N, …) and targets (N, …), all that batches are drawn from.
-        setting: η, β, S, λ, and how batches are drawn.
+        setting: η, β, S, λ, and how batches are drawn; ``Setting.adamw`` of AdamW.
         loss: (outputs, targets) → scalar, the mean over the batch.
         steps: of the run, >= 64.
         burn: of the pilot, >= 64.
@@ -118,6 +123,8 @@ def analyse(
     check_seed("seed", seed)
     flag("anyway", anyway)
     few = len(data[0]) if examples is None else min(whole("examples", examples, low=2), len(data[0]))
+    if setting.second is not None:
+        model = _adapted(model, data, setting, loss, burn, seed)
     why = per_example(model, data, loss)
     if not why:
         _check_stable(model, data, setting, loss, few, seed)
@@ -144,6 +151,14 @@ def analyse(
     return Analysis(
         _rows(basin, expected, found), basin, expected, found, (*notes, *_notes(basin, setting, expected, found, why))
     )
+
+
+def _adapted(model: nn.Module, data: Pair, setting: Setting, loss: Loss, burn: int, seed: int) -> nn.Module:
+    """Return the model after ``burn`` steps of AdamW, in the coordinates that its V then gives."""
+    found = walk(model, data, setting, steps=2, burn=burn, seed=seed + 2, loss=loss, starts=1, longest=1)
+    assert found.square is not None
+    least = float(found.square.max()) * 1e-30  # a weight that nothing moves
+    return scaled(at(model, found.final), found.square.clamp(min=least), setting.eps)
 
 
 def _check_stable(model: nn.Module, data: Pair, setting: Setting, loss: Loss, few: int, seed: int) -> None:
@@ -196,7 +211,7 @@ def _rows(basin: Basin, expected: Forecast, run: Walk) -> tuple[Row, ...]:
             rows.append(Row(f"equipartition, median of {held.sum()} modes", 1.0, float(np.median(shares))))
     for name, angles in run.angles.items():
         angle = setting.eta * limiting_angular_speed(eta=setting.eta, beta=setting.beta, decay=setting.decay)
-        rows.append(Row(f"angle per step of {name}", angle, float(np.sqrt(np.mean(angles**2)))))
+        rows.append(Row(f"angle per step of {plainly(name)}", angle, float(np.sqrt(np.mean(angles**2)))))
     return tuple(rows)
 
 

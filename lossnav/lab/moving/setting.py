@@ -1,4 +1,4 @@
-"""The four numbers that a run of SGD is set by, and the way its batches are drawn."""
+"""The numbers that a run of SGD, or of AdamW, is set by, and the way its batches are drawn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, instance, one_of, positive, shown, whole
+from lossnav._checks import array, finite, instance, one_of, positive, shown, whole
 
 SAMPLINGS = ("independent", "distinct", "epochs")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """v ← βv − g_B − λθ, θ ← θ + ηv, with batches B of S examples.
+    """v ← βv − g_B − λθ, θ ← θ + ηv, with batches B of S examples; or what AdamW is in its own coordinates.
 
     Attributes:
         eta: η, > 0.
@@ -23,6 +23,9 @@ class Setting:
         decay: λ, >= 0.
         sampling: "independent": S draws from all examples, with replacement, which is what the theory assumes;
             "distinct": S different examples, each batch drawn anew; "epochs": a shuffled pass over all, then the next.
+        second: β₂ of AdamW, in [0, 1); None is SGD. Then η, β and λ are those of the SGD that AdamW is in
+            φ = (√V + ε)^{1/2}θ while its V stands still; ``adamw`` makes them of AdamW's own numbers.
+        eps: AdamW's ε, >= 0.
 
     Raises:
         ValueError: a number is out of range; names it.
@@ -33,18 +36,37 @@ class Setting:
     batch: int = 64
     decay: float = 0.0
     sampling: str = "independent"
+    second: float | None = None
+    eps: float = 1e-8
+
+    @classmethod
+    def adamw(
+        cls, lr: float, betas: tuple[float, float] = (0.9, 0.999), batch: int = 64, weight_decay: float = 0.01,
+        *, eps: float = 1e-8, sampling: str = "independent",
+    ) -> Setting:  # fmt: skip
+        """Return the setting of ``torch.optim.AdamW`` with these numbers: η = lr(1−β₁), β = β₁, λ as it is."""
+        positive("lr", lr)
+        finite("weight_decay", weight_decay, low=0.0)
+        given = array("betas", betas, shape=(2,)).tolist()
+        first, second = (_fraction(f"betas[{i}]", beta) for i, beta in enumerate(given))
+        return cls(lr * (1 - first), first, batch, weight_decay, sampling, second, eps)
 
     def __post_init__(self) -> None:
         positive("eta", self.eta)
-        if finite("beta", self.beta, low=0.0, high=1.0) == 1.0:
-            raise ValueError(f"beta = {shown(self.beta)}, but it must be a number in [0, 1)")
+        _fraction("beta", self.beta)
         whole("batch", self.batch, low=1)
         finite("decay", self.decay, low=0.0)
         one_of("sampling", self.sampling, SAMPLINGS)
+        if self.second is not None:
+            _fraction("second", self.second)
+        finite("eps", self.eps, low=0.0)
 
     def __str__(self) -> str:
         """Return the numbers in one line."""
-        return f"η = {self.eta:g}, β = {self.beta:g}, S = {self.batch}, λ = {self.decay:g}"
+        sgd = f"η = {self.eta:g}, β = {self.beta:g}, S = {self.batch}, λ = {self.decay:g}"
+        if self.second is None:
+            return sgd
+        return f"AdamW, lr = {self.eta / (1 - self.beta):g}, β₂ = {self.second:g}: SGD in its coordinates with {sgd}"
 
     @property
     def temperature(self) -> float:
@@ -72,3 +94,10 @@ class Setting:
             return torch.stack([torch.randperm(examples, generator=generator)[: self.batch] for _ in range(count)])
         order = torch.randperm(examples, generator=generator)  # what is left over at an epoch's end is left out
         return order[: examples // self.batch * self.batch].view(-1, self.batch)
+
+
+def _fraction(name: str, value: float) -> float:
+    """Return β, a number in [0, 1)."""
+    if finite(name, value, low=0.0, high=1.0) == 1.0:
+        raise ValueError(f"{name} = {shown(value)}, but it must be a number in [0, 1)")
+    return value

@@ -1,4 +1,4 @@
-"""A trained network that goes on by SGD with momentum, and what is written down on the way."""
+"""A trained network that goes on by SGD with momentum or by AdamW, and what is written down on the way."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lossnav._checks import array, function, instance, sequence, shown, whole
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import module, tensor
 from lossnav.analysis.noether.networks import Family, Recorder
+from lossnav.lab.moving.coordinates import scale_of
 from lossnav.lab.moving.setting import Setting
 
 Numbers = NDArray[np.floating[Any]]
@@ -33,6 +34,8 @@ class Unstable(ValueError):
 class Walk:
     """What was measured on K steps of v ← βv − g_B − λθ, θ ← θ + ηv, after the burn-in.
 
+    Of AdamW θ is φ in its coordinates, and v what moves φ, over η.
+
     Attributes:
         setting: η, β, S, λ and how batches were drawn.
         burn: steps before the first that is recorded.
@@ -44,6 +47,7 @@ class Walk:
         points: the weights at the M starts, flat, (M, D).
         mean: the average of the weights after the K steps, flat, (D,).
         final: the weights at the end, flat, (D,).
+        square: the mean square V of the gradients at the end, flat, (D,), of θ's as they were given; None of SGD.
         radii: names of a scale-invariant family → |θ_A| of its weights before the first step and after each, (K+1,).
         angles: the same names → angle that θ_A turned by in each step, in radians, (K,).
     """
@@ -61,6 +65,7 @@ class Walk:
     final: Tensor
     radii: dict[str, Numbers]
     angles: dict[str, Numbers]
+    square: Tensor | None = None
 
     @property
     def steps(self) -> int:
@@ -105,6 +110,9 @@ def walk(
     That is ``torch.optim.SGD(lr=η, momentum=β, weight_decay=λ)`` with v minus its momentum buffer. It begins at rest,
     v = 0, so the first 5/(1−β) steps of the burn-in are needed for v alone. The parameters that require gradients are
     moved. The model is copied in the mode it is in; batch normalisation in training mode sees the batches.
+
+    A setting with ``second`` is walked by AdamW itself, whose V goes on from the model's, if it is in AdamW's
+    coordinates, else from nothing.
 
     Args:
         model: a trained network; it is not changed.
@@ -187,6 +195,9 @@ class _Recorder:
         self.directions = torch.zeros(0, len(body.theta)) if directions is None else directions
         self.directions = self.directions.to(body.theta)
         self.velocity = torch.zeros_like(body.theta)
+        self.memory = torch.zeros_like(body.theta)  # of gradients: −m/(1−β)
+        scale, square = scale_of(body.model) or (torch.ones_like(body.theta), torch.zeros_like(body.theta))
+        self.scale, self.square, self.weight = scale, square, float(square.any())  # V, and what its terms add up to
 
     def run(self, steps: int, burn: int, seed: int, starts: int, longest: int) -> Walk:
         """Burn in, then record."""
@@ -229,6 +240,7 @@ class _Recorder:
             displacement, points, (total / steps).to(theta), theta.clone(),
             {name: np.sqrt(found.size[:, 0]) for name, found in blocks.items()},
             {name: found.angle[:, 0] for name, found in blocks.items()},
+            None if self.setting.second is None else self.square / self.weight,
         )  # fmt: skip
 
     def _step(self, index: Tensor) -> Tensor:
@@ -237,11 +249,25 @@ class _Recorder:
         gradient.zero_()
         value = self.loss(self.body.model(self.data[0][index]), self.data[1][index])
         value.backward()
-        v.mul_(now.beta).sub_(gradient)
-        if now.decay:
-            v.sub_(theta, alpha=now.decay)
+        if now.second is None:
+            v.mul_(now.beta).sub_(gradient)
+            if now.decay:
+                v.sub_(theta, alpha=now.decay)
+        else:
+            self._adapt(now.second)
         theta.add_(v, alpha=now.eta)
         return value.detach()
+
+    def _adapt(self, second: float) -> None:
+        """Set v so that φ moves as AdamW moves θ = φ/scale: P₀P⁻¹ of the memory, P₀ = scale², less the decay."""
+        now, theta, gradient = self.setting, self.body.theta, self.body.gradient
+        given = gradient * self.scale
+        self.square.mul_(second).addcmul_(given, given, value=1 - second)
+        self.weight = second * self.weight + 1 - second
+        self.memory.mul_(now.beta).sub_(gradient)
+        precision = (self.square / self.weight).sqrt_().add_(now.eps)
+        torch.mul(self.memory, self.scale**2 / precision, out=self.velocity)
+        self.velocity.sub_(theta, alpha=now.decay / (1 - now.beta))
 
     def _batches(self, generator: torch.Generator) -> Iterator[Tensor]:
         """Draw indices of examples, for ever."""
