@@ -1,6 +1,7 @@
 """What ``lossnav.explore`` offers: each name is loaded from here on first use."""
 
 from lossnav.explore.acceleration.widget import Acceleration as Acceleration
+from lossnav.explore.ball_decides.widget import BallDecides as BallDecides
 from lossnav.explore.base import Explorable as Explorable
 from lossnav.explore.belief_filter.widget import BeliefFilter as BeliefFilter
 from lossnav.explore.believed_ellipse.widget import BelievedEllipse as BelievedEllipse
@@ -31,6 +32,7 @@ from lossnav.explore.noise_spectrum.widget import NoiseSpectrum as NoiseSpectrum
 from lossnav.explore.noisy_oscillator.widget import NoisyOscillator as NoisyOscillator
 from lossnav.explore.noisy_valley.widget import NoisyValley as NoisyValley
 from lossnav.explore.normal_arcs.widget import NormalArcs as NormalArcs
+from lossnav.explore.one_map.widget import OneMap as OneMap
 from lossnav.explore.other_selves.widget import OtherSelves as OtherSelves
 from lossnav.explore.path_pace.widget import PathPace as PathPace
 from lossnav.explore.planned_steps.widget import PlannedSteps as PlannedSteps

@@ -142,6 +142,7 @@ STILL = {
 # Explorables whose paths are drawn: dots run along them. The three of the noisy valley leave its lines.
 DOTS = {
     "Acceleration": 5,
+    "BallDecides": 2,
     "Board": 1,
     "BrokenCharge": 1,
     "Deadline": 3,
@@ -151,6 +152,7 @@ DOTS = {
     "MetricEllipse": 1,
     "NoisyOscillator": 2,
     "NoisyValley": 3,
+    "OneMap": 3,
     "PlannedSteps": 3,
     "RegretRace": 7,
     "ScaleCone": 1,
