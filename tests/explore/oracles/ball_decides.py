@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from lossnav import explore
 from lossnav._checks import Array
+from lossnav.problem import prices
 from oracles.common import circle, inside, rotation
 
 _SHARED = explore.BallDecides._shared
@@ -25,11 +26,8 @@ class BallDecides(explore.BallDecides):
         return np.asarray(turn @ np.diag(_SHARED["curvatures"]) @ turn.T)
 
     def steepest(self, gradient: Array) -> Array:
-        """Return the velocity in the ball that goes down fastest, from its corners or by its length."""
-        if self.norm == 1:
-            return -gradient / max(float(np.linalg.norm(gradient)), 1e-300)
-        corners = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]] if self.norm == 0 else [[1, 1], [-1, 1], [-1, -1], [1, -1]])
-        return np.asarray(corners[np.argmin(corners @ gradient)], dtype=float)
+        """Return the velocity in the ball that goes down fastest."""
+        return prices.Norm(("l1", "l2", "linf")[self.norm], limit=1.0).velocity(-gradient)
 
     def followed(self) -> Array:
         """Return the mean velocities of steepest descent over the pieces, shape (N, 2)."""

@@ -66,7 +66,9 @@ class OneMap(explore.OneMap):
 
     def said(self) -> list[str]:
         """Return numbers that the script tells."""
-        share = [fixed(100 * self.overshoot(law, mode), 1) for law, mode in (("optimal", 1), ("ball", 1), ("optimal", 0))]
+        share = [
+            fixed(100 * self.overshoot(law, mode), 1) for law, mode in (("optimal", 1), ("ball", 1), ("optimal", 0))
+        ]
         found = [f"by {part} %" for part in share if float(part) > 0]
         if self.speed and any(self.start):
             found.append(f"costs {fixed(100 * (self.cost('average') / self.cost('optimal') - 1), 1)} % too much")
