@@ -34,7 +34,7 @@ def excess(*, mass, panels):
     for (text, rule), (x, y) in zip(names.items(), ((0.2, 2e-3), (0.013, 60.0)), strict=True):
         label(axes[0], x, y, text, rule)
     axes[0].set_ylabel("too dear, in %")
-    letter(axes, [rf"$\gamma={gamma:g}\sqrt{{\eta kh}}$" if gamma else r"$\gamma=0$" for gamma in panels])
+    letter(axes, [r"$\gamma=\sqrt{\eta kh}$" if gamma else r"$\gamma=0$" for gamma in panels])
     return figure
 
 

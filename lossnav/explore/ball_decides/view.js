@@ -60,7 +60,7 @@ const buildBallDecides = (root, state) => {
       const tracks = [evenly(rule.map(pixel), ink("ink")), evenly(optimal.map(pixel), ink("optimal"))];
       choice.buttons.forEach((button, norm) => button.setAttribute("aria-pressed", String(norm === given.norm)));
       const share = fixed(100 * excess, 1);
-      const verdict = share === "0.0" ? "Steepest descent is the best path." : `Steepest descent costs ${share} % too much.`;
+      const verdict = share === "0.0" ? "Steepest descent costs what the best path costs." : `Steepest descent costs ${share} % too much.`;
       return [verdict, [
         `α = ${fixed(given.angle, 1)}°, γ = ${fixed(given.gamma, 2)}.`,
         `Ball: a ${SHARED.shapes[given.norm]} (${names[given.norm]}).`,
