@@ -118,25 +118,55 @@ def held(objective: Objective, h: Array, dt: Any) -> Held:
 
 
 @dataclass(frozen=True, eq=False)
+class Law:
+    """The feedback on a bowl: the optimal acceleration at any place and velocity (W3)."""
+
+    objective: Objective
+    loss: Quadratic
+    basis: modes.Modes
+
+    @classmethod
+    def of(cls, objective: Objective, loss: Quadratic) -> Law:
+        """Return it, in the metric's modes."""
+        return cls(
+            objective, loss, modes.decompose(loss.hessian(np.zeros(loss.dim)), objective.metric_matrix(loss.dim))
+        )
+
+    def __call__(self, theta: Array, velocity: Array) -> Array:
+        """Return θ̈, shape (..., D)."""
+        kappa, friction = gains(self.objective, self.basis.curvature)
+        directions = self.basis.directions
+        speed = velocity @ self.objective.metric_matrix(self.loss.dim) @ directions
+        return -(kappa * (self.loss.gradient(theta) @ directions) + friction * speed) @ directions.T
+
+
+@dataclass(frozen=True, eq=False)
 class Path:
     """The optimum in the modes of a bowl, as functions of times of shape (T,), each (T, D).
 
     Attributes:
+        law: the feedback that it follows.
         theta0: θ(0), shape (D,).
-        directions: X, G-orthonormal, one a column.
-        slope, speed: ∇L and θ̇ at the start along them.
-        curvature: h.
+        slope, speed: ∇L and θ̇ at the start along the modes.
     """
 
-    objective: Objective
+    law: Law
     theta0: Array
-    directions: Array
     slope: Array
     speed: Array
-    curvature: Array
+
+    @property
+    def directions(self) -> Array:
+        """X, G-orthonormal, one a column."""
+        return self.law.basis.directions
+
+    @property
+    def curvature(self) -> Array:
+        """Curvatures h."""
+        return self.law.basis.curvature
 
     def _step(self, t: Array) -> Held:
-        return held(self.objective, self.curvature, t[:, None])
+        return held(self.law.objective, self.curvature, t[:, None])
 
     def position(self, t: Array) -> Array:
         """Return θ."""
@@ -150,10 +180,7 @@ class Path:
 
     def second(self, t: Array) -> Array:
         """Return θ̈."""
-        one, friction = self._step(t), gains(self.objective, self.curvature)[1]
-        slope = self.slope + self.curvature * (one.slide * self.speed - one.psi * self.slope)
-        speed = one.beta * self.speed - one.kappa * one.slide * self.slope
-        return -(one.kappa * slope + friction * speed) @ self.directions.T
+        return self.law(self.position(t), self.rate(t))
 
 
 def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) -> Path:
@@ -162,10 +189,9 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     Raises:
         NoMinimiser: where J has none.
     """
-    metric = objective.metric_matrix(loss.dim)
-    basis = modes.decompose(loss.hessian(theta0), metric)
-    slope = basis.directions.T @ loss.gradient(theta0)
-    h = basis.curvature
+    law = Law.of(objective, loss)
+    h, directions = law.basis.curvature, law.basis.directions
+    slope = directions.T @ loss.gradient(theta0)
     require(objective, h, np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))
     if isinstance(velocity0, str):
         _checks.one_of("velocity0", velocity0, ("free",))
@@ -174,5 +200,6 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     elif velocity0 is None:
         speed = np.zeros(loss.dim)
     else:
-        speed = basis.directions.T @ metric @ _checks.array("velocity0", velocity0, shape=(loss.dim,))
-    return Path(objective, theta0, basis.directions, slope, speed, h)
+        metric = objective.metric_matrix(loss.dim)
+        speed = directions.T @ metric @ _checks.array("velocity0", velocity0, shape=(loss.dim,))
+    return Path(law, theta0, slope, speed)
