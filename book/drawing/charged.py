@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from lossnav.figures import COLOURS, label, letter, line, mark
+from lossnav.figures import COLOURS, label, letter, line
 
 
 def matched(*, steps, errors, steep, kept):
@@ -49,18 +49,4 @@ def sources(*, t, laws):
     axes[0].legend(loc="upper right")
     axes[1].set(xlabel=r"time, in $1/\sqrt{\eta kh}$", xlim=(t[0], t[-1]))
     letter(axes, ["distance from the minimum", "velocity"])
-    return figure
-
-
-def looks(*, bills):
-    """Draw what looking costs against the time between two looks, over the least, a line for each discount."""
-    figure, ax = plt.subplots(figsize=(5.8, 3.3))
-    for (gamma, found), rule in zip(bills.items(), ("ballistic", "optimal", "gradient descent"), strict=True):
-        every, least = found["best"]
-        ax.plot(found["T"], found["bill"] / least, **line(rule, linestyle="-"))
-        ax.plot(every, 1.0, **mark(rule, ms=8))
-        label(ax, every, 0.975, rf"$\gamma={gamma:g}$", rule, ha="center", va="top")
-    ax.set(xscale="log", xlabel="time $T$ between two looks", ylabel="cost over the least", ylim=(0.92, 1.6))
-    ax.set_xticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
-    ax.minorticks_off()
     return figure

@@ -23,6 +23,7 @@ from lossnav.explore.followed_back.widget import FollowedBack as FollowedBack
 from lossnav.explore.forgotten_noise.widget import ForgottenNoise as ForgottenNoise
 from lossnav.explore.horizon.widget import Horizon as Horizon
 from lossnav.explore.kappa_steps.widget import KappaSteps as KappaSteps
+from lossnav.explore.look_bill.widget import LookBill as LookBill
 from lossnav.explore.metric_ellipse.widget import MetricEllipse as MetricEllipse
 from lossnav.explore.mode_memory.widget import ModeMemory as ModeMemory
 from lossnav.explore.momentum_window.widget import MomentumWindow as MomentumWindow

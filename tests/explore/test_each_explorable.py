@@ -88,6 +88,7 @@ MOVED = {
     "NoisyOscillator": {"start": [0.5, -1.25], "eta": 0.2, "beta": 0.75, "rho": 3.5},
     "NoisyValley": {"start": [0.5, -1.25], "angle": -30.5, "ratio": 2.5},
     "BallDecides": {"angle": -12.5, "gamma": 0.37, "norm": 0, "start": [0.5, -0.75]},
+    "LookBill": {"gamma": 0.37, "price": 0.05, "eta": 2.5, "every": 1.25},
     "OneMap": {"gamma": 0.37, "speed": 1.5, "start": [0.5, -1.25]},
     "RegretRace": {"start": [-0.5, 0.75], "gamma": 1.3, "kappa": 25.0},
     "ScaleCone": {"eta": 0.37, "noise": 0.25},

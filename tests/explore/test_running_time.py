@@ -131,6 +131,7 @@ STILL = {
     "DiscountedRoot": "a step's length, over the size of gradients",
     "FollowedBack": "the energy of two plans over places: time has been eliminated",
     "KappaSteps": "how many steps it takes, over the condition number",
+    "LookBill": "what it costs to look every T, over T",
     "MomentumWindow": "what one step keeps, over curvature",
     "PathPace": "what a whole path costs, over its pace",
     "Preconditioner": "a rate, over curvature",

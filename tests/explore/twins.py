@@ -29,6 +29,7 @@ WIDGETS = {
     "drift that decays": lambda: oracles.DriftField((0.2, -1.7), (1.0, 1.0), -3.0, 1.0, 0.0),
     "extremals with a far horizon": lambda: oracles.Extremals(-0.03, 2.5, 2.0),
     "horizon without discount": lambda: oracles.Horizon((1, 3), 0.0, 0.5),
+    "looks without a discount": lambda: oracles.LookBill(0.0, 0.5, 0.2, 3.0),
     "metric askew": lambda: oracles.MetricEllipse((-1.5, 1.1), 60.0, 5.0, 0.0),
     "moving network where no run was recorded": lambda: oracles.MovingNetwork(0.004, 30, 0.7, 1000),
     "noise like a power": lambda: oracles.NoiseSpectrum(0.05, 0.5, 0.25, 0, 30),
