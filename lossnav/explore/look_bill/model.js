@@ -26,15 +26,17 @@ export function billOf(given, every) {
 /** The best time between two looks (W22), by bisection. */
 export function bestInterval(/** @type {Setting} */ given) {
   const { gamma, price, eta } = given;
-  if (gamma === 0) return 2 * Math.sqrt(price);
-  const wanted = (2 * eta * gamma * gamma * price) / rate(given) ** 2;
-  let [low, high] = [0, 2 + wanted + Math.sqrt(2 * wanted)];
+  const wanted = (2 * eta * price) / rate(given) ** 2;
+  const surprise = (/** @type {number} */ every) => {
+    const y = gamma * every;
+    return y < 1e-3 ? every * every * (1 / 2 - y / 6 + (y * y) / 24) : (Math.expm1(-y) + y) / (gamma * gamma);
+  };
+  let [low, high] = [0, Math.sqrt(2 * wanted) + gamma * wanted];
   for (let i = 0; i < 80; i++) {
-    const y = (low + high) / 2;
-    const found = y < 1e-4 ? (y * y) / 2 - y ** 3 / 6 : Math.expm1(-y) + y;
-    [low, high] = found < wanted ? [y, high] : [low, y];
+    const every = (low + high) / 2;
+    [low, high] = surprise(every) < wanted ? [every, high] : [low, every];
   }
-  return high / gamma;
+  return high;
 }
 
 /** @type {(given: Setting) => Record<string, number[][]>} */
