@@ -48,11 +48,18 @@ class Price(abc.ABC):
         order: which derivative of θ is charged, 1 or 2.
         smooth: whether φ is differentiable, so that there are Euler–Lagrange equations.
         moves: whether the optimum has a velocity, and does not jump.
+        hypothesis: of which losses its rule is the optimum of a plan, in words.
+        cap: what each coordinate's speed may be at most, where the free rule, so clipped, is the optimum; None where it
+            is not.
+        bare: whether there is a limit and nothing else.
     """
 
     order: ClassVar[int] = 1
     smooth: ClassVar[bool] = False
     moves: ClassVar[bool] = True
+    hypothesis: ClassVar[str] = "any; as γ → ∞"
+    cap: Any = None
+    bare: bool = False
 
     @abc.abstractmethod
     def value(self, v: ArrayLike) -> Any:
@@ -80,6 +87,10 @@ class Price(abc.ABC):
     def formula(self, v: Sequence[Any]) -> Any:
         """Return φ of symbols, where it is ``smooth``."""
         raise ValueError(f"price = {self!r} has a kink, so that there are no Euler–Lagrange equations")
+
+    def zone(self, k: float, gamma: float) -> float:
+        """Return which gradient moves nothing, λγ/k under a toll."""
+        return 0.0
 
     def refuses(self, curvature: Array) -> str:
         """Return why there is no exact law on separable bowls of these curvatures, shape (D,); "" if there is."""
@@ -197,6 +208,7 @@ class Acceleration(_Square):
     speed: float = 0.0
 
     order = 2
+    hypothesis = "a bowl of the curvature that is believed (W8, W9)"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", _checks.positive("m", self.m))
@@ -266,6 +278,7 @@ class Box(_Separable):
     limit: Any
     eta: Any = math.inf
 
+    hypothesis = "a sum of convex losses of one coordinate each (W16, W17)"
     _each = ("limit", "eta")
 
     def __post_init__(self) -> None:
@@ -295,6 +308,16 @@ class Box(_Separable):
 
     def refuses(self, curvature: Array) -> str:
         return _flat(curvature)
+
+    @property
+    def cap(self) -> Any:
+        """ρ."""
+        return self.limit
+
+    @property
+    def bare(self) -> bool:  # type: ignore[override]
+        """Whether η is inf."""
+        return bool(np.all(np.isinf(self.eta)))
 
     def _phases(self, x: Array, bowl: Bowl) -> tuple[Array, Array, Array, Array]:
         """Return r of the free law, its r/η, the |x| at which it takes over (0 where η is inf), and when it does."""
@@ -379,9 +402,15 @@ class Toll(_Tolled, _Separable):
     lam: float
     eta: float = 1.0
 
+    hypothesis = "a sum of bowls of one coordinate each (W18)"
+    cap = math.inf
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", _checks.finite("lam", self.lam, low=0.0))
         object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+
+    def zone(self, k: float, gamma: float) -> float:
+        return self.lam * gamma / k
 
     def _of(self, v: Array) -> Array:
         return self.lam * v + v**2 / (2 * self.eta)
@@ -514,6 +543,29 @@ class Norm(Price):
             return [(self.layers[0], given)]
         norms.covered(self.layers, name, given)
         return [(one, one.taken(given)) for one in self.layers]
+
+    @property
+    def cap(self) -> Any:
+        """ρ, where it limits each coordinate."""
+        return None if self._box is None else self._box.limit
+
+    @property
+    def bare(self) -> bool:  # type: ignore[override]
+        """Whether it is a limit."""
+        return self.limit is not None
+
+    @property
+    def hypothesis(self) -> str:  # type: ignore[override]
+        """Of which losses greedy descent is optimal."""
+        if self.eta is not None:
+            return Price.hypothesis
+        of = {
+            "l1": "a sum of convex losses",
+            "linf": "a sum of losses of one coordinate each",
+            "l2": "of |θ − θ*| alone",
+        }
+        kinds = sorted({of.get(one.name, "of the singular values of θ − θ*, rising in each") for one in self.layers})
+        return f"{'; '.join(kinds)} (W17); others as γ → ∞"
 
     @property
     def _box(self) -> Box | None:

@@ -430,6 +430,7 @@ def _beliefs() -> dict[str, Recipe]:
             "belief": thing(ln.assume.Filter(0.9), none=True), "curvature": thing(ln.assume.Known(H), none=True),
             "dt": positive(0.1, none=True), "exact": flag(False),
             "metric": thing(ln.assume.RootMeanSquare(0.9), none=True),
+            "form": Argument(None, word("ema", none=True).bad),
         }),
         "LearningRule.init": Recipe(adam.init, {"theta": array(POINT, any_shape=True)}),
         "LearningRule.__call__": Recipe(adam, {
