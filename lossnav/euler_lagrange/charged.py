@@ -25,15 +25,12 @@ class Charged(EulerLagrange):
     def __init__(self, objective: Objective, loss: Loss):
         check_problem(objective, loss, priced=True)
         self.objective, self.loss = objective, loss
-        self.price: Any = objective.price
+        price: Any = objective.price
+        self.price = price
+        names = [one.name for one in symbols(loss.dim)[0]]
+        dots = ("", "dot", "ddot", "dddot", "ddddot")[: 2 * price.order + 1]
+        self._rates = [[sympy.Symbol(name + dot, real=True) for name in names] for dot in dots]
         self._motion  # noqa: B018  refuses a price with a kink
-
-    @cached_property
-    def _rates(self) -> list[list[Any]]:
-        """The symbols of θ and its derivatives up to the highest that there is, each a list of length D."""
-        names = [one.name for one in symbols(self.loss.dim)[0]]
-        dots = ("", "dot", "ddot", "dddot", "ddddot")[: 2 * self.price.order + 1]
-        return [[sympy.Symbol(name + dot, real=True) for name in names] for dot in dots]
 
     @cached_property
     def _motion(self) -> Any:
@@ -52,68 +49,71 @@ class Charged(EulerLagrange):
         return (change - self.objective.gamma * momentum).replace(sympy.DiracDelta, lambda *_: sympy.S.Zero)
 
     @cached_property
+    def _moves(self) -> list[Any]:
+        """What k∇L is, in θ̇ and higher derivatives."""
+        speeds, bends = self._rates[1:3]
+        found = [self._aged(sympy.diff(self._motion, v)) for v in speeds]
+        if self.price.order == 2:
+            found = [p - self._aged(self._aged(sympy.diff(self._motion, a))) for p, a in zip(found, bends, strict=True)]
+        return [sympy.expand(one) for one in found]
+
+    @cached_property
     def _sides(self) -> list[tuple[Any, Any]]:
         """Both sides of each equation: what moves, and the force of the loss."""
-        theta, v, a = self._rates[:3]
-        formula = self.loss.expression(np.array(theta, dtype=object))
-        height = sympy.Function("L")(*theta) if formula is None else formula
-        found = []
-        for x, speed, bend in zip(theta, v, a, strict=True):
-            moves = self._aged(sympy.diff(self._motion, speed))
-            if self.price.order == 2:
-                moves -= self._aged(self._aged(sympy.diff(self._motion, bend)))
-            found.append((sympy.expand(moves), sympy.expand(self.objective.k * sympy.diff(height, x))))
-        return found
+        formula = self.loss.expression(np.array(self._rates[0], dtype=object))
+        height = sympy.Function("L")(*self._rates[0]) if formula is None else formula
+        forces = (sympy.expand(self.objective.k * sympy.diff(height, x)) for x in self._rates[0])
+        return list(zip(self._moves, forces, strict=True))
 
     @property
     def equations(self) -> list[Any]:
         """The equations as sympy ``Eq`` in the functions θ_i(t): what moves on the left, the loss on the right."""
         t = sympy.Symbol("t", real=True)
-        paths = [sympy.Function(x.name)(t) for x in self._rates[0]]
-        names = (
-            (one, path, order) for order, row in enumerate(self._rates) for one, path in zip(row, paths, strict=True)
-        )
-        swap = {one: path.diff(t, order) if order else path for one, path, order in names}
+        swap = {}
+        for order, row in enumerate(self._rates):
+            for one, x in zip(row, self._rates[0], strict=True):
+                path = sympy.Function(x.name)(t)
+                swap[one] = path.diff(t, order) if order else path
         return [sympy.Eq(left.xreplace(swap), right.xreplace(swap), evaluate=False) for left, right in self._sides]
 
     @property
     def latex(self) -> str:
         """The equations in LaTeX, dots for time derivatives."""
         theta, v, a, *more = self._rates
+        names = [dotted(sympy.latex(x), 1) for x in theta]
+        higher: dict[Any, str] = {}
+        for dot, row in zip((r"\dddot{", r"\ddddot{"), more, strict=False):
+            higher |= {one: name.replace(r"\dot{", dot) for one, name in zip(row, names, strict=True)}
         rows = []
         for sides in self._sides:
             printer = Printer(theta, v, a)
-            for dot, row in zip((r"\dddot{", r"\ddddot{"), more, strict=False):
-                plain = (dotted(sympy.latex(x), 1) for x in theta)
-                printer._settings["symbol_names"] |= {
-                    one: name.replace(r"\dot{", dot) for one, name in zip(row, plain, strict=True)
-                }
+            printer._settings["symbol_names"] |= higher
             rows.append(" &= ".join(printer.doprint(side) for side in sides))
         return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
     @cached_property
-    def _slopes(self) -> Any:
-        v = self._rates[1]
-        slope = [sympy.diff(self._motion, one) for one in v]
-        bend = [sympy.diff(one, other).replace(sympy.DiracDelta, lambda *_: 0) for one in slope for other in v]
-        return sympy.lambdify(v, [*slope, *bend], modules="numpy")
+    def _solved(self) -> Any:
+        """The factor of the highest derivatives, in which the equations are linear, and what is without them."""
+        factor = sympy.Matrix(self._moves).jacobian(self._rates[-1])
+        rest = [one.xreplace(dict.fromkeys(self._rates[-1], sympy.S.Zero)) for one in self._moves]
+        return sympy.lambdify([x for row in self._rates[1:-1] for x in row], [*factor, *rest], modules="numpy")
+
+    def _highest(self, order: int, **given: ArrayLike) -> Array:
+        """Return the derivative of 2·``order`` of θ on an extremal, from θ and those below it."""
+        if self.price.order != order:
+            other = "snap, for they are of fourth order" if order == 1 else "acceleration, for they are of second order"
+            raise ValueError(f"objective.price = {self.price!r}, whose equations must be asked for {other}")
+        dim = self.loss.dim
+        rates = np.broadcast_arrays(*(_checks.points(name, value, dim) for name, value in given.items()))
+        moving = [x for row in rates[1:] for x in np.moveaxis(row, -1, 0)]
+        found = np.stack(np.broadcast_arrays(*self._solved(*moving), moving[0])[:-1], axis=-1)
+        factor, rest = found[..., : dim * dim].reshape(*found.shape[:-1], dim, dim), found[..., dim * dim :]
+        force = self.objective.k * self.loss.gradient(rates[0]) - rest
+        return np.asarray(np.linalg.solve(factor, force[..., None])[..., 0])
 
     def acceleration(self, theta: ArrayLike, velocity: ArrayLike, t: ArrayLike = 0.0) -> Array:
-        """Return θ̈ on an extremal: ∂²φ θ̈ = γ∂φ + k∇L, shape (..., D).
-
-        Raises:
-            ValueError: a shape does not fit; or acceleration is charged: its equations are of fourth order (``snap``).
-        """
-        if self.price.order == 2:
-            raise ValueError(f"objective.price = {self.price!r}, whose equations say the fourth derivative: ask snap")
-        points, speeds = (
-            _checks.points(name, x, self.loss.dim) for name, x in (("theta", theta), ("velocity", velocity))
-        )
-        points, speeds = np.broadcast_arrays(points, speeds)
-        found = np.stack(np.broadcast_arrays(*self._slopes(*np.moveaxis(speeds, -1, 0)), speeds[..., 0])[:-1], axis=-1)
-        push, bend = found[..., : self.loss.dim], found[..., self.loss.dim :].reshape(*points.shape, self.loss.dim)
-        force = self.objective.gamma * push + self.objective.k * self.loss.gradient(points)
-        return np.asarray(np.linalg.solve(bend, force[..., None])[..., 0])
+        """Return θ̈ on an extremal under a price of speed, shape (..., D): ∂²φ θ̈ = γ∂φ + k∇L."""
+        return self._highest(1, theta=theta, velocity=velocity)
 
     def snap(self, theta: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike, jerk: ArrayLike) -> Array:
         """Return the fourth derivative of θ on an extremal where acceleration is charged, shape (..., D).
@@ -124,13 +124,7 @@ class Charged(EulerLagrange):
         Raises:
             ValueError: a shape does not fit, or acceleration is not what is charged.
         """
-        if self.price.order == 1:
-            raise ValueError(f"objective.price = {self.price!r}, whose equations are of second order: ask acceleration")
-        given = {"theta": theta, "velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        x, v, a, j = (_checks.points(name, value, self.loss.dim) for name, value in given.items())
-        gamma, pull = self.objective.gamma, self.objective.k * self.loss.gradient(x)
-        force = np.linalg.solve(self.objective.metric_matrix(self.loss.dim), pull[..., None])[..., 0]
-        return np.asarray(2 * gamma * j - gamma**2 * a + (self.price.speed * (a - gamma * v) - force) / self.price.m)
+        return self._highest(2, theta=theta, velocity=velocity, acceleration=acceleration, jerk=jerk)
 
     def residual(self, traj: Any, times: ArrayLike | None = None) -> float:
         """Return max |θ̈ − acceleration(θ, θ̇)| along a path; of the fourth derivative where acceleration is charged."""

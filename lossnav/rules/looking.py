@@ -7,13 +7,17 @@ are formulas for a chapter, and no scheduler.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav.problem.functions.roots import exp_moment, slow_rate
+
+_TINY, _STEPS = 1e-300, 500  # roots to the last digit, whatever their size
 
 __all__ = ["Looks", "batch", "descent_batch", "interval", "step"]
 
@@ -54,12 +58,9 @@ def interval(c0: float, kh: float, D: float, gamma: float = 0.0, eta: float = 1.
     if rate == 0:
         return 2 * math.sqrt(price / (weight * spread))
     bill = 2 * rate**2 * price / (weight * spread)
-    y = math.sqrt(2 * bill) + bill  # above the root of y²∫(1 − u)e^{−yu}du, which is convex: Newton's steps only fall
-    while True:
-        shorter = y - (y * float(exp_moment(y, 1)) - bill / y) / float(exp_moment(y, 0))
-        if not shorter < y * (1 - 1e-15):
-            return y / rate
-        y = shorter
+    most = math.sqrt(2 * bill) + bill  # more than the root of e^{−y} − 1 + y, written so that it does not cancel
+    y = scipy.optimize.brentq(lambda y: y * y * exp_moment(y, 1) - bill, 0.0, most, xtol=_TINY, maxiter=_STEPS)
+    return float(y) / rate
 
 
 def batch(c0: float, c1: float, *, kh: float, D: float, sigma: float, h: float) -> Looks:
@@ -85,24 +86,25 @@ def batch(c0: float, c1: float, *, kh: float, D: float, sigma: float, h: float) 
     look, sample = _checks.finite("c0", c0, low=0.0), _checks.positive("c1", c1)
     pull, spread = _checks.positive("kh", kh), _checks.positive("D", D)
     noise = (_checks.positive("sigma", sigma) / _checks.positive("h", h)) ** 2
-    if look > 0:  # y⁹/√(1 + y²) = c₀³D/(16c₁²σ⁴kh/h⁴), by Newton's method in ln y: nearly linear
-        wanted = 3 * math.log(look) + math.log(spread) - math.log(16 * pull) - 2 * math.log(sample * noise)
-        z = wanted / 9
-        for _ in range(60):
-            bend = 1 / (1 + math.exp(-2 * z)) if z > -300 else 0.0
-            z -= (9 * z - float(np.logaddexp(0.0, 2 * z)) / 2 - wanted) / (9 - bend)
+    if look > 0:  # y⁹/√(1 + y²) = c₀³D/(16c₁²σ⁴kh/h⁴), in logarithms
+        wanted = 3 * math.log(look) + math.log(spread / 16 / pull) - 2 * math.log(sample * noise)
+        z = _root(lambda z: 9 * z - np.logaddexp(0.0, 2 * z) / 2 - wanted)
         size = look / (2 * sample) * math.exp(-2 * z)
         if size >= 1:
             return Looks(4 * math.exp(2 * z) * noise / (size * spread), size)
-    # With P = √(P∞² + D²T²/4) the bill is khP/2 + (c₀ + c₁)/T: its slope in ln T rises.
-    low, high, once = -700.0, 700.0, look + sample
-    for _ in range(200):
-        z = (low + high) / 2
-        first, second = z + math.log(spread * noise), 2 * (z + math.log(spread / 2))
-        spreads = float(np.logaddexp(first, second))
-        rises = math.log(pull / 4) + float(np.logaddexp(first, second + math.log(2))) - spreads / 2
-        low, high = (low, z) if rises > math.log(once) - z else (z, high)
-    return Looks(math.exp((low + high) / 2), 1.0)
+    drift, bill = 2 * math.log(spread / 2), math.log(look + sample)
+
+    def slope(z: float) -> float:
+        """Return how far the slope of khP/2, P² = P∞² + D²T²/4, by z = ln T is above that of (c₀ + c₁)/T, in logs."""
+        known, moved = z + math.log(spread * noise), 2 * z + drift
+        rise = np.logaddexp(known, moved + math.log(2)) - np.logaddexp(known, moved) / 2
+        return float(rise) + math.log(pull / 4) + z - bill
+
+    return Looks(math.exp(_root(slope)), 1.0)
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    return float(scipy.optimize.brentq(rising, -700.0, 700.0, xtol=_TINY, maxiter=_STEPS))
 
 
 def descent_batch(c0: float, c1: float, noise: float) -> float:

@@ -71,7 +71,7 @@ class OnBowl:
     def accepts(self, case: Case) -> str:
         """Return why not: another loss, a deadline, coupled axes."""
         if not isinstance(case.loss, Quadratic):
-            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}: beside a price others have no solver yet"
         if not case.rests:
             return "needs neither a deadline nor an endpoint"
         if price_of(case.objective).order == 2:
@@ -103,14 +103,16 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     own = m * float((reach * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
     climb, level = (own + flat) / 2, float(loss.value(theta0)) - float(reach @ g**2) / 2
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    rests = np.all((h > 0) | (kappa * g + v == 0))
-    slow = np.where(h > 0, _slow(kappa * h, friction), np.inf)
+    moved = (kappa * g != 0) | (v != 0)
+    rests = np.all((h > 0) | ~moved)
+    slow = _slow(kappa * h, friction)
+    growth = float(np.max(-slow, initial=-math.inf, where=moved))
     stop = theta0 - path.directions @ (np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0) * g)
-    pace = float(np.min(slow, initial=np.inf))
+    pace = growth if growth > 0 else float(np.min(slow, initial=np.inf, where=slow > 0))
     return Trajectory(
         objective, loss, plot_times(pace, math.inf), climb + resting_action(objective.k * level, gamma, scale),
         climb if np.all(curved) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
-        path.position, path.rate, growth=-pace if rests else math.nan, second=path.second,
+        path.position, path.rate, growth=growth, second=path.second,
     )  # fmt: skip
 
 
@@ -157,6 +159,8 @@ def _settled(case: Case, loss: Quadratic) -> Trajectory:
 def _span(price: Price, start: Array, stop: Array, axes: Bowl) -> float:
     """Return a time after which no more than a thousandth of the way is left."""
     far = _SEEN * float(np.max(np.abs(start - stop), initial=0.0))
+    if far == 0:
+        return 10.0
     grid = 2.0 ** np.arange(-300, 301)
     left = np.max(np.abs(price.settle(start, grid, axes) - stop), axis=1)
     return float(grid[np.argmax(left <= far)])
