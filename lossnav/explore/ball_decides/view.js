@@ -33,7 +33,7 @@ const buildBallDecides = (root, state) => {
   return simpleView(root, state, TRAITS, {
     label: "steepest descent under a limit of speed, and the best path",
     title: SHARED.title,
-    hint: "Turn the bowl until it lies along the axes: steepest descent is the best path. Or leave it turned, and raise γ.",
+    hint: "Turn the bowl along the axes: under ℓ₁ and ℓ∞ steepest descent is then the best path. Or leave it turned, and raise γ.",
     dials: {
       angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: (v) => `${fixed(v, 1)}°` }, 180),
       gamma: discountDial(state, traits.gamma.range),
