@@ -28,9 +28,11 @@ from lossnav.problem import classifiers as classifiers
 from lossnav.problem import drifts as drifts
 from lossnav.problem import losses as losses
 from lossnav.problem import metrics as metrics
+from lossnav.problem import prices as prices
 from lossnav.problem import task as task
 from lossnav.problem.objective import Objective as Objective
 from lossnav.rules import assume as assume
+from lossnav.rules import looking as looking
 from lossnav.rules import update as update
 from lossnav.rules.derive import LearningRule as LearningRule
 from lossnav.rules.derive import derive as derive
@@ -42,6 +44,7 @@ from lossnav.trajectory.compare import compare as compare
 from lossnav.trajectory.regret import Regret as Regret
 from lossnav.trajectory.regret import regret as regret
 from lossnav.trajectory.result import Trajectory as Trajectory
+from lossnav.trajectory.solve import optimal_acceleration as optimal_acceleration
 from lossnav.trajectory.solve import optimal_velocity as optimal_velocity
 from lossnav.trajectory.solve import solve as solve
 from lossnav.trajectory.solve import value as value

@@ -13,10 +13,11 @@ from __future__ import annotations
 import sys
 import types
 
+from lossnav.euler_lagrange.charged import Charged
 from lossnav.euler_lagrange.derivation import Derivation, derive
 from lossnav.euler_lagrange.equations import EulerLagrange
 from lossnav.problem.losses import Loss
-from lossnav.problem.objective import Objective
+from lossnav.problem.objective import Objective, check_objective
 
 __all__ = ["Derivation", "EulerLagrange", "derive", "euler_lagrange"]
 
@@ -32,7 +33,8 @@ def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
     Args:
         objective: η, k, γ, the drift, and the metric: None, an array, or a callable G(θ), with its connection
             terms. A callable is tried on sympy symbols first; numeric code works too, with derivatives by
-            differences.
+            differences. With a price, which must be smooth, the equations are its own: of fourth order where
+            acceleration is charged, whose ``.snap`` is what ``.acceleration`` is elsewhere.
         loss: from ``lossnav.losses``; without a formula it stays L(θ_1, …) in the equations.
 
     Returns:
@@ -51,7 +53,8 @@ def euler_lagrange(objective: Objective, loss: Loss) -> EulerLagrange:
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 36–37, 68, 90, 96–99.
     """
-    return EulerLagrange(objective, loss)
+    check_objective(objective, priced=True)
+    return EulerLagrange(objective, loss) if objective.price is None else Charged(objective, loss)
 
 
 class CallableModule(types.ModuleType):

@@ -1,6 +1,7 @@
 """What ``lossnav.explore`` offers: each name is loaded from here on first use."""
 
 from lossnav.explore.acceleration.widget import Acceleration as Acceleration
+from lossnav.explore.ball_decides.widget import BallDecides as BallDecides
 from lossnav.explore.base import Explorable as Explorable
 from lossnav.explore.belief_filter.widget import BeliefFilter as BeliefFilter
 from lossnav.explore.believed_ellipse.widget import BelievedEllipse as BelievedEllipse
@@ -22,6 +23,7 @@ from lossnav.explore.followed_back.widget import FollowedBack as FollowedBack
 from lossnav.explore.forgotten_noise.widget import ForgottenNoise as ForgottenNoise
 from lossnav.explore.horizon.widget import Horizon as Horizon
 from lossnav.explore.kappa_steps.widget import KappaSteps as KappaSteps
+from lossnav.explore.look_bill.widget import LookBill as LookBill
 from lossnav.explore.metric_ellipse.widget import MetricEllipse as MetricEllipse
 from lossnav.explore.mode_memory.widget import ModeMemory as ModeMemory
 from lossnav.explore.momentum_window.widget import MomentumWindow as MomentumWindow
@@ -31,6 +33,7 @@ from lossnav.explore.noise_spectrum.widget import NoiseSpectrum as NoiseSpectrum
 from lossnav.explore.noisy_oscillator.widget import NoisyOscillator as NoisyOscillator
 from lossnav.explore.noisy_valley.widget import NoisyValley as NoisyValley
 from lossnav.explore.normal_arcs.widget import NormalArcs as NormalArcs
+from lossnav.explore.one_map.widget import OneMap as OneMap
 from lossnav.explore.other_selves.widget import OtherSelves as OtherSelves
 from lossnav.explore.path_pace.widget import PathPace as PathPace
 from lossnav.explore.planned_steps.widget import PlannedSteps as PlannedSteps

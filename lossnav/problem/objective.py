@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,11 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.losses.base import check_loss
 from lossnav.problem.metrics import Constant, Function, Metric
 from lossnav.problem.metrics.base import check_matrices
+from lossnav.problem.prices import Price
+
+
+class _Unsaid(float):
+    """An η that nobody has given: it is 1, unless a price says what motion costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +43,25 @@ class Objective:
         horizon: the problem's own deadline T in (0, inf]; the end is free.
         terminal: c ≥ 0, without unit (as kT): at a finite deadline :math:`e^{-\gamma T}cL(\theta_T)` is charged, too;
             without one it charges nothing.
+        price: what is charged in the place of |θ̇|²/2η, one of ``lossnav.prices``; ``eta`` is not given then. One that
+            is |θ̇|²/2η is taken as that η, and ``price`` is None again.
 
     Raises:
-        ValueError: naming the argument that is out of range.
+        ValueError: naming the argument that is out of range; also for a drift beside a price, and for a metric beside
+            any but ``prices.Acceleration``, whose metric is constant.
 
     References:
-        Vastola, Gershman, Rajan (2025), Eqs. 1, 25 and 51 (finite horizon).
+        Vastola, Gershman, Rajan (2025), Eqs. 1, 25 and 51 (finite horizon); theory: W1, W12 (prices).
     """
 
-    eta: float = 1.0
+    eta: float = _Unsaid(1.0)
     k: float = 1.0
     gamma: float = 0.0
     metric: Metric | ArrayLike | Callable[[Array], ArrayLike] | None = None
     drift: Drift | None = None
     horizon: float = math.inf
     terminal: float = 0.0
+    price: Price | None = None
 
     if TYPE_CHECKING:  # what may be given: a function becomes a drift, so that to read it is one
 
@@ -65,11 +74,15 @@ class Objective:
             drift: Drift | Callable[[Array], ArrayLike] | None = None,
             horizon: float = math.inf,
             terminal: float = 0.0,
+            price: Price | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
-        set_(self, "eta", _checks.positive("eta", self.eta))
+        if self.price is not None:
+            self._take_price(_checks.instance("price", self.price, Price, "None or one of lossnav.prices"))
+        if self.price is None:
+            set_(self, "eta", _checks.positive("eta", float(self.eta) if isinstance(self.eta, _Unsaid) else self.eta))
         set_(self, "k", _checks.positive("k", self.k))
         set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
         set_(self, "horizon", _checks.duration("horizon", self.horizon))
@@ -85,6 +98,29 @@ class Objective:
             set_(self, "drift", drifts.Function(self.drift))
         if self.drift is not None:
             _checks.instance("drift", self.drift, Drift, "None, a drift from lossnav.drifts or a function")
+
+    def _take_price(self, price: Price) -> None:
+        """Take a price that is |v|²/2η as its η; refuse what does not go together with any other."""
+        if not isinstance(self.eta, _Unsaid):
+            raise ValueError(f"eta = {_checks.shown(self.eta)}, but it must not be given beside price = {price!r}")
+        if price.quadratic is not None:
+            object.__setattr__(self, "eta", price.quadratic)
+            object.__setattr__(self, "price", None)
+            return
+        if self.drift is not None:
+            raise ValueError(
+                f"drift is given, but it must be None beside price = {price!r}: only |θ̇ − f|²/2η knows one"
+            )
+        if self.metric is not None and (price.order == 1 or self.curved):
+            allowed = "None: the price says itself what is large" if price.order == 1 else "constant"
+            raise ValueError(
+                f"metric = {_checks.shown(self.metric)}, but beside price = {price!r} it must be {allowed}"
+            )
+
+    def __repr__(self) -> str:
+        unsaid = "price" if self.price is None else "eta"
+        said = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.name != unsaid)
+        return f"{type(self).__name__}({', '.join(said)})"
 
     @property
     def charge(self) -> float:
@@ -167,19 +203,41 @@ class Objective:
             raise ValueError(f"drift acts on {self.drift.dim} parameters, but the problem has {dim}")
 
     def cost_rate(self, loss: Loss, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        """Return the undiscounted integrand |θ̇−f|²_G/2η + kL, shape (...), at θ and θ̇ of shape (..., D)."""
+        """Return the undiscounted integrand |θ̇−f|²_G/2η + kL, shape (...), at θ and θ̇ of shape (..., D).
+
+        With a price it is φ(θ̇) + kL, without what an acceleration costs.
+        """
         check_loss(loss)
         theta, velocity = self._state(theta, velocity, loss.dim)
         return self.kinetic(theta, velocity) + self.k * loss.value(theta)
 
-    def kinetic(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        """Return |θ̇−f(θ)|²_G/2η, shape (...): the price of speed (Eq. 30)."""
+    def kinetic(self, theta: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike | None = None) -> Any:
+        """Return |θ̇−f(θ)|²_G/2η, shape (...): the price of speed (Eq. 30), or what another price charges.
+
+        ``acceleration`` is θ̈, shape (..., D), which only ``prices.Acceleration`` charges; None is none.
+        """
         theta, slip = self._state(theta, velocity)
+        if self.price is None and acceleration is not None:
+            raise ValueError(
+                f"acceleration = {_checks.shown(acceleration)}, but it must be None: it costs nothing here"
+            )
+        if self.price is not None:
+            return self._charged(slip, acceleration)
         if self.drift is not None:
             slip = slip - self.drift(theta)
         if self.curved:  # checked where it is used: a solver may pass through places where it is none
             return np.einsum("...i,...ij,...j->...", slip, self.metric_at(theta), slip) / (2 * self.eta)
         return self.metric_on(slip.shape[-1]).norm_squared(theta, slip) / (2 * self.eta)
+
+    def _charged(self, velocity: Array, acceleration: ArrayLike | None) -> Any:
+        price: Any = self.price
+        if price.order == 1:
+            return price.value(velocity)
+        lower = np.linalg.cholesky(self.metric_matrix(velocity.shape[-1]))
+        speed = price.speed / 2 * ((velocity @ lower) ** 2).sum(-1)
+        if acceleration is None:
+            return speed
+        return speed + price.value(_checks.points("acceleration", acceleration, velocity.shape[-1]) @ lower)
 
     def _state(self, theta: ArrayLike, velocity: ArrayLike, dim: int | None = None) -> tuple[Array, Array]:
         """Return θ and θ̇ as arrays of one D, whose leading axes broadcast."""
@@ -196,17 +254,18 @@ def _fitting(metric: Array, dim: int) -> Array:
     return metric
 
 
-def check_problem(objective: Any, loss: Any, *, dim: bool = True, timed: bool = False) -> None:
+def check_problem(objective: Any, loss: Any, *, dim: bool = True, timed: bool = False, priced: bool = False) -> None:
     """Raise ValueError unless these are an objective and a landscape, and (``dim``) of the same parameters.
 
-    Only with ``timed`` may the loss depend on time.
+    Only with ``timed`` may the loss depend on time, only with ``priced`` may something else than |θ̇|²/2η be charged.
     """
-    check_objective(objective)
+    check_objective(objective, priced=priced)
     check_loss(loss, timed=timed)
     if dim:
         objective.check_dim(loss.dim)
 
 
-def check_objective(objective: Any) -> None:
-    """Raise ValueError unless ``objective`` is one."""
-    _checks.instance("objective", objective, Objective, "a lossnav.Objective")
+def check_objective(objective: Any, *, priced: bool = False) -> None:
+    """Raise ValueError unless ``objective`` is one; only with ``priced`` may it have a price."""
+    if _checks.instance("objective", objective, Objective, "a lossnav.Objective").price is not None and not priced:
+        raise ValueError(f"objective.price = {objective.price!r}, but here it must be None: this is of |θ̇|²/2η alone")

@@ -1,6 +1,7 @@
 """Path → step: learning rules as pure functions of gradient, curvature and time."""
 
 from lossnav.rules import assume
+from lossnav.rules.acceleration import acceleration_gains, acceleration_step, patience
 from lossnav.rules.cooling import Cooling, cooling, kalman_rates
 from lossnav.rules.deadline import LossWeight, deadline_rate, loss_weight
 from lossnav.rules.inconsistent import hyperbolic_rate, quasi_hyperbolic
@@ -11,6 +12,8 @@ from lossnav.rules.step import ballistic, gradient_descent, newton, rates, updat
 __all__ = [
     "Cooling",
     "LossWeight",
+    "acceleration_gains",
+    "acceleration_step",
     "assume",
     "ballistic",
     "cooling",
@@ -21,6 +24,7 @@ __all__ = [
     "keep_norm",
     "loss_weight",
     "newton",
+    "patience",
     "prior_shrink",
     "quasi_hyperbolic",
     "rates",

@@ -9,6 +9,7 @@ HX = GX diag(h) and a form of φ that neither inverts H nor cancels. All functio
 from __future__ import annotations
 
 import math
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,27 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.objective import Objective, check_objective
+from lossnav.rules import charged
 from lossnav.trajectory import modes
 
 
-def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
+@overload
+def update(
+    objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float, *, velocity: None = None,
+    limit: str | None = None,
+) -> Array: ...  # fmt: skip
+
+
+@overload
+def update(
+    objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float, *, velocity: ArrayLike
+) -> tuple[Array, Array]: ...
+
+
+def update(
+    objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float, *, velocity: Any = None,
+    limit: str | None = None,
+) -> Any:  # fmt: skip
     r"""Return the optimal displacement after a time ``dt`` on the local quadratic model (Eqs. 6, 10, 82).
 
     Args:
@@ -28,12 +46,16 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
         gradient: g at the current parameters, shape (D,).
         hessian: H there, shape (D, D), symmetric, of any signature that leaves a minimiser.
         dt: time step Δt in [0, inf], at most ``objective.horizon``; inf is Newton's step.
+        velocity: θ̇ now, shape (D,), where acceleration is charged, and only there.
+        limit: None for the exact step. "overdamped" is Δt·∇φ*(−kg/γ), the rule of a price of speed as γ → ∞: under
+            one that does not go with H's axes there is no other.
 
     Returns:
-        Δθ, shape (D,).
+        Δθ, shape (D,); where acceleration is charged Δθ and the velocity after the step.
 
     Raises:
-        ValueError: naming the argument; also if the objective has a drift (then the step depends on θ: use ``solve``).
+        ValueError: naming the argument; also if the objective has a drift (then the step depends on θ: use ``solve``),
+            or a price whose exact step on this Hessian is not known.
         NoMinimiser: where γ²/4 + ηkh ≤ 0, or γ = 0 and g has a component along a flat direction; for dt = inf also
             where the path runs away (h ≤ 0) instead of coming to rest.
 
@@ -45,8 +67,18 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 6, 10, 82. Where G and H do not commute Δθ is a function of G⁻¹H.
     """
-    curvature, directions, slope = _model(objective, gradient, hessian)
+    check_objective(objective, priced=True)
     step = _checks.duration("dt", dt, zero=True)
+    if objective.price is not None:
+        matrix = _checks.symmetric("hessian", hessian)
+        given = _checks.array("gradient", gradient, shape=(len(matrix),))
+        if objective.price.order == 2:
+            _unused(objective, limit=limit)
+            return charged.pushed(objective, given, matrix, step, velocity)
+        _unused(objective, velocity=velocity)
+        return charged.moved(objective, given, matrix, step, limit)
+    _unused(objective, velocity=velocity, limit=limit)
+    curvature, directions, slope = _model(objective, gradient, hessian)
     if step > objective.horizon:
         raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
     stiffness, gamma = objective.eta * objective.k, objective.gamma
@@ -59,6 +91,15 @@ def update(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
             f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf"
         )
     return -directions @ (np.where(np.isinf(phi), 0.0, phi) * slope)
+
+
+def _unused(objective: Objective, **values: Any) -> None:
+    """Raise ValueError for an argument that means nothing under this price."""
+    for name, value in values.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} = {_checks.shown(value)}, but it must be None where objective.price = {objective.price!r}"
+            )
 
 
 def rates(objective: Objective, hessian: ArrayLike) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lossnav.trajectory.compare import Comparison, compare
 from lossnav.trajectory.regret import alignment
 from lossnav.trajectory.result import Trajectory
-from lossnav.trajectory.solve import methods, optimal_velocity, solve, value
+from lossnav.trajectory.solve import methods, optimal_acceleration, optimal_velocity, solve, value
 from lossnav.trajectory.status import Status
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "alignment",
     "compare",
     "methods",
+    "optimal_acceleration",
     "optimal_velocity",
     "solve",
     "value",

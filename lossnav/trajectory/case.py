@@ -31,6 +31,7 @@ class Case:
         theta0: start, shape (D,).
         endpoint: θ(span), shape (D,), or None.
         span: the time of ``endpoint``; without one, where the numerics cut an infinite time, or None.
+        velocity0: θ̇(0), shape (D,), None for rest or "free", where acceleration is charged.
     """
 
     objective: Objective
@@ -38,6 +39,7 @@ class Case:
     theta0: Array
     endpoint: Array | None = None
     span: float | None = None
+    velocity0: Array | str | None = None
 
     @property
     def rests(self) -> bool:
@@ -53,32 +55,52 @@ class Case:
         return self.span
 
 
-def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, *, timed: bool = True) -> Case:
+def checked(
+    objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, *, timed: bool = True, priced: bool = False,
+    velocity0: Any = None,
+) -> Case:  # fmt: skip
     """Return the case of what a user has given, a function as a loss; only with ``timed`` may it depend on time.
+
+    Only with ``priced`` may something else than |θ̇|²/2η be charged.
 
     Raises:
         ValueError: naming the argument that does not fit.
     """
     theta = np.atleast_1d(_checks.array("theta0", theta0))
     loss = as_loss(loss, theta.shape[-1])
-    check_problem(objective, loss, dim=False, timed=timed)
+    check_problem(objective, loss, dim=False, timed=timed, priced=priced)
     theta = _checks.array("theta0", theta, shape=(loss.dim,))
     height = loss.value(theta)
     if not math.isfinite(height):
         raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
     objective.check_dim(loss.dim)
     objective.metric_at(theta)
+    velocity = _velocity(objective, velocity0, loss.dim)
     span = None if horizon is None else _checks.positive("horizon", horizon)
     if span is not None and math.isfinite(objective.horizon) and span != objective.horizon:
         raise ValueError(f"horizon = {span:g}, but objective.horizon = {objective.horizon:g} already sets it")
     if endpoint is None:
-        return Case(objective, loss, theta, None, span)
+        return Case(objective, loss, theta, None, span, velocity)
     stop = _checks.array("endpoint", np.atleast_1d(_checks.array("endpoint", endpoint)), shape=(loss.dim,))
     span = objective.horizon if math.isfinite(objective.horizon) else span
     if span is None:
         raise ValueError("endpoint is given, but horizon is not: the time at which it is reached must be fixed too")
     objective.metric_at(stop)
-    return Case(objective, loss, theta, stop, span)
+    return Case(objective, loss, theta, stop, span, velocity)
+
+
+def _velocity(objective: Objective, velocity0: Any, dim: int) -> Array | str | None:
+    """Return what θ̇(0) is to be, which only a price of acceleration asks."""
+    if velocity0 is None:
+        return None
+    if objective.price is None or objective.price.order == 1:
+        raise ValueError(
+            f"velocity0 = {_checks.shown(velocity0)}, but it must be None unless acceleration is charged: a price of "
+            "speed leaves the first velocity free"
+        )
+    if isinstance(velocity0, str):
+        return _checks.one_of("velocity0", velocity0, ("free",))
+    return _checks.array("velocity0", velocity0, shape=(dim,))
 
 
 def plain(case: Case) -> str:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from lossnav.trajectory.action import Action, Curved, Timed
 from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
+from lossnav.trajectory.charged import OnBowl
 from lossnav.trajectory.closed_form import ClosedForm
 from lossnav.trajectory.riccati import Riccati
 
 SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation(), Timed())
+CHARGED: tuple[Solver, ...] = (OnBowl(),)  # where something else than |θ̇|²/2η is charged
 AUTO = "auto"
 METHODS = (AUTO, *(solver.name for solver in SOLVERS))
 
 
+def _solvers(case: Case) -> tuple[Solver, ...]:
+    return SOLVERS if case.objective.price is None else CHARGED
+
+
 def reasons(case: Case) -> dict[str, str]:
     """Return for each solver, by name, why it declines a case; "" if it solves it."""
-    return {solver.name: solver.accepts(case) for solver in SOLVERS}
+    return {solver.name: solver.accepts(case) for solver in _solvers(case)}
 
 
 def choose(case: Case, method: str) -> Solver:
@@ -25,7 +31,7 @@ def choose(case: Case, method: str) -> Solver:
         ValueError: with the reason, if that one declines; with all reasons, if every one does.
     """
     declined: dict[str, str] = {}
-    for solver in SOLVERS:
+    for solver in _solvers(case):
         if method not in (AUTO, solver.name):
             continue
         declined[solver.name] = solver.accepts(case)
@@ -33,8 +39,9 @@ def choose(case: Case, method: str) -> Solver:
             return solver
     if method != AUTO:
         taken = [repr(name) for name, reason in reasons(case).items() if not reason]
-        raise ValueError(f"method = {method!r} {declined[method]}; use {' or '.join(taken) or 'another problem'}")
+        why = declined.get(method, "is of |θ̇|²/2η alone, and objective.price is set")
+        raise ValueError(f"method = {method!r} {why}; use {' or '.join(taken) or 'another problem'}")
     raise ValueError(
-        "objective: no method takes this combination of metric, drift and deadline: "
+        "objective: no method takes this combination of price, metric, drift and deadline: "
         + "; ".join(f"{name!r} {reason}" for name, reason in declined.items())
     )

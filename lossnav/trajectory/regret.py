@@ -27,8 +27,8 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.problem.objective import Objective, check_problem
-from lossnav.trajectory import modes, riccati, stationary
-from lossnav.trajectory.result import final_charge
+from lossnav.trajectory import charged, modes, riccati, stationary
+from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.solve import optimal_velocity, solve
 
 _NODES = 6  # exact for a polynomial of degree 11 along a step
@@ -86,8 +86,10 @@ def regret(
     Args:
         path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time.
         objective: η, k, γ, any metric, any drift. With a finite horizon the steps fill it: N·dt = T.
+            Under a price the regret is ∫e^{−γt}D_φ(θ̇, −∇V)dt, a Bregman divergence, where V has a closed form; where
+            acceleration is charged it is that of θ̈, the steps joined by a cubic spline.
         loss: the landscape, of D parameters; a function or a sympy expression of them, too.
-        dt: time of a step, unit T; None takes the one for which the path costs least.
+        dt: time of a step, unit T; None takes the one for which the path costs least, and under a price is none.
         value: where V is known in closed form (a quadratic loss, a constant metric, an affine drift) it is used. Else
             it is solved for: at three places of each step with "auto", only at both ends with "ends" (``speed`` and
             ``direction`` are NaN then).
@@ -109,9 +111,11 @@ def regret(
     """
     steps = _checks.array("path", path)
     given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
-    check_problem(objective, given)
+    check_problem(objective, given, priced=True)
     places = _places(steps, given.dim)
     _checks.one_of("value", value, _WORDS)
+    if objective.price is not None:
+        return _charged(places, objective, given, dt)
     known = _known(objective, given, places[0], value)
     step = _step(places, objective, given, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
@@ -163,6 +167,41 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
         if min(norms) > 0:
             found[i] = float(np.einsum("ni,ij,nj", move, metric, wanted)) / math.sqrt(norms[0] * norms[1])
     return found
+
+
+def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) -> Regret:
+    """Return the regret under a price (theory: W10, W12); speed and direction are no parts of it."""
+    if dt is None:
+        raise ValueError(f"dt = None, but it must be given where objective.price = {objective.price!r}")
+    step, count = _checks.positive("dt", dt), len(places) - 1
+    extra, heavy = charged.surplus(objective, loss), charged.price_of(objective).order == 2
+    nodes = step * np.arange(count + 1)
+
+    def curve(steps: Array) -> Any:
+        return scipy.interpolate.CubicSpline(nodes, steps)
+
+    def summed(steps: Array) -> float:
+        times, at, velocity, weights = _sampled(steps, objective, step, _KINKED)
+        bend = velocity
+        if heavy:
+            at, velocity, bend = (curve(steps)(times, order) for order in range(3))
+        return float(weights @ extra(at, velocity, bend))
+
+    lowest = _infimum(Objective(), loss, places[0], places[0])
+
+    def optimum(end: int) -> tuple[Trajectory, float]:
+        """Return the optimum from an end of the path, and what it costs beyond resting at the minimum."""
+        velocity = curve(places)(nodes[end], 1) if heavy else None
+        found = solve(objective, loss, places[end], velocity0=velocity)
+        rest = objective.k * (float(loss.value(found.asymptote)) - lowest) if objective.gamma > 0 else 0.0
+        return found, found.excess + resting_action(rest, objective.gamma, 1.0)
+
+    (ideal, climb), (_, beyond) = optimum(0), optimum(-1)
+    total, floor, none = summed(places), summed(ideal(nodes)), math.nan
+    return Regret(
+        total, _over(total, climb), none, none, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
+        _over(floor, climb), none, none,
+    )  # fmt: skip
 
 
 def _over(part: float, whole: float) -> float:

@@ -72,6 +72,7 @@ class Trajectory(Shown):
     error: float = 0.0
     growth: float = math.nan
     unseen: float = 0.0
+    second: Callable[[Array], Array] | None = None
     others: tuple[Trajectory, ...] = field(default=())
 
     def __call__(self, t: ArrayLike) -> Array:
@@ -81,6 +82,19 @@ class Trajectory(Shown):
     def velocity(self, t: ArrayLike) -> Array:
         """Return θ̇(t), shape (T, D), or (D,) for a scalar t."""
         return self._evaluate(self.rate, t)
+
+    def acceleration(self, t: ArrayLike) -> Array:
+        """Return θ̈(t), shape (T, D), or (D,) for a scalar t.
+
+        Raises:
+            ValueError: no price of acceleration was paid: θ̈ is then what the Euler–Lagrange equations say.
+        """
+        if self.second is None:
+            raise ValueError(
+                f"objective.price = {self.objective.price!r}, but the path has an acceleration of its own only where "
+                "it is charged: elsewhere euler_lagrange(objective, loss).acceleration(theta, velocity) is"
+            )
+        return self._evaluate(self.second, t)
 
     @property
     def converged(self) -> bool:
@@ -107,8 +121,12 @@ class Trajectory(Shown):
         return "grows" if self.growth > 0 else "moves on"
 
     def kinetic(self, t: ArrayLike) -> Array:
-        """Return |θ̇−f|²_G/2η along the path, shape (T,) (Eq. 30, with the factor 1/ηΔt² that the sources omit)."""
-        return self.objective.kinetic(self(t), self.velocity(t))
+        """Return |θ̇−f|²_G/2η along the path, shape (T,) (Eq. 30, with the factor 1/ηΔt² that the sources omit).
+
+        With another price it is that, an acceleration's included.
+        """
+        bend = None if self.second is None else self.acceleration(t)
+        return self.objective.kinetic(self(t), self.velocity(t), bend)
 
     def potential(self, t: ArrayLike) -> Array:
         """Return kL along the path, shape (T,) (Eq. 31); at a switch of the loss, with what comes after it."""

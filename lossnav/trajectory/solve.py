@@ -38,6 +38,7 @@ def solve(
     rtol: float = 1e-8,
     max_seconds: float | None = None,
     max_calls: int | None = None,
+    velocity0: ArrayLike | Literal["free"] | None = None,
 ) -> Trajectory:
     r"""Return the path from ``theta0`` that minimises J.
 
@@ -62,6 +63,7 @@ def solve(
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
         max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
             them); formulas make none.
+        velocity0: where acceleration is charged, θ̇(0), shape (D,); None starts at rest, "free" as is best.
 
     Returns:
         The trajectory, with every extremal that was compared in ``candidates``.
@@ -101,7 +103,7 @@ def solve(
     _checks.positive("rtol", rtol)
     if steps is not None:
         _checks.whole("steps", steps, low=2)
-    case = checked(objective, loss, theta0, horizon, endpoint)
+    case = checked(objective, loss, theta0, horizon, endpoint, priced=True, velocity0=velocity0)
     if steps is not None:  # what memory holds depends on D
         _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
@@ -141,12 +143,14 @@ def methods(
         >>> [name for name, reason in found.items() if not reason], found["action"]
         (['curved'], 'needs a metric that does not depend on theta')
     """
-    return registry.reasons(checked(objective, loss, theta0, horizon, endpoint))
+    return registry.reasons(checked(objective, loss, theta0, horizon, endpoint, priced=True))
 
 
 def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:
     """Choose the units, and solve; what is returned is not judged yet."""
     objective, loss = case.objective, case.loss
+    if objective.price is not None:  # its own units are not known here
+        return solver.solve(case, settings)
     scales = units.natural(objective, loss, case.theta0, case.span, case.endpoint)
     if scales is None:
         return solver.solve(case, settings)
@@ -171,10 +175,12 @@ def value(
     *,
     max_seconds: float | None = None,
     max_calls: int | None = None,
+    velocity0: ArrayLike | Literal["free"] | None = None,
 ) -> float:
     """Return V(θ₀) = min J, the value function; ±inf where γ = 0 and the resting cost is not zero.
 
-    ``max_seconds`` and ``max_calls`` are those of ``solve``.
+    Where acceleration is charged V is a function of θ and θ̇: ``velocity0`` is that of ``solve``, as are
+    ``max_seconds`` and ``max_calls``.
 
     Raises:
         ValueError, NoMinimiser, NotConverged: as ``solve``.
@@ -182,7 +188,7 @@ def value(
     References:
         Hamilton–Jacobi–Bellman: γV = kL + f·∇V − (η/2)|∇V|²_{G⁻¹}.
     """
-    return solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls).action
+    return solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=velocity0).action
 
 
 def optimal_velocity(
@@ -195,12 +201,50 @@ def optimal_velocity(
 ) -> Array:
     """Return θ̇(0) of the optimum, shape (D,): the learning rule in continuous time.
 
-    ``max_seconds`` and ``max_calls`` are those of ``solve``.
+    Where acceleration is charged a velocity is no rule but a state: this is then the one that is best to start with,
+    and the rule is ``optimal_acceleration``. ``max_seconds`` and ``max_calls`` are those of ``solve``.
 
     Raises:
-        ValueError, NoMinimiser, NotConverged: as ``solve``.
+        ValueError, NoMinimiser, NotConverged: as ``solve``; also under a ``prices.Linear``, for the optimum jumps.
     """
-    return solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls).velocity(0.0)
+    price = getattr(objective, "price", None)
+    if price is not None and not price.moves:
+        raise ValueError(f"objective.price = {price!r}, but it must be one under which the optimum moves: it jumps")
+    free: Literal["free"] | None = "free" if price is not None and price.order == 2 else None
+    found = solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=free)
+    return found.velocity(0.0)
+
+
+def optimal_acceleration(
+    objective: Objective,
+    loss: Loss | Callable[[Any], Any] | Formula,
+    theta0: ArrayLike,
+    velocity0: ArrayLike | Literal["free"] | None = None,
+    *,
+    max_seconds: float | None = None,
+    max_calls: int | None = None,
+) -> Array:
+    """Return θ̈(0) of the optimum, shape (D,): the learning rule where acceleration is charged.
+
+    Args:
+        objective, loss, theta0: as in ``solve``.
+        velocity0: θ̇(0), shape (D,); None is rest, "free" the best one.
+        max_seconds, max_calls: as in ``solve``.
+
+    Raises:
+        ValueError, NoMinimiser, NotConverged: as ``solve``; also where acceleration is not what is charged.
+
+    Example:
+        >>> import lossnav as ln
+        >>> heavy = ln.Objective(price=ln.prices.Acceleration(m=1.0))
+        >>> optimal_acceleration(heavy, ln.losses.Quadratic([[1.0]], minimum=[0.0]), [1.0])
+        array([-1.])
+
+    References:
+        theory: W3.
+    """
+    path = solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=velocity0)
+    return path.acceleration(0.0)
 
 
 def _budget(loss: Any, max_seconds: Any, max_calls: Any) -> Budget:
@@ -225,9 +269,18 @@ def _judge(result: Trajectory, throw: bool) -> Trajectory:
 
 
 def _check_energy(result: Trajectory) -> Trajectory:
-    """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys."""
+    """Check γJ = kL(θ₀) − |θ̇₀|²_G/2η, which every extremal of the infinite-horizon problem without drift obeys.
+
+    Other prices have others: φ*(p₀) is what their extremals leave, and no path says its costate.
+    """
     objective = result.objective
-    if objective.gamma == 0 or objective.drift is not None or math.isfinite(result.end) or result.loss.timed:
+    if (
+        objective.gamma == 0
+        or objective.price is not None
+        or objective.drift is not None
+        or math.isfinite(result.end)
+        or result.loss.timed
+    ):
         return result
     start = np.zeros(1)
     height = float(result.potential(start)[0])

@@ -142,3 +142,37 @@ def spd(rng: np.random.Generator, dim: int, low: float = 0.3) -> np.ndarray:
     """Return a random symmetric positive definite matrix."""
     a = rng.normal(size=(dim, dim))
     return a @ a.T / dim + low * np.eye(dim)
+
+
+def priced(
+    value: Callable, slope: Callable, bend: Callable, guess: np.ndarray, *, horizon: float, gamma: float, m: float,
+    c: float, k: float,
+) -> np.ndarray:  # fmt: skip
+    """Minimise ∫e^{−γt}{mθ̈²/2 + cθ̇²/2 + kL}dt from rest by Newton on second differences; return the nodes.
+
+    The start's acceleration is 2(θ₁ − θ₀)/Δt², its weight half; the end is free.
+    """
+    count = len(guess) - 1
+    dt = horizon / count
+    t = dt * np.arange(count + 1)
+    fading = np.exp(-gamma * t)
+    ones = np.ones(count)
+    first = scipy.sparse.diags_array([-ones, ones], offsets=[0, 1], shape=(count, count + 1)).tocsr() / dt
+    rows = scipy.sparse.diags_array([ones, -2 * ones, ones], offsets=[-1, 0, 1], shape=(count, count + 1)).tolil()
+    rows[0, :2] = [-2.0, 2.0]
+    second = rows.tocsr() / dt**2
+    weights = dt * fading[:-1] * np.r_[0.5, np.ones(count - 1)]
+    middles = dt * np.exp(-gamma * (t[:-1] + dt / 2))
+    at = k * dt * fading * np.r_[0.5, np.ones(count - 1), 0.5]
+    form = m * second.T @ scipy.sparse.diags_array(weights) @ second
+    form = (form + c * first.T @ scipy.sparse.diags_array(middles) @ first).tocsr()
+    scale = scipy.sparse.diags_array(np.exp(gamma * t[1:] / 2))  # rows and columns of one size
+    x = guess.astype(float)
+    for _ in range(60):
+        gradient = (form @ x + at * slope(x))[1:]
+        hessian = (form + scipy.sparse.diags_array(at * bend(x)))[1:, 1:]
+        step = scale @ scipy.sparse.linalg.spsolve((scale @ hessian @ scale).tocsc(), -(scale @ gradient))
+        x[1:] += step
+        if np.max(np.abs(step)) < 1e-8:  # quadratic convergence: the next error is rounding
+            return x
+    raise AssertionError("the reference minimisation did not converge")

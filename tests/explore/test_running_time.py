@@ -131,6 +131,7 @@ STILL = {
     "DiscountedRoot": "a step's length, over the size of gradients",
     "FollowedBack": "the energy of two plans over places: time has been eliminated",
     "KappaSteps": "how many steps it takes, over the condition number",
+    "LookBill": "what it costs to look every T, over T",
     "MomentumWindow": "what one step keeps, over curvature",
     "PathPace": "what a whole path costs, over its pace",
     "Preconditioner": "a rate, over curvature",
@@ -142,6 +143,7 @@ STILL = {
 # Explorables whose paths are drawn: dots run along them. The three of the noisy valley leave its lines.
 DOTS = {
     "Acceleration": 5,
+    "BallDecides": 2,
     "Board": 1,
     "BrokenCharge": 1,
     "Deadline": 3,
@@ -151,6 +153,7 @@ DOTS = {
     "MetricEllipse": 1,
     "NoisyOscillator": 2,
     "NoisyValley": 3,
+    "OneMap": 3,
     "PlannedSteps": 3,
     "RegretRace": 7,
     "ScaleCone": 1,

@@ -71,6 +71,7 @@ CALLS = (type(len),)  # a function is a loss, or a drift, too
 three = thing(ln.losses.Function(lambda x: (x**2).sum(-1), dim=3)).good
 symbols = items((sympy.Symbol("x"), sympy.Symbol("y")), bad=[(), (sympy.Symbol("x"),), "xy"])
 BUDGET = {"max_seconds": positive(None, none=True, infinite=True), "max_calls": whole(None, none=True)}
+FIRST = {"velocity0": Argument(None, [*array([0.1, 0.2], none=True).bad, "rest"])}
 lengths = {"dim": whole(2)}
 start = array(POINT)
 gradient, hessian = (
@@ -178,6 +179,7 @@ def recipes() -> dict[str, Recipe]:
             "eta": positive(1.0), "k": positive(1.0), "gamma": rate(0.0),
             "metric": _matrix(H, none=True, bad=[-np.eye(2), [[1.0, 2.0], [0.0, 1.0]], np.zeros((2, 2))]),
             "drift": thing(TURN, none=True, but=CALLS), "horizon": positive(1.0, infinite=True), "terminal": rate(0.5),
+            "price": thing(None, none=True),
         }),
         "Objective.check_dim": Recipe(DRIVEN.check_dim, {"dim": whole(2)}),
         "Objective.metric_on": Recipe(OBJECTIVE.metric_on, {"dim": whole(2)}),
@@ -185,13 +187,16 @@ def recipes() -> dict[str, Recipe]:
         "Objective.metric_at": Recipe(OBJECTIVE.metric_at, {"theta": array(POINT, finite=False, any_shape=True,
         bad=[1.0, []])}),
         "Objective.kinetic": Recipe(OBJECTIVE.kinetic, {
-            "theta": points(POINT, also=("velocity",)), "velocity": points(POINT)
+            "theta": points(POINT, also=("velocity",)), "velocity": points(POINT),
+            "acceleration": Argument(None, points(POINT).bad[:-1]),
         }),
         "Objective.cost_rate": Recipe(OBJECTIVE.cost_rate, {
             "loss": loss, "theta": points(POINT), "velocity": points(POINT)
         }),
         "rules.update": Recipe(ln.update, {
             "objective": thing(OBJECTIVE), "gradient": gradient, "hessian": hessian, "dt": rate(0.5, infinite=True),
+            "velocity": Argument(None, array([0.1, 0.2], none=True).bad),
+            "limit": Argument(None, word("overdamped", none=True).bad),
         }),
         **_deadlines(),
         "rules.rates": Recipe(ln.rules.rates, {"objective": thing(OBJECTIVE), "hessian": hessian}),
@@ -254,8 +259,8 @@ def _paths() -> dict[str, Recipe]:
         **{f"trajectory.Trajectory.{name}": Recipe(call, {"t": times}) for name, call in calls.items()},
         **{
             f"trajectory.{name}": Recipe(getattr(ln, name), {
-                "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, **BUDGET
-            }) for name in ("value", "optimal_velocity")
+                "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, **BUDGET, **more
+            }) for name, more in (("value", FIRST), ("optimal_velocity", {}))
         },
         "trajectory.Comparison": Recipe(ln.Comparison, {"paths": _named(PATH)}),
         "trajectory.compare": Recipe(ln.compare, {
@@ -269,6 +274,7 @@ def _paths() -> dict[str, Recipe]:
             "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "method": word("auto"),
             "horizon": positive(None, none=True, infinite=True), "endpoint": array(POINT, none=True, also=("horizon",)),
             "throw": flag(True), "steps": whole(None, none=True, low=2), "rtol": positive(1e-8), **BUDGET,
+            **FIRST,
         }, costly=True),
         "trajectory.methods": Recipe(ln.trajectory.methods, {
             "objective": objective, "loss": thing(BOWL, but=CALLS), "theta0": start, "horizon": positive(1.0),
@@ -424,6 +430,7 @@ def _beliefs() -> dict[str, Recipe]:
             "belief": thing(ln.assume.Filter(0.9), none=True), "curvature": thing(ln.assume.Known(H), none=True),
             "dt": positive(0.1, none=True), "exact": flag(False),
             "metric": thing(ln.assume.RootMeanSquare(0.9), none=True),
+            "form": Argument(None, word("ema", none=True).bad),
         }),
         "LearningRule.init": Recipe(adam.init, {"theta": array(POINT, any_shape=True)}),
         "LearningRule.__call__": Recipe(adam, {

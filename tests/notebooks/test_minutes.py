@@ -99,7 +99,7 @@ def test_the_minutes_are_those_of_the_text(name: str) -> None:
 
 
 def test_the_book_and_its_core_are_short() -> None:
-    assert told(CHAPTERS) <= 52_000
+    assert told(CHAPTERS) <= 52_000 + 2_600  # and those of the chapter on what is charged
     assert told(CORE) <= 16_000
 
 

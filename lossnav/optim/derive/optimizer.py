@@ -66,6 +66,17 @@ class Derived(Generated):
         """The text that a step runs, unless it is fused."""
         return self._written.python
 
+    def average(self) -> list[Tensor]:
+        """Return the averages of the weights, one for each parameter, whose own values are a walker's (``form="ema"``).
+
+        Raises:
+            ValueError: the rule averages no weights.
+        """
+        if not self.rule.averaging:
+            raise ValueError("rule averages no weights, but it must be one of form='ema' where acceleration is charged")
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        return [self.state[one]["average"] if "average" in self.state[one] else one.detach() for one in parameters]
+
     @property
     def _written(self) -> Written:
         return self._step_of({}).written

@@ -7,6 +7,8 @@ has such a mode asks here; ``lossnav.trajectory.modes`` has the same functions.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,6 +21,19 @@ def exp_mean(x: ArrayLike) -> Array:
     safe = np.where(x == 0, 1.0, x)
     with np.errstate(over="ignore"):
         return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
+
+
+def exp_moment(z: ArrayLike, order: int) -> Array:
+    """Return ∫₀¹ (1 − u)ⁿ e^{−zu} du for z ≥ 0; its series where the formula would cancel."""
+    z = np.asarray(z, dtype=np.float64)
+    small = z < 1.0 + order
+    tame = np.where(small, z, 0.0)
+    series = sum((-tame) ** i / math.prod(range(order + 1, order + i + 2)) for i in range(30))
+    safe = np.where(small, 1.0, z)
+    value = exp_mean(safe)
+    for n in range(1, order + 1):  # by parts
+        value = (1 - n * value) / safe
+    return np.where(small, series, value)
 
 
 def fast_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:

@@ -15,6 +15,8 @@ _CURVATURES = (1e-4, 1.0, 1e4)
 def report(rule: LearningRule) -> str:
     """Return the page as Markdown."""
     parts = ["**What is assumed**", _table(("about", "assumption"), _assumed(rule))]
+    if rule.price is not None and not rule.averaging:
+        return "\n\n".join([*parts, *_steps(rule)]) + "\n"
     equation, velocity = rule.latex
     entry = "one coordinate"
     if rule.matrices is not None:
@@ -27,6 +29,12 @@ def report(rule: LearningRule) -> str:
             "**How far the named limits are**: relative size of the term that each leaves out, at three V",
             _table(("limit", "assumes", *(f"V = {V:g}" for V in _CURVATURES)), _limits(rule)),
         ]
+    return "\n\n".join([*parts, *_steps(rule)]) + "\n"
+
+
+def _steps(rule: LearningRule) -> list[str]:
+    """Return what its torch optimizer runs, or why there is none."""
+    parts: list[str] = []
     try:
         if rule.matrices is not None:
             options = ", ".join(f"{name}={_written(value)}" for name, value in rule.options.items())
@@ -35,7 +43,7 @@ def report(rule: LearningRule) -> str:
             parts += ["**A step of its torch optimizer**", f"```python\n{rule.source}```"]
     except ValueError as reason:
         parts.append(f"No torch optimizer is generated: {reason}.")
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
@@ -46,9 +54,16 @@ def _assumed(rule: LearningRule) -> list[tuple[str, str]]:
         metric = rule.metric.words()
     kind = "none" if curvature is None else curvature.words()
     time = "continuous" if rule.dt is None else f"Δt = {rule.dt:g}, {'exact' if rule.exact else 'first order'}"
+    more = []
+    if rule.price is not None:
+        metric, more = repr(rule.price), [("the loss", rule.price.hypothesis)]
+    if rule.averaging:
+        more.append(("weights", f"averaged at the rate {rule.averaging:g}; parameters are the walker's"))
+    charged = rule.objective.price is not None
+    gains = f"k = {rule.objective.k:g}" if charged else f"ηk = {rule.objective.eta * rule.objective.k:g}"
     return [
-        ("future", f"γ = {objective.gamma:g}, ηk = {objective.eta * objective.k:g}"), ("price of speed", metric),
-        ("drift", drift), ("gradient", belief.words()), ("curvature", kind), ("a step", time),
+        ("future", f"γ = {objective.gamma:g}, {gains}"), ("price of speed", metric),
+        ("drift", drift), ("gradient", belief.words()), ("curvature", kind), ("a step", time), *more,
     ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from lossnav.problem.objective import Objective
 from lossnav.rules.assume import Filter
 from lossnav.rules.assumption import Curvature, Metric
 from lossnav.rules.bases import turn, turn_back
-from lossnav.rules.derive import arrays, coordinate, in_bases
+from lossnav.rules.derive import arrays, charged, coordinate, in_bases
 from lossnav.rules.derive.regime import Regime, compared
 from lossnav.rules.derive.source import written
 from lossnav.rules.derive.state import ArrayLook, Believed, State, blank, checked, look
@@ -48,6 +48,10 @@ class LearningRule(Shown):
     Where the belief knows rows and columns, ``equations``, ``velocity``, ``limits`` and ``regime`` are those of one
     entry of Q_Lᵀ θ Q_R, and the ``curvature`` or ``metric`` that they are asked at is V of that entry. A step takes one
     parameter then: a matrix, or a tensor of more axes, which is the matrix of its first with all others.
+
+    Where something else than |θ̇|²/2η is charged, ``price`` says what, and ``objective`` is that of the rule without it,
+    except where acceleration is charged and the velocity remembered. ``averaging`` is the rate, unit 1/T, at which a
+    walker's weights are averaged; it is 0 where they are not.
     """
 
     objective: Objective
@@ -56,12 +60,14 @@ class LearningRule(Shown):
     metric: Metric | None = None
     dt: float | None = None
     exact: bool = False
+    price: Any = field(default=None, repr=False)
+    averaging: float = field(default=0.0, repr=False)
 
     _drawing: ClassVar[str] = "rule"
 
     def _facts(self) -> dict[str, Any]:
         """Return the rule as it is written, its step and what it remembers."""
-        law = str(self.velocity) if self.coordinatewise else None
+        law = str(self.velocity) if self.coordinatewise and self.price is None else None
         return {"velocity": law, "gamma": self.objective.gamma, "dt": self.dt, "memory": list(self.memory)}
 
     def _repr_png_(self) -> None:
@@ -81,7 +87,10 @@ class LearningRule(Shown):
     @property
     def memory(self) -> tuple[str, ...]:
         """The names of the averages that the assumptions keep of each number."""
-        return tuple(name for one in (self.belief, self.curvature, self.metric) if one for name in one.memory)
+        believed = tuple(name for one in (self.belief, self.curvature, self.metric) if one for name in one.memory)
+        if self.averaging:
+            return (*believed, "average")
+        return (*believed, "velocity") if self.price is not None and self.price.order == 2 else believed
 
     @property
     def matrices(self) -> Any:
@@ -311,10 +320,15 @@ class LearningRule(Shown):
         mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
         slope = np.zeros_like(g) if mean.slope is None else mean.slope / self.dt
         seen = Believed(turn(mean.signal, *view.bases), turn(slope, *view.bases), variance, ruler)
-        if self.coordinatewise:
+        if "velocity" in view.averages:
+            step, view.averages["velocity"] = charged.pushed(self, seen, view.averages["velocity"])
+        elif self.coordinatewise:
             step = self._move(turn(turn(drift, *sides), *view.bases), seen)
         else:
             step = self._move_arrays(theta, drift, seen)
+        if self.averaging:
+            behind = theta if n == 1 else view.averages["average"]
+            view.averages["average"] = behind - (theta + step - behind) * math.expm1(-self.averaging * (self.dt or 0.0))
         # The step is followed: then the gradient may turn the bases, and the averages with them.
         after = view.averages | (rows.after(view.averages, g, n) if begun else {})
         return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
@@ -352,6 +366,12 @@ class LearningRule(Shown):
 
     def _move(self, drift: Array, seen: Believed) -> Array:
         """Return Δθ where each coordinate goes its own way."""
+        if self.price is not None and not self.averaging:
+            return charged.moved(self, seen)
+        return self._free(drift, seen)
+
+    def _free(self, drift: Array, seen: Believed) -> Array:
+        """Return Δθ of one who is charged |θ̇|²/2η."""
         case, (mean, slope) = self._case(seen.variance, seen.ruler), seen[:2]
         moved = (mean != 0) | (slope != 0)
         coordinate.require(self.objective, case, moved)
@@ -420,6 +440,8 @@ class LearningRule(Shown):
 
     @cached_property
     def _symbolic(self) -> Any:
+        if self.price is not None and not self.averaging:
+            raise ValueError(f"price = {self.price!r}, but formulas are those of rules without one: see euler_lagrange")
         from lossnav.euler_lagrange import planned  # sympy only where formulas are asked for
 
         fades, trend = bool(np.any(self.belief.fading)), self.belief.trend is not None

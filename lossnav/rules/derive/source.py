@@ -7,6 +7,7 @@ is written here: of a user's strings only the names of averages get into the tex
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lossnav.problem.drifts import Linear
 from lossnav.rules.assume import Filter
 from lossnav.rules.assumption import Curvature, Look, Metric, absent
-from lossnav.rules.derive import coordinate
+from lossnav.rules.derive import charged, coordinate
 from lossnav.rules.derive.numbers import PYTHON, C, Number
 from lossnav.rules.derive.program import Operation, Product, Program, Stream, as_stream, decayed, root
 from lossnav.rules.derive.state import look
@@ -43,6 +44,8 @@ class Statement:
         names: the numbers that have a name, in the order in which a step is given them.
         keys: names of averages that are kept under another.
         moves: whether the averages move; False where they are given as they are to be believed, and V is used up.
+        price: what else is charged for motion: it heeds the mean, and keeps a step within its limit.
+        averaging: the rate at which the weights are averaged, 0 where they are not.
     """
 
     belief: Filter
@@ -61,6 +64,8 @@ class Statement:
     names: tuple[str, ...] = ()
     keys: dict[str, str] = field(default_factory=dict)
     moves: bool = True
+    price: Any = None
+    averaging: float = 0.0
 
 
 class Written(NamedTuple):
@@ -91,6 +96,7 @@ def written(rule: LearningRule) -> Written:
     return write(Statement(
         rule.belief, rule.curvature, rule.metric, rule.objective.eta * rule.objective.k, rule.objective.gamma,
         decay_of(rule), float(rule.belief.fading), rule.exact, dt=rule.dt,
+        price=None if rule.averaging else rule.price, averaging=rule.averaging,
     ))  # fmt: skip
 
 
@@ -113,9 +119,19 @@ def write(what: Statement) -> Written:
     mean, variance, ruler = look(view, what.belief, what.curvature, what.metric)
     curvature = _ZERO if what.curvature is None else what.curvature.term(variance)
     metric = Number.of(1.0) if what.metric is None else what.metric.price(ruler)
-    _move(what, program, coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading)), mean)
+    case = coordinate.Case(metric, curvature, Number.of(what.decay), Number.of(what.fading))
     believers = (what.belief, what.curvature, what.metric)
     memory = tuple(what.keys.get(name, name) for one in believers if one is not None for name in one.memory)
+    if what.averaging:
+        memory = (*memory, "average")
+        first = 1.0 + -view.begun()  # an average begins where the walker does
+        program.do("lerp", "average", "average", "theta", first, words="the average of the walker's weights")
+    if what.price is not None:
+        _clip(what, case, mean)
+    else:
+        _move(what, program, case, mean)
+    if what.averaging:
+        program.do("lerp", "average", "average", "theta", -Number.made("expm1", -(what.rate * what.averaging)))
     _check_names(memory, what.names)
     told = what.curvature is not None and what.curvature.told
     given = ("n", *(("told",) if told else ()), "lr", *what.names)
@@ -229,6 +245,27 @@ def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -
         _times(-found.trend, mean.slope / Number.of(what.dt)).add_to("theta", time, words="the trend")
 
 
+def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
+    """Write how θ moves under a price of speed: the free step on what is heeded, kept within the limit."""
+    price, gamma, signal = what.price, Number.of(what.gamma), as_stream(mean.signal)
+    bound = None if math.isinf(price.cap) else what.rate * price.cap
+    if price.bare and what.curvature is None and bound is not None:
+        _times(-bound, signal / abs(signal)).add_to("theta", Number.of(1.0), words="at full speed")
+        return
+    if price.bare:  # Newton's step, of a learner whom speed costs nothing
+        free = signal / as_stream(case.curvature)
+    else:
+        found = coordinate.gains(Number.of(what.stiffness), gamma, case, what.root)
+        heeded = charged.soft(signal, price.zone(what.stiffness / price.eta, what.gamma))
+        free = _times(found.belief, as_stream(heeded)) * what.rate
+        if what.exact and case.curvature is not None:
+            rate = _streamed(coordinate.slow(Number.of(what.stiffness), gamma, case, found.fast))
+            free = _times(free, _mean(rate, _ZERO, what.rate))
+    if bound is not None:
+        free = charged.clipped(as_stream(free), bound)
+    free.add_to("theta", Number.of(-1.0), words="within the limit of speed" if bound is not None else "")
+
+
 def _streamed(x: Any) -> Any:
     return x.stream() if isinstance(x, Product) else x
 
@@ -272,6 +309,9 @@ def _refuse(rule: LearningRule) -> None:
         ),
         "belief.trend is set and exact = True": (
             rule.belief.trend is not None and rule.exact, "the flow along a trend is a quadrature"
+        ),
+        f"price is {rule.price!r}": (
+            rule.price is not None and not rule.averaging and not charged.generated(rule), "its step has none yet"
         ),
         f"curvature is a {type(rule.curvature).__name__}": (
             bool(rule.curvature and rule.curvature.needs), rule.curvature and rule.curvature.needs

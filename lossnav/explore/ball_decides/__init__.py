@@ -1,0 +1,1 @@
+"""Steepest descent under a limit of speed, and the best path."""

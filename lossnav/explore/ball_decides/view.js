@@ -1,0 +1,96 @@
+// The view of a limit of speed: its ball at the start, steepest descent in it, and the best path.
+
+/** @import { State, View } from "../life.js" */
+/** @import { SquareFrame } from "../plane.js" */
+/** @import { Setting } from "./model.js" */
+
+import { buttonRow, discountDial, linearDial } from "../controls.js";
+import { curve, draw, drawLine, fixed, ink, panelWindow, pixels } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import { evenly } from "../runner.js";
+import { simpleView } from "../simple.js";
+import { inked, lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { compared, corners } from "./model.js";
+
+/** @typedef {keyof typeof SHARED.lines} Line */
+
+const WIDE = { optimal: 4, rule: 1.8, ball: 2 };
+
+/** How a line is drawn. */
+const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["angle", "gamma", "norm", "start"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildBallDecides = (root, state) => {
+  const { traits, edge, hold, names } = SHARED;
+  const table = lineTable(SHARED.lines, [], (_, key) => style(key));
+  const choice = buttonRow(names.map((name, norm) => [name, `charge the speed in ${name}`, () => state.set("norm", norm)]));
+  return simpleView(root, state, TRAITS, {
+    label: "steepest descent under a limit of speed, and the best path",
+    title: SHARED.title,
+    hint: "Turn the bowl along the axes: under ℓ₁ and ℓ∞ steepest descent is then the best path. Or leave it turned, and raise γ.",
+    dials: {
+      angle: linearDial(state, "angle", { symbol: "α", name: "angle of the bowl", marks: traits.angle.range, text: (v) => `${fixed(v, 1)}°` }, 180),
+      gamma: discountDial(state, traits.gamma.range),
+    },
+    more: [choice.node],
+    legend: [table.legend],
+    grips: (stage) => {
+      const start = planePoint(stage, state, "start", { label: "start θ(0)", color: ink("ink"), hold });
+      return (square) => start.show(square);
+    },
+    lay(stage, ground, width) {
+      const square = squareFrame(stage, root, width, { edge, aside: 300, most: 400 });
+      squareGround(ground, square, [-1, 0, 1], ["θ₁", "θ₂"]);
+      return square;
+    },
+    show(at, square, given) {
+      const { rule, optimal, excess } = compared(given);
+      const [inner, pixel] = [panelWindow(at, square), pixels(square)];
+      contours(inner, square, given.angle);
+      const ball = corners(given.norm).map(([x, y]) => [given.start[0] + SHARED.ball * x, given.start[1] + SHARED.ball * y]);
+      for (const [name, line] of /** @type {[Line, number[][]][]} */ ([["ball", ball], ["optimal", optimal], ["rule", rule]])) {
+        drawLine(inner, line.map(pixel), { ...style(name), ...curve(name, square.x, square.y) });
+      }
+      const tracks = [evenly(rule.map(pixel), ink("ink")), evenly(optimal.map(pixel), ink("optimal"))];
+      choice.buttons.forEach((button, norm) => button.setAttribute("aria-pressed", String(norm === given.norm)));
+      const share = fixed(100 * excess, 1);
+      const verdict = share === "0.0" ? "Steepest descent costs what the best path costs." : `Steepest descent costs ${share} % too much.`;
+      return [verdict, [
+        `α = ${fixed(given.angle, 1)}°, γ = ${fixed(given.gamma, 2)}.`,
+        `Ball: a ${SHARED.shapes[given.norm]} (${names[given.norm]}).`,
+        `Too dear: ${share} %.`,
+      ], tracks];
+    },
+    run: { seconds: 5, inside: (square) => square },
+    python({ angle, gamma, norm, start }) {
+      const turn = `np.deg2rad(${inPython(angle)})`;
+      return [
+        `turn = np.array([[np.cos(${turn}), -np.sin(${turn})], [np.sin(${turn}), np.cos(${turn})]])`,
+        "bowl = ln.losses.Quadratic(turn @ np.diag([1.0, 30.0]) @ turn.T, minimum=[0.0, 0.0])",
+        `limit = ln.prices.Norm("${["l1", "l2", "linf"][norm]}", limit=1.0)`,
+        `limit.velocity(-bowl.gradient(${inPython(start)}))  # steepest descent`,
+        `ln.Objective(gamma=${inPython(gamma)}, price=limit)`,
+      ];
+    },
+  });
+};
+
+/**
+ * Contours of the bowl, turned.
+ * @type {(at: Element, square: SquareFrame, angle: number) => void}
+ */
+function contours(at, square, angle) {
+  const [cx, cy] = [square.x(0), square.y(0)];
+  for (let level = 0.5; level <= 10; level += 0.75) {
+    const [rx, ry] = SHARED.curvatures.map((h) => square.x(level / Math.sqrt(h)) - cx);
+    draw(at, "ellipse", { class: "ln-contour", cx, cy, rx, ry, transform: `rotate(${-angle} ${cx} ${cy})` });
+  }
+}
+
+export default explorable("BallDecides", buildBallDecides, SHARED);

@@ -1,0 +1,51 @@
+// A minimum that wanders, dθ* = √D·dW with kh = D = 1, seen exactly every T for the price c₀: the expected cost per time, as
+// sums over all looks of a plan that decays at the rate r and of an error that grows between them.
+
+import { samples } from "../kit.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @typedef {{ gamma: number, price: number, eta: number, every: number }} Setting */
+
+/** @type {(given: { gamma: number, eta: number }) => number} */
+const rate = ({ gamma, eta }) => eta / (Math.sqrt((gamma * gamma) / 4 + eta) + gamma / 2);
+
+/**
+ * What looks cost, and what it costs not to see in between: γ times J, per unit of time.
+ * @type {(given: Setting, every: number) => { looks: number, blind: number }}
+ */
+export function billOf(given, every) {
+  const { gamma, price, eta } = given;
+  const [r, y] = [rate(given), gamma * every];
+  const often = y < 1e-6 ? 1 / every : gamma / -Math.expm1(-y); // γ over the sum of the discounts
+  const grown = y < 1e-3 ? every * every * (1 / 2 - y / 3 + (y * y) / 8) : (1 - Math.exp(-y) * (1 + y)) / (gamma * gamma);
+  const floor = r / (2 * eta);
+  const plan = floor * Math.exp(-y) * every * often; // that of seeing always, of what is seen later
+  return { looks: often * price, blind: (often * grown) / 2 + plan - floor };
+}
+
+/** The best time between two looks (W22), by bisection. */
+export function bestInterval(/** @type {Setting} */ given) {
+  const { gamma, price, eta } = given;
+  const wanted = (2 * eta * price) / rate(given) ** 2;
+  const surprise = (/** @type {number} */ every) => {
+    const y = gamma * every;
+    return y < 1e-3 ? every * every * (1 / 2 - y / 6 + (y * y) / 24) : (Math.expm1(-y) + y) / (gamma * gamma);
+  };
+  let [low, high] = [0, Math.sqrt(2 * wanted) + gamma * wanted];
+  for (let i = 0; i < 80; i++) {
+    const every = (low + high) / 2;
+    [low, high] = surprise(every) < wanted ? [every, high] : [low, every];
+  }
+  return high;
+}
+
+/** @type {(given: Setting) => Record<string, number[][]>} */
+export function curves(given) {
+  const [low, high] = [SHARED.axis.range[0], SHARED.axis.range[1]].map(Math.log10);
+  const parts = samples(low, high, 240).map((u) => ({ u, ...billOf(given, 10 ** u) }));
+  return {
+    both: parts.map(({ u, looks, blind }) => [u, looks + blind]),
+    looks: parts.map(({ u, looks }) => [u, looks]),
+    blind: parts.map(({ u, blind }) => [u, blind]),
+  };
+}

@@ -1,0 +1,1 @@
+"""A learner that pays for acceleration, beside the heavy ball."""

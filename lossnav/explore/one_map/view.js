@@ -1,0 +1,109 @@
+// The view of a learner that pays for acceleration: its path beside the heavy ball's, and its rates as complex numbers.
+
+/** @import { ChartFrame } from "../chart.js" */
+/** @import { State, View } from "../life.js" */
+/** @import { Setting } from "./model.js" */
+
+import { chartFrame, chartGround, nameTicks, valueAxis } from "../chart.js";
+import { discountDial, linearDial } from "../controls.js";
+import { curve, drawDot, drawLine, entries, fixed, ink, panelWindow, pixels, plainTicks, scale } from "../kit.js";
+import { explorable, inPython } from "../life.js";
+import { bowlContours, squareFrame, squareGround } from "../plane.js";
+import { planePoint } from "../point.js";
+import { evenly } from "../runner.js";
+import { simpleView } from "../simple.js";
+import { inked, lineTable } from "../tables.js";
+import SHARED from "./constants.json" with { type: "json" };
+import { excess, optimal, overshoot, paths, spectrum } from "./model.js";
+
+/** @typedef {keyof typeof SHARED.lines} Line */
+
+const WIDE = { optimal: 3.4, ball: 2, walker: 2.4, average: 2.2 };
+
+/** How a path is drawn. */
+const style = (/** @type {Line} */ line) => ({ ...inked(SHARED.lines[line]), "stroke-width": WIDE[line] });
+
+/** @type {(keyof Setting)[]} */
+const TRAITS = ["gamma", "speed", "start"];
+
+/** @type {(root: HTMLElement, state: State<Setting>) => View} */
+const buildOneMap = (root, state) => {
+  const { traits, edge, hold, widest } = SHARED;
+  const table = lineTable(SHARED.lines, [], (_, key) => style(key));
+  return simpleView(root, state, TRAITS, {
+    label: "the best path where acceleration is charged",
+    title: SHARED.title,
+    hint: "Lower γ from 16 to 0: the best path swings less and less. Whether it swings at all, γ does not decide: raise c for that.",
+    dials: {
+      gamma: discountDial(state, traits.gamma.range),
+      speed: linearDial(state, "speed", { symbol: "c", name: "price of speed", marks: traits.speed.range }, 300),
+    },
+    legend: [table.legend],
+    two: "below",
+    grips: (stage) => {
+      const start = planePoint(stage, state, "start", { label: "start θ(0), at rest", color: ink("ink"), hold });
+      return ({ square }) => start.show(square);
+    },
+    lay(stage, ground, width, chart, under) {
+      const square = squareFrame(stage, root, width, { edge, aside: 348 });
+      squareGround(ground, square, [-2, -1, 0, 1, 2], ["θ₁ (h = 0.1)", "θ₂ (h = 1)"]);
+      bowlContours(ground, square, SHARED.curvatures.map((h) => 4 * h));
+      const tall = ((square.w - 50) * widest[1]) / widest[0];
+      const rates = chartFrame(chart, root, width, { rates: ["swing: imaginary part of the rates", tall, tall] });
+      const x = scale([0, widest[0]], [rates.left, rates.right]);
+      chartGround(under, rates);
+      nameTicks(under, rates, x, plainTicks([0, 0.5, 1, 1.5], 1), "pace: real part");
+      return { square, rates, x, y: valueAxis(under, rates.rows.rates, [0, widest[1]], plainTicks([0, 0.5], 1)) };
+    },
+    show(at, { square, rates, x, y }, given, over) {
+      const [found, pixel] = [paths(given), pixels(square)];
+      const inner = panelWindow(at, square);
+      for (const [name, path] of entries(found).reverse()) {
+        drawLine(inner, path.map(pixel), { ...style(/** @type {Line} */ (name)), ...curve(name, square.x, square.y) });
+      }
+      drawRates(over, rates, { x, y }, given);
+      const timed = entries(found).filter(([name]) => name !== "ball");
+      const tracks = timed.map(([name, path]) => evenly(path.map(pixel), ink(SHARED.lines[/** @type {Line} */ (name)].tint)));
+      return [...words(given), tracks];
+    },
+    run: { seconds: 6, inside: ({ square }) => square },
+    python({ gamma, speed }) {
+      return [
+        `price = ln.prices.Acceleration(m=1, speed=${inPython(speed)})`,
+        `ln.rules.acceleration_gains(ln.Objective(gamma=${inPython(gamma)}, price=price), [0.1, 1.0])  # K1/h, K2`,
+      ];
+    },
+  });
+};
+
+/**
+ * The rates of both modes, where they are for other γ, and the ray on which the ball's lie.
+ * @type {(at: Element, f: ChartFrame<"rates">, scales: { x: import("../kit.js").Scale, y: import("../kit.js").Scale }, given: Setting) => void}
+ */
+function drawRates(at, f, scales, given) {
+  const [inner, pixel] = [panelWindow(at, f.rows.rates), pixels(scales)];
+  for (const [i, h] of SHARED.curvatures.entries()) {
+    const { now, all, ball } = spectrum(given, h);
+    if (all.length) {
+      drawLine(inner, ball.map(pixel), { ...style("ball"), ...curve("ray", scales.x, scales.y) });
+      drawLine(inner, all.map(pixel), { ...style("optimal"), "stroke-width": 1.4, ...curve("rates", scales.x, scales.y) });
+    }
+    for (const rate of now) drawDot(at, pixel(rate), i ? 6.5 : 4, ink("optimal"));
+  }
+}
+
+/** @type {(given: Setting) => [string, string[]]} */
+function words(given) {
+  const { gamma, speed } = given;
+  const share = (/** @type {number} */ part) => `${fixed(100 * part, 1)} %`;
+  const [flat, steep] = SHARED.curvatures.map((h) => overshoot(optimal(given, h)));
+  const swung = overshoot([1, speed]);
+  const verdict = steep > 0 ? `The best path overshoots by ${share(steep)}, the ball by ${share(swung)}.` : "Neither the best path swings nor the ball.";
+  return [verdict, [
+    `γ = ${fixed(gamma, 2)}, c = ${fixed(speed, 2)}: what swings has 4h > c².`,
+    flat > 0 ? `Its flat mode overshoots by ${share(flat)}.` : "Its flat mode does not swing.",
+    speed > 0 ? `The average costs ${share(excess(given))} too much.` : "A walker is there at once.",
+  ]];
+}
+
+export default explorable("OneMap", buildOneMap, SHARED);

@@ -1,0 +1,623 @@
+r"""Prices of motion: what a learner is charged for the way it moves, other than |θ̇|²/2η (theory: W1, W12–W20).
+
+.. math:: J=\int e^{-\gamma t}\{\varphi(\dot\theta)+kL(\theta)\}dt,\qquad
+    \gamma V=kL-\varphi^*(-\nabla V),\qquad \dot\theta^*=\nabla\varphi^*(-\nabla V)
+
+A price is one object, with φ, its conjugate :math:`\varphi^*(p)=\max_v\{p\cdot v-\varphi(v)\}`, the velocity ∇φ*(p)
+that a costate p asks for, and, where it is known, the exact law on a bowl whose Hessian is diagonal in the price's
+axes. ``Acceleration`` charges θ̈ instead: there the four act on accelerations.
+
+To add one, write a class here and name it in ``__all__``: nothing else asks which price it is.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem import norms
+from lossnav.problem.functions.roots import exp_moment, slow_rate
+
+__all__ = ["Acceleration", "Box", "Linear", "Norm", "Power", "Price", "Quadratic", "Toll"]
+
+_ROUNDING = 1e-9  # what a speed may exceed its limit by: the product of a limit and a direction is rounded
+_UNSEEN = 40.0  # e-folds of a discount after which nothing is left but rounding
+_PIECES = 400  # of a greedy path, whose loss bends where it turns: an error of 1e-9
+
+
+class Bowl(NamedTuple):
+    """Separable bowls khx²/2: curvatures h > 0 along the axes, shape (D,), with k and γ."""
+
+    curvature: Array
+    k: float
+    gamma: float
+
+
+class Price(abc.ABC):
+    """A convex, even price φ of the velocity θ̇, of shape (..., D).
+
+    Attributes:
+        order: which derivative of θ is charged, 1 or 2.
+        smooth: whether φ is differentiable, so that there are Euler–Lagrange equations.
+        moves: whether the optimum has a velocity, and does not jump.
+        hypothesis: of which losses its rule is the optimum of a plan, in words.
+        cap: what each coordinate's speed may be at most, where the free rule, so clipped, is the optimum; None where it
+            is not.
+        bare: whether there is a limit and nothing else.
+    """
+
+    order: ClassVar[int] = 1
+    smooth: ClassVar[bool] = False
+    moves: ClassVar[bool] = True
+    hypothesis: ClassVar[str] = "any; as γ → ∞"
+    cap: Any = None
+    bare: bool = False
+
+    @abc.abstractmethod
+    def value(self, v: ArrayLike) -> Any:
+        """Return φ(v), shape (...), unit ℓ/T; inf beyond a limit."""
+
+    @abc.abstractmethod
+    def conjugate(self, p: ArrayLike) -> Any:
+        """Return φ*(p), shape (...), for costates p of shape (..., D), unit ℓ/u."""
+
+    @abc.abstractmethod
+    def velocity(self, p: ArrayLike) -> Array:
+        """Return ∇φ*(p), shape (..., D); at ties, where that is a set, its most symmetric element."""
+
+    def bregman(self, v: ArrayLike, p: ArrayLike) -> Any:
+        """Return φ(v) + φ*(p) − p·v ≥ 0, shape (...): what v costs beyond what the costate p = −∇V asks for (W12)."""
+        total = np.asarray(self.value(v) + self.conjugate(p))
+        product = np.asarray(np.asarray(v) * np.asarray(p)).reshape(*total.shape, -1).sum(-1)
+        return np.maximum(total - product, 0.0)
+
+    @property
+    def quadratic(self) -> float | None:
+        """η, where φ is |v|²/2η and nothing else."""
+        return None
+
+    def formula(self, v: Sequence[Any]) -> Any:
+        """Return φ of symbols, where it is ``smooth``."""
+        raise ValueError(f"price = {self!r} has a kink, so that there are no Euler–Lagrange equations")
+
+    def zone(self, k: float, gamma: float) -> float:
+        """Return which gradient moves nothing, λγ/k under a toll."""
+        return 0.0
+
+    def refuses(self, curvature: Array) -> str:
+        """Return why there is no exact law on separable bowls of these curvatures, shape (D,); "" if there is."""
+        return "has no closed form on a bowl"
+
+    def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        """Return where the optimum from x, shape (D,), is after times t, shape (T,): shape (T, D)."""
+        raise NotImplementedError
+
+    def pace(self, x: Array, bowl: Bowl) -> Array:
+        """Return the optimal velocity at x, shape (..., D)."""
+        return self.velocity(self.costate(x, bowl))
+
+    def costate(self, x: Array, bowl: Bowl) -> Array:
+        """Return −∇V at x, shape (..., D)."""
+        raise ValueError(f"price = {self!r} has no gradient of the value function in closed form")
+
+    def cost(self, x: Array, bowl: Bowl) -> Any:
+        """Return V at x, shape (...), beyond that of resting at the minimum."""
+        raise NotImplementedError
+
+
+class _Separable(Price):
+    """A sum over coordinates; ``_of``, ``_dual`` and ``_gain`` are φ, φ* and its slope, of |v| and |p| in each.
+
+    Fields named in ``_each`` may be arrays, one number for each coordinate.
+    """
+
+    _each: ClassVar[tuple[str, ...]] = ()
+
+    def value(self, v: ArrayLike) -> Any:
+        return self._of(np.abs(self._points("v", v))).sum(-1)
+
+    def conjugate(self, p: ArrayLike) -> Any:
+        return self._dual(np.abs(self._points("p", p))).sum(-1)
+
+    def velocity(self, p: ArrayLike) -> Array:
+        costate = self._points("p", p)
+        return np.sign(costate) * self._gain(np.abs(costate))
+
+    def _points(self, name: str, value: ArrayLike) -> Array:
+        sizes = {np.size(getattr(self, one)) for one in self._each if np.ndim(getattr(self, one))}
+        return _checks.points(name, value, next(iter(sizes), None))
+
+    @abc.abstractmethod
+    def _of(self, v: Array) -> Array: ...
+
+    @abc.abstractmethod
+    def _dual(self, p: Array) -> Array: ...
+
+    @abc.abstractmethod
+    def _gain(self, p: Array) -> Array: ...
+
+
+class _Square(_Separable):
+    """mass·|v|²/2."""
+
+    smooth = True
+    _mass: float
+
+    def _of(self, v: Array) -> Array:
+        return v**2 * (self._mass / 2)
+
+    def _dual(self, p: Array) -> Array:
+        return p**2 / (2 * self._mass)
+
+    def _gain(self, p: Array) -> Array:
+        return p / self._mass
+
+    def formula(self, v: Sequence[Any]) -> Any:
+        return sum(one**2 for one in v) * (self._mass / 2)
+
+
+@dataclass(frozen=True)
+class Quadratic(_Square):
+    """φ = |v|²/2η: what ``Objective(eta=…)`` says, and taken as that.
+
+    Args:
+        eta: η > 0, unit u²/(ℓ·T).
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+
+    @property
+    def _mass(self) -> float:  # type: ignore[override]
+        return 1 / self.eta
+
+    @property
+    def quadratic(self) -> float:
+        """η."""
+        return self.eta
+
+
+@dataclass(frozen=True)
+class Acceleration(_Square):
+    r"""The price of acceleration, :math:`m|\ddot\theta|^2/2+c|\dot\theta|^2/2`, both in the objective's metric (W1).
+
+    ``value``, ``conjugate``, ``velocity`` and ``bregman`` are those of m|a|²/2: here v is an acceleration.
+
+    Args:
+        m: m > 0, unit ℓ·T³/u².
+        speed: c ≥ 0, unit ℓ·T/u²: the price of speed beside it, what is 1/η elsewhere.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    m: float
+    speed: float = 0.0
+
+    order = 2
+    hypothesis = "a bowl of the curvature that is believed (W8, W9)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", _checks.positive("m", self.m))
+        object.__setattr__(self, "speed", _checks.finite("speed", self.speed, low=0.0))
+
+    @property
+    def _mass(self) -> float:  # type: ignore[override]
+        return self.m
+
+
+@dataclass(frozen=True)
+class Power(_Separable):
+    """φ = Σ|v_i|^p/(pη) (W15): for p = 2 it is |v|²/2η.
+
+    Args:
+        p: p > 1.
+        eta: η > 0.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    p: float
+    eta: float = 1.0
+
+    smooth = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", _checks.finite("p", self.p, low=1.0, open_low=True))
+        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+
+    @property
+    def quadratic(self) -> float | None:
+        """η where p = 2."""
+        return self.eta if self.p == 2 else None
+
+    def _of(self, v: Array) -> Array:
+        return v**self.p / (self.p * self.eta)
+
+    def _dual(self, p: Array) -> Array:
+        dual = self.p / (self.p - 1)
+        return (self.eta * p) ** dual / (dual * self.eta)
+
+    def _gain(self, p: Array) -> Array:
+        return (self.eta * p) ** (1 / (self.p - 1))
+
+    def formula(self, v: Sequence[Any]) -> Any:
+        exponent = int(self.p) if self.p == int(self.p) else self.p
+        return sum((one if exponent % 2 == 0 else abs(one)) ** exponent for one in v) / (self.p * self.eta)
+
+
+@dataclass(frozen=True, eq=False)
+class Box(_Separable):
+    """Limits of speed beside a quadratic price: φ = Σ v_i²/2η_i where all |v_i| ≤ ρ_i, else inf (W16, W17).
+
+    On a sum of convex losses of one coordinate each the optimum is the free velocity, clipped at ±ρ; with η = inf it is
+    −ρ sign(g).
+
+    Args:
+        limit: ρ > 0, unit u/T; a number or shape (D,).
+        eta: η > 0, a number or shape (D,); inf charges nothing within the limit.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    limit: Any
+    eta: Any = math.inf
+
+    hypothesis = "a sum of convex losses of one coordinate each (W16, W17)"
+    _each = ("limit", "eta")
+
+    def __post_init__(self) -> None:
+        for name in self._each:
+            value = getattr(self, name)
+            if name == "eta" and isinstance(value, float) and value == math.inf:
+                continue
+            found = _checks.positives(name, value)
+            if (
+                found.ndim > 1
+                or found.size == 0
+                or (found.ndim and np.ndim(self.limit) and found.size != len(self.limit))
+            ):
+                raise ValueError(f"{name} has shape {found.shape}, but it must be a number or have shape (D,)")
+            found.setflags(write=False)
+            object.__setattr__(self, name, found if found.ndim else float(found))
+
+    def _of(self, v: Array) -> Array:
+        return np.where(v > self.limit * (1 + _ROUNDING), np.inf, v**2 / (2 * self.eta))
+
+    def _dual(self, p: Array) -> Array:
+        inside = np.minimum(p, self.limit / self.eta)
+        return self.limit * (p - inside) + self._gain(inside) * inside / 2
+
+    def _gain(self, p: Array) -> Array:
+        return np.minimum(np.where(p > 0, self.eta, 0.0) * p, self.limit)
+
+    def refuses(self, curvature: Array) -> str:
+        return _flat(curvature)
+
+    @property
+    def cap(self) -> Any:
+        """ρ."""
+        return self.limit
+
+    @property
+    def bare(self) -> bool:  # type: ignore[override]
+        """Whether η is inf."""
+        return bool(np.all(np.isinf(self.eta)))
+
+    def _phases(self, x: Array, bowl: Bowl) -> tuple[Array, Array, Array, Array]:
+        """Return r of the free law, its r/η, the |x| at which it takes over (0 where η is inf), and when it does."""
+        free = np.isinf(self.eta)
+        eta = np.where(free, 1.0, self.eta)
+        r = slow_rate(bowl.curvature, eta * bowl.k, bowl.gamma)
+        edge = np.where(free, 0.0, self.limit / r)
+        return r, np.where(free, 0.0, r / eta), edge, np.maximum(np.abs(x) - edge, 0.0) / self.limit
+
+    def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        """Return |x| − ρt up to ρ/r, then e^{−rt} of it."""
+        r, _, edge, turn = self._phases(x, bowl)
+        t = t[:, None]
+        held = np.abs(x) - self.limit * np.minimum(t, turn)
+        free = np.minimum(np.abs(x), edge) * np.exp(-r * np.maximum(t - turn, 0.0))
+        return np.sign(x) * np.where(t < turn, held, free)
+
+    def costate(self, x: Array, bowl: Bowl) -> Array:
+        """Return −V′: what the way at the limit and the free one after it add, by the envelope theorem."""
+        _, stiffness, edge, turn = self._phases(x, bowl)
+        faded = bowl.gamma * turn
+        way = bowl.k * bowl.curvature * turn * (edge * exp_moment(faded, 0) + self.limit * turn * exp_moment(faded, 1))
+        return -np.sign(x) * (way + np.exp(-faded) * stiffness * np.minimum(np.abs(x), edge))
+
+    def cost(self, x: Array, bowl: Bowl) -> Any:
+        """Return V, the sum over both phases."""
+        _, stiffness, edge, turn = self._phases(x, bowl)
+        faded, reach = bowl.gamma * turn, self.limit * turn
+        whole, ramp, bend = (exp_moment(faded, n) for n in range(3))
+        height = bowl.k * bowl.curvature / 2 * (edge**2 * whole + 2 * edge * reach * ramp + reach**2 * bend)
+        free = np.exp(-faded) * stiffness * np.minimum(np.abs(x), edge) ** 2 / 2
+        return (turn * (self.limit**2 / (2 * self.eta) * whole + height) + free).sum(-1)
+
+
+class _Tolled(Price):
+    """λ‖v‖₁ beside a free law of rate r, inf for a jump: the dead zone |x| ≤ x_λ = λγ/kh, the law towards it (W18)."""
+
+    lam: float
+
+    def _rate(self, bowl: Bowl) -> tuple[Any, Any]:
+        """Return r and r/η."""
+        raise NotImplementedError
+
+    def _zone(self, x: Array, bowl: Bowl) -> tuple[Array, Array]:
+        """Return sign(x)·max(|x| − x_λ, 0), and V′/λ without the free law: x/x_λ, at most ±1."""
+        edge = self.lam * bowl.gamma / (bowl.k * bowl.curvature)
+        share = np.where(edge > 0, np.clip(x / np.where(edge > 0, edge, 1.0), -1.0, 1.0), np.sign(x))
+        return _soft(x, edge), share
+
+    def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        """Return x_λ + (x − x_λ)e^{−rt} beyond the dead zone."""
+        r, _ = self._rate(bowl)
+        gone = np.where(t[:, None] > 0, np.expm1(-np.where(t > 0, t, 1.0)[:, None] * r), 0.0)
+        return x + self._zone(x, bowl)[0] * gone
+
+    def costate(self, x: Array, bowl: Bowl) -> Array:
+        beyond, share = self._zone(x, bowl)
+        return -self.lam * share - self._rate(bowl)[1] * beyond
+
+    def cost(self, x: Array, bowl: Bowl) -> Any:
+        """Return the toll to the dead zone, the free law's share, and what resting there costs for ever, khx²/2γ."""
+        beyond, share = self._zone(x, bowl)
+        held = np.abs(x) - np.abs(beyond)
+        toll = self.lam * (np.abs(beyond) + held * np.abs(share) / 2)
+        return (toll + self._rate(bowl)[1] * beyond**2 / 2).sum(-1)
+
+
+@dataclass(frozen=True)
+class Toll(_Tolled, _Separable):
+    """φ = λ‖v‖₁ + |v|²/2η: to move at all costs something (W18).
+
+    On separable bowls a gradient of at most λγ/k moves nothing, and the rest is the free rule towards that edge.
+
+    Args:
+        lam: λ ≥ 0, unit ℓ/u.
+        eta: η > 0.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    lam: float
+    eta: float = 1.0
+
+    hypothesis = "a sum of bowls of one coordinate each (W18)"
+    cap = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _checks.finite("lam", self.lam, low=0.0))
+        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+
+    def zone(self, k: float, gamma: float) -> float:
+        return self.lam * gamma / k
+
+    def _of(self, v: Array) -> Array:
+        return self.lam * v + v**2 / (2 * self.eta)
+
+    def _dual(self, p: Array) -> Array:
+        return _soft(p, self.lam) ** 2 * (self.eta / 2)
+
+    def _gain(self, p: Array) -> Array:
+        return self.eta * _soft(p, self.lam)
+
+    def refuses(self, curvature: Array) -> str:
+        return _flat(curvature)
+
+    def _rate(self, bowl: Bowl) -> tuple[Any, Any]:
+        r = slow_rate(bowl.curvature, self.eta * bowl.k, bowl.gamma)
+        return r, r / self.eta
+
+
+@dataclass(frozen=True)
+class Linear(_Tolled):
+    """φ = λ‖v‖ (W19): no speed is worth while but an infinite one, and the optimum is one jump, then rest.
+
+    ``velocity`` is 0, and where ‖p‖ > λ in the dual norm a ValueError: there the optimum jumps.
+
+    Args:
+        lam: λ > 0, unit ℓ/u.
+        norm: "l1", "l2" or "linf".
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    lam: float
+    norm: str = "l1"
+
+    moves = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lam", _checks.positive("lam", self.lam))
+        _checks.one_of("norm", self.norm, [name for name, one in norms.NORMS.items() if not one.matrix])
+
+    def value(self, v: ArrayLike) -> Any:
+        return self.lam * norms.NORMS[self.norm].size(_checks.points("v", v))
+
+    def conjugate(self, p: ArrayLike) -> Any:
+        dual = norms.NORMS[self.norm].dual(_checks.points("p", p))
+        return np.where(dual > self.lam * (1 + _ROUNDING), np.inf, 0.0)
+
+    def velocity(self, p: ArrayLike) -> Array:
+        if np.any(np.isinf(self.conjugate(p))):
+            raise ValueError(
+                f"p = {_checks.shown(p)}, but its dual norm must be at most lam = {self.lam:g}: the optimum jumps"
+            )
+        return np.zeros_like(_checks.points("p", p))
+
+    def refuses(self, curvature: Array) -> str:
+        return _flat(curvature) if self.norm == "l1" else "has a closed form on a bowl in the norm 'l1' only"
+
+    def _rate(self, bowl: Bowl) -> tuple[Any, Any]:
+        return np.inf, 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Norm(Price):
+    """A norm as price, φ = ‖v‖²/2η, or as limit, φ = 0 where ‖v‖ ≤ ρ and else inf (W14, W17).
+
+    Args:
+        norm: "l1", "l2", "linf"; "spectral" or "nuclear", for points of shape (..., m, n); or a list of layers, each
+            (slice, norm), or of a matrix (slice, norm, (m, n)), which together are θ: φ is the sum over them.
+        eta: η > 0, a number, or one for each layer.
+        limit: ρ > 0, unit u/T, a number, or one for each layer. Exactly one of the two is given.
+
+    Raises:
+        ValueError: naming the argument that is wrong.
+
+    Example:
+        >>> Norm("linf", limit=2.0).velocity([3.0, -0.1])
+        array([ 2., -2.])
+    """
+
+    norm: str | Sequence[Any]
+    eta: Any = None
+    limit: Any = None
+    layers: tuple[norms.Layer, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.eta is None) is (self.limit is None):
+            raise ValueError(f"eta = {self.eta!r} and limit = {self.limit!r}, but exactly one of them must be given")
+        given = [self.norm] if isinstance(self.norm, str) else list(_checks.sequence("norm", self.norm, "layers"))
+        name = "limit" if self.eta is None else "eta"
+        numbers = _checks.positives(name, getattr(self, name))
+        if not given or numbers.shape not in ((), () if isinstance(self.norm, str) else (len(given),)):
+            raise ValueError(
+                f"{name} has shape {numbers.shape}, but it must be a number, or one for each layer of norm"
+            )
+        found = (norms.Layer.of(*one) for one in zip(given, np.full(len(given), numbers).tolist(), strict=True))
+        object.__setattr__(self, "layers", tuple(found))
+
+    @property
+    def quadratic(self) -> float | None:
+        """η, where it is the Euclidean norm's."""
+        return float(self.eta) if self.norm == "l2" and self.eta is not None else None
+
+    def value(self, v: ArrayLike) -> Any:
+        sizes = [(one.number, one.norm.size(own)) for one, own in self._split("v", v)]
+        if self.eta is not None:
+            return sum(size**2 / (2 * eta) for eta, size in sizes)
+        return sum(np.where(size > limit * (1 + _ROUNDING), np.inf, 0.0) for limit, size in sizes)
+
+    def conjugate(self, p: ArrayLike) -> Any:
+        sizes = [(one.number, one.norm.dual(own)) for one, own in self._split("p", p)]
+        return sum(number * (size if self.eta is None else size**2 / 2) for number, size in sizes)
+
+    def velocity(self, p: ArrayLike) -> Array:
+        """Return the direction that gains the most, at the speed η‖p‖ in the dual norm, or ρ."""
+        given = _checks.points("p", p)
+        whole = np.empty_like(given)
+        for one, own in self._split("p", given):
+            speed = np.asarray(one.number if self.eta is None else one.number * one.norm.dual(own))
+            found = speed[(..., *[None] * (1 + one.norm.matrix))] * one.norm.peak(own)
+            whole[..., one.part] = found if one.shape is None else found.reshape(*given.shape[:-1], -1)
+        return whole
+
+    def _split(self, name: str, points: ArrayLike) -> list[tuple[norms.Layer, Array]]:
+        """Return each layer with its part of the points."""
+        given = _checks.points(name, points)
+        if isinstance(self.norm, str):
+            if self.layers[0].norm.matrix and (given.ndim < 2 or 0 in given.shape[-2:]):
+                raise ValueError(f"{name} has shape {given.shape}, but it must have shape (..., m, n)")
+            return [(self.layers[0], given)]
+        norms.covered(self.layers, name, given)
+        return [(one, one.taken(given)) for one in self.layers]
+
+    @property
+    def cap(self) -> Any:
+        """ρ, where it limits each coordinate."""
+        return None if self._box is None else self._box.limit
+
+    @property
+    def bare(self) -> bool:  # type: ignore[override]
+        """Whether it is a limit."""
+        return self.limit is not None
+
+    @property
+    def hypothesis(self) -> str:  # type: ignore[override]
+        """Of which losses greedy descent is optimal."""
+        if self.eta is not None:
+            return Price.hypothesis
+        of = {
+            "l1": "a sum of convex losses",
+            "linf": "a sum of losses of one coordinate each",
+            "l2": "of |θ − θ*| alone",
+        }
+        kinds = sorted({of.get(one.name, "of the singular values of θ − θ*, rising in each") for one in self.layers})
+        return f"{'; '.join(kinds)} (W17); others as γ → ∞"
+
+    @property
+    def _box(self) -> Box | None:
+        """The limit of the largest speed, which is a box."""
+        return Box(self.layers[0].number) if self.norm == "linf" and self.eta is None else None
+
+    def refuses(self, curvature: Array) -> str:
+        """Return why not: under a limit greedy is optimal, on separable or on invariant losses."""
+        if self.eta is not None:
+            return "shares its speed between the coordinates: no closed form at a finite gamma"
+        for one in self.layers:
+            own = curvature[one.part]
+            if one.norm.matrix and one.shape is None:
+                return "is of a matrix: give it as a layer, (slice(None), norm, (m, n))"
+            if one.name not in ("l1", "linf") and np.any(np.abs(own - own[0]) > 1e-12 * np.abs(own[0])):
+                return f"has an exact law in the norm {one.name!r} only where all curvatures are alike, H = hI"
+        return _flat(curvature)
+
+    def settle(self, x: Array, t: Array, bowl: Bowl) -> Array:
+        after = np.empty((len(t), len(x)))
+        for one in self.layers:
+            after[:, one.part] = one.greedy(x[one.part], t, bowl.curvature[one.part])
+        return after
+
+    def pace(self, x: Array, bowl: Bowl) -> Array:
+        found = self.velocity(-bowl.curvature * x)
+        for one in self.layers:
+            if one.name == "l1":
+                found[..., one.part] = one.ridge(x[..., one.part], bowl.curvature[one.part])
+        return found
+
+    def costate(self, x: Array, bowl: Bowl) -> Array:
+        return super().costate(x, bowl) if self._box is None else self._box.costate(x, bowl)
+
+    def cost(self, x: Array, bowl: Bowl) -> Any:
+        """Return what the loss costs on the way, by quadrature where the norm is not the largest speed's."""
+        if self._box is not None:
+            return self._box.cost(x, bowl)
+        end = max(float(one.norm.size(own)) / one.number for one, own in self._split("x", x))
+        end = min(end, _UNSEEN / bowl.gamma) if bowl.gamma > 0 else end
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        edges = np.linspace(0.0, end, _PIECES + 1)
+        t = (edges[:-1, None] + np.diff(edges)[:, None] * (1 + nodes) / 2).ravel()
+        height = bowl.k / 2 * (self.settle(x, t, bowl) ** 2 @ bowl.curvature)
+        return float((np.exp(-bowl.gamma * t) * height) @ np.tile(end / _PIECES / 2 * weights, _PIECES))
+
+
+def _flat(curvature: Array) -> str:
+    """Return why modes are no bowls, or ""."""
+    return "" if np.all(curvature > 0) else "has an exact law only where all curvatures are > 0"
+
+
+def _soft(x: Array, edge: Any) -> Array:
+    """Return sign(x)·max(|x| − edge, 0)."""
+    return np.sign(x) * np.maximum(np.abs(x) - edge, 0.0)

@@ -1,0 +1,57 @@
+"""The step under another price than |θ̇|²/2η: exact where the price's axes are the Hessian's, else only as γ → ∞."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lossnav import _checks
+from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.objective import Objective
+from lossnav.trajectory import accelerated, charged, modes
+
+
+def pushed(objective: Objective, slope: Array, hessian: Array, dt: float, velocity: Any) -> tuple[Array, Array]:
+    """Return Δθ and θ̇ after a time Δt in [0, inf] where acceleration is charged (W9)."""
+    accelerated.charged(objective)
+    if velocity is None:
+        raise ValueError(
+            "velocity = None, but where acceleration is charged it must be given: zeros for a start at rest"
+        )
+    metric = objective.metric_matrix(len(slope))
+    basis = modes.decompose(hessian, metric)
+    h, directions = basis.curvature, basis.directions
+    speed = directions.T @ metric @ _checks.array("velocity", velocity, shape=slope.shape)
+    own = directions.T @ slope
+    accelerated.require(objective, h, np.abs(own) > 1e-12 * np.max(np.abs(own), initial=0.0))
+    if math.isinf(dt):
+        if np.any(h <= 0):
+            raise NoMinimiser(f"dt = {dt:g}: along a direction of curvature <= 0 no path comes to rest; take dt < inf")
+        return -directions @ (own / h), np.zeros_like(slope)
+    one = accelerated.held(objective, h, dt)
+    moved = one.slide * speed - one.psi * own
+    return directions @ moved, directions @ (one.beta * speed - one.kappa * one.slide * own)
+
+
+def moved(objective: Objective, slope: Array, hessian: Array, dt: float, limit: str | None) -> Array:
+    """Return Δθ after a time Δt under a price of speed (W13, W16–W18)."""
+    price = charged.price_of(objective)
+    if limit is not None:
+        _checks.one_of("limit", limit, ("overdamped",))
+        if objective.gamma == 0:
+            raise ValueError(
+                "objective.gamma = 0, but it must be > 0 for limit = 'overdamped', which is that of large gamma"
+            )
+        return _checks.finite("dt", dt, low=0.0) * price.velocity(-objective.k / objective.gamma * slope)
+    if math.isfinite(objective.horizon):
+        raise ValueError(f"objective.horizon = {objective.horizon:g}, but it must be inf beside a price: use solve")
+    axes, declined = charged.bowl(objective, hessian)
+    if declined:
+        raise ValueError(
+            f"objective.price = {price!r} {declined}; elsewhere its rule is known only as gamma → inf: give "
+            "limit='overdamped', or use solve"
+        )
+    place = slope / axes.curvature
+    return price.settle(place, np.array([dt]), axes)[0] - place

@@ -1,0 +1,126 @@
+r"""Rules of a learner who is charged for something else than |θ̇|²/2η (theory: W8, W9, W11, W16–W18).
+
+Beliefs are those of any rule. Under a price of speed the free rule, of the price's own η, is heeded and clipped as the
+price says; where acceleration is charged, the rule remembers its velocity, or is a free walker whose weights are
+averaged (``form="ema"``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem.objective import Objective
+from lossnav.problem.prices import Bowl
+from lossnav.rules.assumption import absent
+from lossnav.trajectory import accelerated
+
+if TYPE_CHECKING:
+    from lossnav.rules.derive.rule import LearningRule
+    from lossnav.rules.derive.state import Believed
+
+_FORMS = ("ema",)
+
+
+def free(objective: Objective, form: str | None) -> tuple[Objective, float]:
+    """Return the objective of the learner who is charged |θ̇|²/2η alone, and at which rate its weights are averaged.
+
+    That rate is 0 where they are not. Without an η in the price it is 1, and does not matter.
+
+    Raises:
+        ValueError: ``form`` does not go with the price, or the price has no rule.
+    """
+    price: Any = objective.price
+    if form is not None:
+        _checks.one_of("form", form, _FORMS)
+        if price is None or price.order == 1:
+            raise ValueError(
+                f"form = {form!r}, but it must be None unless acceleration is charged (prices.Acceleration)"
+            )
+    if price is None:
+        return objective, 0.0
+    if objective.metric is not None or not price.moves:
+        why = "objective.metric is set" if price.moves else "the optimum jumps"
+        raise ValueError(f"objective.price = {price!r}, but it must be another for a rule: {why}")
+    if price.order == 1:
+        eta = price.eta if np.ndim(price.eta) == 0 and price.eta is not None and math.isfinite(price.eta) else 1.0
+        return replace(objective, price=None, eta=eta), 0.0
+    if form is None:
+        return objective, 0.0
+    if price.speed == 0:
+        raise ValueError("price.speed = 0, but it must be > 0 for form = 'ema': the walker is charged for its speed")
+    half = objective.gamma / 2
+    rate = price.speed / price.m / (half + math.sqrt(half**2 + price.speed / price.m))
+    return replace(objective, price=None, eta=1 / price.speed), rate
+
+
+def refuse(rule: LearningRule) -> None:
+    """Raise where a price and beliefs do not go together."""
+    price, belief, curvature = rule.price, rule.belief, rule.curvature
+    if price is None:
+        return
+    reasons = {
+        "metric is given": rule.metric is not None,
+        "belief fades, or has a trend": bool(np.any(belief.fading)) or belief.trend is not None,
+        "curvature knows rows and columns": rule.matrices is not None,
+        "curvature couples coordinates": not rule.coordinatewise,
+        "curvature is given": curvature is not None and price.order == 1 and price.cap is None,
+        "exact = False": not rule.averaging
+        and (price.order == 2 or (curvature is not None and price.bare))
+        and not rule.exact,
+        "exact = True": rule.exact and price.order == 1 and curvature is None,
+    }
+    for words, wrong in reasons.items():
+        if wrong:
+            raise ValueError(f"{words}, but it must be otherwise beside price = {price!r}: no such rule is derived")
+
+
+def generated(rule: LearningRule) -> bool:
+    """Return whether the step of a price of speed can be written: by coordinates, and clipped in one piece."""
+    price = rule.price
+    single = price.order == 1 and price.cap is not None and np.ndim(price.cap) == 0 and np.ndim(price.eta or 0) == 0
+    return bool(single and (price.bare or not rule.exact or math.isinf(price.cap)))
+
+
+def soft(x: Any, edge: Any) -> Any:
+    """Return sign(x)·max(|x| − edge, 0) of an array, or of a list that has only a name yet."""
+    return x if absent(edge) else x - x * edge / _at_least(abs(x), edge)
+
+
+def clipped(x: Any, bound: Any) -> Any:
+    """Return x within ±bound, of an array or of a list."""
+    return x * bound / _at_least(abs(x), bound)
+
+
+def _at_least(x: Any, bound: Any) -> Any:
+    return x.at_least(bound) if hasattr(x, "at_least") else np.maximum(x, bound)
+
+
+def moved(rule: LearningRule, seen: Believed) -> Array:
+    """Return Δθ under a price of speed."""
+    price, k, gamma, dt = rule.price, rule.objective.k, rule.objective.gamma, rule.dt or 0.0
+    if rule.curvature is None:
+        patience = 1.0 if price.bare else gamma  # a bare limit is at full speed whatever the gradient
+        return dt * price.velocity(-(k / patience) * seen.mean)
+    h = rule._curvature(seen.variance)
+    if not rule.exact:
+        heeded = seen._replace(mean=soft(seen.mean, price.zone(k, gamma)))
+        free = rule._free(np.zeros_like(seen.mean), heeded)
+        return free if np.all(np.isinf(price.cap)) else clipped(free, price.cap * dt)
+    place = np.where(seen.mean == 0, 0.0, seen.mean) / np.where(h > 0, h, 1.0)
+    bowl = Bowl(np.broadcast_to(np.where(h > 0, h, 1.0), place.shape).ravel(), k, gamma)
+    return price.settle(place.ravel(), np.array([dt]), bowl)[0].reshape(place.shape) - place
+
+
+def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, Array]:
+    """Return Δθ and the velocity after it where acceleration is charged: the exact step of W9."""
+    objective = rule.objective
+    h = np.broadcast_to(rule._curvature(seen.variance), seen.mean.shape)
+    accelerated.require(objective, h, seen.mean != 0)
+    one = accelerated.held(objective, h, rule.dt)
+    return one.slide * velocity - one.psi * seen.mean, one.beta * velocity - one.kappa * one.slide * seen.mean

@@ -1,0 +1,145 @@
+"""What every price obeys, by sampling: Fenchel–Young, the gain of ∇φ*, and a divergence that is never negative."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from priced import EXAMPLES, example
+from scipy.optimize import minimize
+
+import lossnav as ln
+
+PRICES = ln.prices
+LAYERS = [(slice(0, 2), "l2"), (slice(2, 4), "l1"), (slice(4, 10), "spectral", (2, 3))]
+KINDS = ("eta", "limit")
+MANY = {
+    **{name: (example(name), 3) for name in EXAMPLES},
+    **{f"{norm} {kind}": (PRICES.Norm(norm, **{kind: 0.7}), 3) for norm in ("l1", "l2", "linf") for kind in KINDS},
+    **{
+        f"{norm} {kind}": (PRICES.Norm([(slice(None), norm, (2, 3))], **{kind: 0.7}), 6)
+        for norm in ("spectral", "nuclear") for kind in KINDS
+    },
+    "layers eta": (PRICES.Norm(LAYERS, eta=[0.5, 1.0, 2.0]), 10),
+    "layers limit": (PRICES.Norm(LAYERS, limit=0.3), 10),
+    "pure box": (PRICES.Box([0.3, 1.0, 2.0]), 3),
+    "steep power": (PRICES.Power(1.5, 2.0), 3),
+}  # fmt: skip
+
+
+def test_every_price_has_an_example():
+    assert {*EXAMPLES, "Price"} == {*PRICES.__all__}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_fenchel_young_and_its_equality(name):
+    price, dim = MANY[name]
+    rng = np.random.default_rng(0)
+    p, v = rng.normal(size=(2, 400, dim)) * 10 ** rng.uniform(-2, 1, (2, 400, 1))
+    v = np.vstack([v, 0.2 * v])
+    p = np.vstack([p, p])
+    slack = price.value(v) + price.conjugate(p) - (v * p).sum(-1)
+    assert np.all(slack > -1e-9)
+    np.testing.assert_allclose(price.bregman(v, p), np.maximum(slack, 0), atol=1e-12)
+    if name == "Linear":
+        p = p[np.isfinite(price.conjugate(p))]
+        assert len(p) > 20 and np.all(price.velocity(p) == 0)
+    best = price.velocity(p)
+    size = np.maximum(np.abs((best * p).sum(-1)), 1e-300)
+    assert np.max(price.bregman(best, p) / size) < 1e-9
+    np.testing.assert_allclose(price.velocity(-p), -best, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["linf eta", "l1 eta", "nuclear eta", "Power", "Toll", "layers eta"])
+def test_the_conjugate_is_the_largest_gain_that_a_search_finds(name):
+    price, dim = MANY[name]
+    for p in np.random.default_rng(1).normal(size=(3, dim)):
+        best = max(_gain(price, p, start) for start in (np.zeros(dim), price.velocity(p) * 0.7))
+        bound = float(price.conjugate(p))
+        assert best <= bound + 1e-9 and best > 0.97 * bound
+
+
+def _gain(price, p, start):
+    """Return the largest p·v − φ(v) that a search without derivatives finds."""
+    options = {"maxiter": 20000, "maxfev": 20000, "xatol": 1e-10, "fatol": 1e-13, "adaptive": True}
+    return -minimize(lambda v: float(price.value(v) - v @ p), start, method="Nelder-Mead", options=options).fun
+
+
+def test_matrices_without_a_shape():
+    g = np.random.default_rng(2).normal(size=(5, 4, 3))
+    left, _, right = np.linalg.svd(g, full_matrices=False)
+    muon = PRICES.Norm("spectral", limit=0.5)
+    np.testing.assert_allclose(muon.velocity(g), 0.5 * left @ right, atol=1e-12)
+    assert np.max(muon.bregman(muon.velocity(g), g)) < 1e-9
+    np.testing.assert_allclose(muon.conjugate(g), 0.5 * np.linalg.svd(g, compute_uv=False).sum(-1))
+
+
+def test_the_costate_tells_a_limit_from_a_rest():
+    """W12 as corrected: resting beside a limit of speed costs, where φ(v) − φ(u) − φ′(u)(v − u) = 0."""
+    price = PRICES.Box(0.5)
+    assert price.bregman([0.0], [2.0]) == 1.0 and price.bregman([0.5], [2.0]) == 0.0
+
+
+def test_a_price_of_speed_squared_is_an_eta():
+    for price in (PRICES.Quadratic(0.3), PRICES.Norm("l2", eta=0.3), PRICES.Power(2.0, 0.3)):
+        made = ln.Objective(price=price, gamma=1.0, metric=np.eye(2))
+        assert made.price is None and made.eta == 0.3
+        assert repr(made) == repr(ln.Objective(eta=0.3, gamma=1.0, metric=np.eye(2)))
+
+
+def test_objectives_without_a_price_look_as_ever():
+    assert repr(ln.Objective()) == (
+        "Objective(eta=1.0, k=1.0, gamma=0.0, metric=None, drift=None, horizon=inf, terminal=0.0)"
+    )
+    assert type(ln.Objective().eta) is float
+
+
+def test_what_goes_together():
+    box, dear = PRICES.Box(1.0), PRICES.Acceleration(1.0)
+    for wrong in (
+        {"eta": 1.0, "price": box},
+        {"eta": 2.0, "price": dear},
+        {"price": PRICES.Quadratic(1.0), "eta": 1.0},
+    ):
+        with pytest.raises(ValueError, match="eta"):
+            ln.Objective(**wrong)
+    with pytest.raises(ValueError, match="drift"):
+        ln.Objective(price=dear, drift=ln.drifts.weight_decay(1.0))
+    with pytest.raises(ValueError, match="metric"):
+        ln.Objective(price=box, metric=np.eye(2))
+    with pytest.raises(ValueError, match="metric"):
+        ln.Objective(price=dear, metric=ln.metrics.Fisher())
+    assert ln.Objective(price=dear, metric=2 * np.eye(2)).price is dear
+
+
+def test_an_objective_with_a_price_is_replaced_pickled_and_written():
+    made = ln.Objective(price=PRICES.Toll(0.1), k=2.0)
+    for other in (dataclasses.replace(made, k=3.0), dataclasses.replace(pickle.loads(pickle.dumps(made)), k=3.0)):
+        assert other.price == made.price and other.k == 3.0
+    assert repr(made).startswith("Objective(k=2.0") and "Toll(lam=0.1, eta=1.0)" in repr(made)
+
+
+def test_what_is_of_speed_alone_refuses_a_price():
+    made = ln.Objective(gamma=1.0, price=PRICES.Toll(0.1))
+    bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
+    for call in (
+        lambda: ln.rules.rates(made, [[1.0]]), lambda: ln.value_bounds(made, bowl, [1.0], smoothness=1.0, pl=1.0),
+        lambda: ln.rules.deadline_rate(made, 1.0, 1.0),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"price"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("norm", "words"),
+    [
+        ([(slice(0, 2), "l2"), (slice(1, 3), "l1")], "layers"),
+        ([(slice(0, 2), "l2")], "layers"),
+        ([(slice(0, 3), "spectral", (2, 2))], "matrix"),
+    ],
+)
+def test_layers_must_be_all_of_theta(norm, words):
+    with pytest.raises(ValueError, match=words):
+        PRICES.Norm(norm, eta=1.0).value([1.0, 2.0, 3.0])

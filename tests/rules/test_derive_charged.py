@@ -1,0 +1,165 @@
+"""Rules derived from prices of motion: against their definitions, and as optimizers of one step in two languages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+import lossnav as ln
+
+P, A = ln.prices, ln.assume
+GRADIENTS = np.random.default_rng(0).normal(size=(30, 5)) * 10 ** np.random.default_rng(1).uniform(-3, 1, (30, 5))
+GRADIENTS[:, 0] = 0.0  # a dead one moves nothing, and spoils nothing
+MEAN, MOMENT = A.Filter(0.9), A.SecondMoment(0.9, floor=1e-8)
+DEAR = P.Acceleration(0.1, 0.5)
+
+
+def walk(rule):
+    theta = np.ones(5)
+    state = rule.init(theta)
+    places = []
+    for g in GRADIENTS:
+        step, state = rule(g, state, theta)
+        theta = theta + step
+        places.append(theta)
+    return np.array(places), state
+
+
+def defined(step):
+    """Return where θ ← θ + step(m̂, V̂) leads, with Adam's two averages."""
+    theta, m, v, places = np.ones(5), np.zeros(5), np.zeros(5), []
+    for n, g in enumerate(GRADIENTS, start=1):
+        m, v = 0.9 * m + 0.1 * g, 0.9 * v + 0.1 * g * g
+        theta = theta + step(m / (1 - 0.9**n), v / (1 - 0.9**n) + 1e-8)
+        places.append(theta)
+    return np.array(places)
+
+
+def soft(x, edge):
+    return np.sign(x) * np.maximum(np.abs(x) - edge, 0)
+
+
+CASES = {
+    "sign descent": ({"objective": ln.Objective(price=P.Norm("linf", limit=0.5))}, lambda m, h: -0.05 * np.sign(m)),
+    "Sophia": (
+        {"objective": ln.Objective(price=P.Box(0.5)), "curvature": MOMENT, "exact": True},
+        lambda m, h: -np.clip(m / h, -0.05, 0.05),
+    ),
+    "clipped descent": (
+        {"objective": ln.Objective(k=2.0, gamma=0.8, price=P.Box(0.5, 3.0))},
+        lambda m, h: -0.1 * np.clip(3.0 * 2.0 / 0.8 * m, -0.5, 0.5),
+    ),
+    "clipped RMSprop": (
+        {"objective": ln.Objective(k=2.0, price=P.Box(0.5, 3.0)), "curvature": MOMENT},
+        lambda m, h: -0.1 * np.clip(np.sqrt(6.0 / h) * m, -0.5, 0.5),
+    ),
+    "soft threshold": (
+        {"objective": ln.Objective(k=2.0, gamma=0.8, price=P.Toll(0.3, 3.0))},
+        lambda m, h: -0.1 * 3.0 * 2.0 / 0.8 * soft(m, 0.3 * 0.8 / 2.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_limits_and_tolls_give_the_rules_that_they_are_said_to(name):
+    given, step = CASES[name]
+    rule = ln.derive(belief=MEAN, dt=0.1, **given)
+    places, state = walk(rule)
+    np.testing.assert_allclose(places, defined(step), rtol=1e-9, atol=1e-12)
+    for fused in (False, True):
+        weights = torch.nn.Parameter(torch.ones(5, dtype=torch.float64))
+        optimizer = rule.optimizer([weights], fused=fused)
+        for g, place in zip(GRADIENTS, places, strict=True):
+            weights.grad = torch.tensor(g)
+            optimizer.step()
+            np.testing.assert_allclose(weights.detach().numpy(), place, rtol=1e-9, atol=1e-11)
+    assert "of one coordinate each" in rule._repr_markdown_() and state.step == 30
+
+
+def test_an_exact_clipped_step_is_that_of_update():
+    price = P.Box(0.5, 3.0)
+    rule = ln.derive(ln.Objective(gamma=0.3, price=price), curvature=A.Known(np.diag([1.0, 4.0])), dt=0.7, exact=True)
+    g = np.array([2.0, -0.1])
+    step, _ = rule(g, rule.init([0.0, 0.0]), [0.0, 0.0])
+    np.testing.assert_allclose(
+        step, ln.update(rule.objective.__class__(gamma=0.3, price=price), g, np.diag([1.0, 4.0]), 0.7)
+    )
+
+
+def test_a_spectral_limit_gives_the_polar_factor():
+    rule = ln.derive(ln.Objective(price=P.Norm("spectral", limit=0.5)), dt=0.1)
+    g = np.random.default_rng(2).normal(size=(4, 3))
+    step, _ = rule(g, rule.init(g), g)
+    np.testing.assert_allclose(step, -0.05 * scipy.linalg.polar(g)[0], atol=1e-12)
+    assert "singular values" in rule._repr_markdown_()
+
+
+def test_a_price_of_acceleration_gives_a_rule_with_a_velocity():
+    """W9 by matrix exponentials of each step, with the curvature that is believed then."""
+    objective = ln.Objective(k=1.3, gamma=0.5, price=DEAR)
+    rule = ln.derive(objective, curvature=A.SecondMoment(0.9), dt=0.1, exact=True)
+    places, state = walk(rule)
+    theta, v, V = np.ones(5), np.zeros(5), np.zeros(5)
+    for n, g in enumerate(GRADIENTS, start=1):
+        V = 0.9 * V + 0.1 * g * g
+        kappa, friction = ln.rules.acceleration_gains(objective, V / (1 - 0.9**n))
+        for i in range(5):
+            flow = np.array([[0, 1, 0], [-kappa[i] * V[i] / (1 - 0.9**n), -friction[i], -kappa[i] * g[i]], [0, 0, 0]])
+            step, v[i] = (scipy.linalg.expm(0.1 * flow) @ [0.0, v[i], 1.0])[:2]
+            theta[i] += step
+        np.testing.assert_allclose(places[n - 1], theta, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(state.averages["velocity"], v, rtol=1e-8, atol=1e-12)
+    patient = ln.derive(ln.Objective(price=P.Acceleration(0.1)), curvature=A.SecondMoment(0.9), dt=0.1, exact=True)
+    assert np.all(np.isfinite(walk(patient)[0]))  # γ = 0 and a dead gradient
+    with pytest.raises(ValueError, match="has none yet"):
+        rule.optimizer([torch.nn.Parameter(torch.ones(1))])
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_its_simple_form_averages_the_weights_of_a_walker(fused):
+    """W8: the walker is the rule at η = 1/c; θ̇ = b₀(z − θ), b₀ = √(γ²/4 + c/m) − γ/2."""
+    rule = ln.derive(ln.Objective(gamma=0.5, price=DEAR), curvature=A.SecondMoment(0.9), dt=0.1, form="ema")
+    places, state = walk(rule)
+    walker = ln.derive(ln.Objective(2.0, gamma=0.5), curvature=A.SecondMoment(0.9), dt=0.1)
+    np.testing.assert_array_equal(places, walk(walker)[0])
+    weights = torch.nn.Parameter(torch.ones(5, dtype=torch.float64))
+    optimizer, average = rule.optimizer([weights], fused=fused), np.ones(5)
+    assert torch.equal(optimizer.average()[0], weights.detach())
+    rate = np.sqrt(0.25**2 + 5.0) - 0.25
+    for g, place in zip(GRADIENTS, places, strict=True):
+        weights.grad = torch.tensor(g)
+        optimizer.step()
+        average = place + (average - place) * np.exp(-rate * 0.1)
+        np.testing.assert_allclose(optimizer.average()[0].numpy(), average, rtol=1e-12)
+    np.testing.assert_allclose(state.averages["average"], average, rtol=1e-12)
+    with pytest.raises(ValueError, match="averages no weights"):
+        walker.optimizer([weights]).average()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"objective": ln.Objective(price=P.Norm("l2", limit=1.0)), "curvature": MOMENT}, "curvature"),
+        ({"objective": ln.Objective(price=P.Linear(1.0))}, "jumps"),
+        ({"objective": ln.Objective(price=P.Box(1.0)), "curvature": MOMENT}, "exact"),
+        ({"objective": ln.Objective(price=P.Acceleration(1.0)), "form": "ema"}, "speed"),
+        ({"objective": ln.Objective(), "form": "ema"}, "form"),
+        ({"objective": ln.Objective(gamma=1.0, price=P.Toll(0.1)), "metric": A.RootMeanSquare(0.9)}, "metric"),
+        ({"objective": ln.Objective(gamma=1.0, price=P.Toll(0.1)), "belief": A.Filter(0.9, fading=0.1)}, "belief"),
+        ({"objective": ln.Objective(price=DEAR, metric=np.eye(2))}, "metric"),
+    ],
+)
+def test_what_does_not_go_together(given, words):
+    with pytest.raises(ValueError, match=words):
+        ln.derive(dt=0.1, **given)
+
+
+def test_a_toll_without_a_discount_or_curvature_has_no_plan():
+    with pytest.raises(ln.NoMinimiser):
+        ln.derive(ln.Objective(price=P.Toll(0.1)), dt=0.1)
+
+
+def test_rules_without_a_price_look_as_ever():
+    assert "price" not in repr(ln.derive(ln.Objective(gamma=1.0), dt=0.1)).replace("price of", "")
