@@ -26,11 +26,6 @@ __all__ = ["Ambiguity", "Curve", "Design", "Estimate", "Fit", "Inference", "Rate
 class CallableModule(types.ModuleType):
     """Lets the name ``lossnav.infer`` be the module and the function at once."""
 
-    Rates: type[Rates]
-    Curve: type[Curve]
-    Steps: type[Steps]
-    Inference: type[Inference]
-
     def __call__(
         self, path: Any, loss: Loss | Callable[[Any], Any] | None = None, *, times: ArrayLike | None = None,
         family: str | Sequence[str] = "planner", noise: float | None = None, level: float = 0.95,

@@ -39,8 +39,7 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
 
     Modes are seen at the same times, with amplitudes that are not known and are of one size. Fisher's information of
     (γ, ln a, amplitudes) with :math:`\partial r/\partial\gamma=-r/(2r+\gamma)` and
-    :math:`\partial r/\partial\ln a=ah/(2r+\gamma)`; the best of designs with one time more than there are modes, up to
-    four.
+    :math:`\partial r/\partial\ln a=ah/(2r+\gamma)`; the best of designs with three times.
 
     Args:
         h: curvatures > 0, at least two that differ, shape (M,).
@@ -65,28 +64,24 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
             f"h = {_checks.shown(h)} is one curvature, at which no path tells gamma: see it at other stakes "
             "(h times 4, say), or announce a change"
         )
-    r = 2 * gain * curvature / (discount + np.sqrt(discount**2 + 4 * gain * curvature))
-    ends = np.array([np.min(r), np.max(r)])
-    best = min((_best(r, curvature, discount, gain, start) for start in (TIMES / ends, 1 / ends, 1.6 / ends)),
-               key=lambda one: one[0])  # fmt: skip
-    error, times, shares = best
+    r = _rates(gain * curvature, discount)
+    error, times, shares = _best(r, curvature, discount, gain)
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
-    cheaper = ""
-    doubled = _fisher_error(np.concatenate([r, _at(4 * gain * curvature, discount)]),
-                            np.concatenate([curvature, 4 * curvature]), discount, gain, times, shares)  # fmt: skip
-    if doubled < 0.7 * error / math.sqrt(2):  # as many numbers as twice the samples
-        cheaper = "half of the samples at four times the stakes"
+    both = np.concatenate([curvature, 4 * curvature])
+    other = math.sqrt(2) * _best(_rates(gain * both, discount), both, discount, gain)[0]  # half of the samples at each
+    fewer = max(math.ceil((other * sigma / wanted) ** 2), 2 * len(times))
+    cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
     return Design(times[order], shares[order], samples, error, cheaper)
 
 
-def _at(pull: Array, gamma: float) -> Array:
+def _rates(pull: Array, gamma: float) -> Array:
     return np.asarray(2 * pull / (gamma + np.sqrt(gamma**2 + 4 * pull)))
 
 
-def _best(r: Array, h: Array, gamma: float, a: float, start: Array) -> tuple[float, Array, Array]:
-    """Return the least error from times that are not 0, with those times and shares."""
-    count = len(start)
+def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Array]:
+    """Return the least error with three times, one of them 0, and those times and their shares."""
+    ends, count = np.array([np.min(r), np.max(r)]), 2
 
     def spread(x: Array) -> tuple[Array, Array]:
         shares = np.exp(np.append(0.0, x[count:]))
@@ -95,9 +90,10 @@ def _best(r: Array, h: Array, gamma: float, a: float, start: Array) -> tuple[flo
     def error(x: Array) -> float:
         return math.log(_fisher_error(r, h, gamma, a, *spread(x)))
 
-    begin = np.append(np.log(start), np.zeros(count))
-    found = scipy.optimize.minimize(error, begin, method="Nelder-Mead",
-                                    options={"maxiter": 4000, "maxfev": 4000, "xatol": 1e-6, "fatol": 1e-9})  # fmt: skip
+    search = {"maxiter": 4000, "maxfev": 4000, "xatol": 1e-6, "fatol": 1e-9}
+    begun = [np.append(np.log(first / ends), np.zeros(count)) for first in (TIMES, 1.0, 1.6)]
+    found = min((scipy.optimize.minimize(error, x, method="Nelder-Mead", options=search) for x in begun),
+                key=lambda one: one.fun)  # fmt: skip
     return (math.exp(found.fun), *spread(found.x))
 
 

@@ -12,13 +12,14 @@ import scipy
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
-from lossnav._checks import Array, NoMinimiser, NotConverged
+from lossnav._checks import Array
 from lossnav.analysis.inference import evidence, rules
 from lossnav.analysis.inference.evidence import Evidence, Recording
 from lossnav.analysis.inference.families import FAMILIES, place, undo
-from lossnav.analysis.inference.records import Curve, Rates, Steps, positions
+from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps, positions
 from lossnav.analysis.inference.result import Ambiguity, Estimate, Fit, Inference
 from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses.base import check_loss
 from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
@@ -62,8 +63,7 @@ def infer(
         noise: standard deviation of an entry of the record (of the loss, for a curve). None estimates it; 0 says that
             the record is exact.
         level: of the intervals, in (.5, 1).
-        known: values that are held, by name; ``k``, what each recording of a list multiplies the loss by; ``h``, the
-            curvatures, shape (M,), for a curve.
+        known: values that are held, by name; and ``k``, what each recording of a list multiplies the loss by.
 
     Returns:
         The inference. Parameters that the record cannot tell are an answer, ``unidentified``, and no error.
@@ -84,7 +84,8 @@ def infer(
     References:
         theory: I2, I3, I6, I7, I8, I10, I13, I15–I23, I26; the exponents that refute are I4's.
     """
-    given = dict(known) if isinstance(known, Mapping) else {} if known is None else _refuse_known(known)
+    _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
+    given = dict(known or {})
     _checks.finite("level", level, low=0.5, high=1 - 1e-12, open_low=True)
     sigma = None if noise is None else _checks.finite("noise", noise, low=0.0)
     asked = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))
@@ -92,11 +93,11 @@ def infer(
         _checks.one_of("family", name, (*FAMILIES, "rule"))
     if not asked:
         raise ValueError("family is empty, but it must name at least one")
-    steps = getattr(path, "record", None)
-    if isinstance(path, Steps) or callable(steps):
+    steps = path.record() if hasattr(path, "record") else path  # what ln.watch has seen: torch is not known here
+    if isinstance(steps, Steps | Gram):
         if asked != ["rule"]:
             raise ValueError(f"family = {family!r}, but recorded steps are read by family 'rule'")
-        return rules.read(path if isinstance(path, Steps) else steps())
+        return rules.read(steps)
     if "rule" in asked:
         raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
     found = [_one(name, path, loss, times, sigma, level, given) for name in asked]
@@ -107,13 +108,11 @@ def infer(
     return fits[0] if len(fits) == 1 else replace(fits[0], others=tuple(fits[1:]))
 
 
-def _refuse_known(known: Any) -> dict[str, Any]:
-    raise ValueError(f"known = {_checks.shown(known)}, but it must be a mapping from names to values")
-
-
 def _one(name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]) -> Any:
     """Return the inference of one family, or in words how an exact record misses it."""
     seen = _evidence(name, path, loss, times, noise, level, given)
+    if isinstance(seen, list):  # of several extremals that fit, the one that is the optimum from its start, if any is
+        seen = next((one for one in seen if len(seen) == 1 or _cheapest(one, one.likelihood.x)), seen[0])
     fit = _fit(seen, noise, level)
     if noise == 0 and fit.residual > _ROUNDED * seen.floor:
         return f"the best of {name!r} misses path by {fit.residual:.2g}"
@@ -122,14 +121,14 @@ def _one(name: str, path: Any, loss: Any, times: Any, noise: float | None, level
 
 def _evidence(
     name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]
-) -> Evidence:
+) -> Evidence | list[Evidence]:
     family = FAMILIES[name]
-    allowed = (*family.names, "k", "h")
+    allowed = (*family.names, "k")
     for key in given:
         if key not in allowed:
             raise ValueError(f"known has {key!r}, but of family {name!r} it may hold {', '.join(allowed)}")
-    held = {key: _checks.duration(f"known[{key!r}]", value, zero=True) for key, value in given.items()
-            if key not in ("k", "h")}  # fmt: skip
+    held = {key: (_checks.finite if key == "q" else _nonnegative)(f"known[{key!r}]", value)
+            for key, value in given.items() if key != "k"}  # fmt: skip
     records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
     stakes = _checks.positives("known['k']", given.get("k", np.ones(len(records))), shape=(len(records),))
     if isinstance(records[0], Rates):
@@ -143,15 +142,12 @@ def _evidence(
             raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
         return evidence.of_rates(joined, family, held, level)
     if isinstance(path, Curve):
-        curvature = None if "h" not in given else _checks.positives("known['h']", given["h"], shape=(None,))
-        if curvature is None and path.speed is None:
-            raise ValueError(
-                "path is a loss curve alone, which says rates only (path.rates): for every gamma there is a spectrum "
-                "with exactly this curve; give known={'h': curvatures}, or its speed"
-            )
-        if name not in (("planner", "+decay", "hyperbolic") if curvature is not None else ("planner",)):
-            raise ValueError(f"family = {name!r} cannot be told from a loss curve")
-        return evidence.of_curve(path, family, held, curvature, noise, level)
+        if path.speed is None:
+            raise ValueError("path is a loss curve alone, which says rates only (path.rates): for every gamma there is "
+                             "a spectrum with exactly this curve; give its speed, or the weights")  # fmt: skip
+        if name != "planner":
+            raise ValueError(f"family = {name!r} cannot be told from a loss curve and its speed, only 'planner'")
+        return evidence.of_curve(path, family, held, noise, level)
     if loss is None:
         raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
     recordings: list[Recording] = []
@@ -163,12 +159,16 @@ def _evidence(
         recordings.append((at, places, float(k)))
     dim = recordings[0][1].shape[1]
     landscape: Loss = as_loss(loss, dim)
+    check_loss(landscape)
     if any(places.shape[1] != landscape.dim for _, places, _ in recordings):
         raise ValueError(f"path has places of {dim} parameters, but loss has {landscape.dim}")
-    if landscape.timed:
-        raise ValueError(f"loss = {_checks.shown(loss)} depends on time, but here it must not")
-    form = evidence.of_modes if isinstance(landscape, Quadratic) else evidence.of_extremals
-    return form(recordings, landscape, family, held, noise, level)  # type: ignore[arg-type]
+    if isinstance(landscape, Quadratic):
+        return evidence.of_modes(recordings, landscape, family, held, noise, level)
+    return evidence.of_extremals(recordings, landscape, family, held, noise, level)
+
+
+def _nonnegative(name: str, value: Any) -> float:
+    return _checks.duration(name, value, zero=True)
 
 
 def _several(path: list[Any]) -> bool:
@@ -240,14 +240,14 @@ def _answer(seen: Evidence, fit: Fit, noise: float | None, given: dict[str, Any]
         if low <= 0 and high >= 1:
             lost.append(name)
             continue
-        ends = (undo(name, end, typical[name], scale) for end in (low, high))
-        estimates[name] = Estimate(best[name], *ends, family.names[name])
+        bounds = [undo(name, end, typical[name], scale) for end in (low, high)]
+        estimates[name] = Estimate(best[name], bounds[0], bounds[1], family.names[name])
     ranks = "gamma" in family.names and "gamma" not in given
     grid = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:
         one = estimates["gamma"]
         ends = [1.0 if math.isinf(end) else end / (end + typical["gamma"]) for end in (one.low, one.high)]
-        grid = list(np.linspace(*ends, 7))
+        grid = [float(u) for u in np.linspace(ends[0], ends[1], 7)]
     found.near = [found.x]
     along = [found.along(at["gamma"], float(u))[0] for u in grid] if ranks else []
     points = [found.x, *along]
@@ -261,7 +261,7 @@ def _answer(seen: Evidence, fit: Fit, noise: float | None, given: dict[str, Any]
              "p_value": fit.p_value}  # fmt: skip
     shown = None if seen.fitted is None else seen.fitted(found.x)
     return Inference(
-        family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, best, noise),
+        family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
         law=family, loss=seen.loss,
     )  # fmt: skip
 
@@ -274,16 +274,13 @@ def _ambiguity(seen: Evidence, lost: list[str], members: Sequence[Mapping[str, f
     return Ambiguity(tuple(lost), _RELATIONS[family.name], examples if family.objective_of else (), told)
 
 
-def _warnings(seen: Evidence, values: Mapping[str, float], noise: float | None) -> tuple[str, ...]:
+def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
     said, found = [], seen.likelihood
     if seen.series is not None and found.count < 20 and noise != 0:
         said.append(f"intervals from {found.count} numbers: their coverage is only nominal")
-    if seen.fitted is not None and seen.rates is not None:
-        step = float(np.max(np.diff(seen.fitted(found.x)[0])))
-        fast = float(np.max(np.asarray(seen.rates.r))) * step
-        if fast > 0.3:
-            said.append(f"the fastest mode moves by {fast:.2g} of itself between times: if these are a learner's own "
-                        "steps, h·m/(1 − m) against the factor m is the exact line (theory: I12)")  # fmt: skip
+    if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
+        said.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's own "
+                    "steps, h·m/(1 − m) against the factor m is the exact line (theory: I12)")  # fmt: skip
     return tuple(said)
 
 
@@ -302,51 +299,61 @@ def _by_cost(
         return fit, points, estimates
     excess = [_excess(seen, x) for x in points]
     good = [one <= error for one, error in excess]
-    worst = excess[0][0]
     if not any(good):
-        said = f"J exceeds the optimum at these assumptions by {worst:.4g} (numerical error {excess[0][1]:.2g})"
-        return replace(fit, refuted=True, because=fit.because or said, excess=worst), points, estimates
+        said = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
+        because = fit.because or f"J exceeds the optimum at these assumptions {said}"
+        return replace(fit, refuted=True, because=because, excess=excess[0][0]), points, estimates
+    kept = [x for x, is_good in zip(points, good, strict=True) if is_good]
     if all(good) or "gamma" not in estimates:
-        return replace(fit, excess=worst), [x for x, one in zip(points, good, strict=True) if one], estimates
+        return replace(fit, excess=excess[0][0]), kept, estimates
     found, one = seen.likelihood, estimates["gamma"]
     typical = one.value if 0 < one.value < math.inf else seen.scale.rate
     at = place(seen.family, "gamma", seen.scale, typical)
-    inner = sorted(zip(map(at, points[1:]), good[1:], strict=True))
-    kept_ends = [here for here, is_good in inner if is_good] or [at(points[0])]
-    ends = [kept_ends[0], kept_ends[-1]]
-    for side in (0, 1):
-        beyond = [here for here, is_good in inner if not is_good and (here < ends[0] if side == 0 else here > ends[1])]
-        if beyond:
-            near, far = ends[side], beyond[-1] if side == 0 else beyond[0]
-            for _ in range(10):
-                middle = (near + far) / 2
-                one_excess, error = _excess(seen, found.along(at, middle)[0])
-                near, far = (middle, far) if one_excess <= error else (near, middle)
-            ends[side] = near
-    value = float(np.clip(at(points[0]), *ends))
+    ends = [min(map(at, kept)), max(map(at, kept))]
+    for side, sign in ((0, -1), (1, 1)):
+        beyond = [
+            at(x) for x, is_good in zip(points, good, strict=True) if not is_good and sign * (at(x) - ends[side]) > 0
+        ]
+        far = min(beyond, key=lambda here: sign * here) if beyond else ends[side]
+        while abs(far - ends[side]) > 1e-4:
+            middle = (ends[side] + far) / 2
+            if _cheapest(seen, found.along(at, middle)[0]):
+                ends[side] = middle
+            else:
+                far = middle
+    value = min(max(at(points[0]), ends[0]), ends[1])
     best = points[0] if good[0] else found.along(at, value)[0]
-    gamma = Estimate(*(undo("gamma", end, typical, seen.scale) for end in (value, *ends)), one.unit)
-    kept = [best, *(x for x, is_good in zip(points[1:], good[1:], strict=True) if is_good)]
-    return replace(fit, excess=_excess(seen, best)[0]), kept, {**estimates, "gamma": gamma}
+    middle, low, high = (undo("gamma", end, typical, seen.scale) for end in (value, *ends))
+    return replace(fit, excess=0.0), [best, *kept], {**estimates, "gamma": Estimate(middle, low, high, one.unit)}
+
+
+def _cheapest(seen: Evidence, x: Array) -> bool:
+    excess, error = _excess(seen, x)
+    return excess <= error
 
 
 def _excess(seen: Evidence, x: Array) -> tuple[float, float]:
-    """Return J of a fitted extremal beyond the optimum from its start, and what of that is numerical error."""
+    """Return J of a fitted extremal beyond the optimum from its start, and what of that is numerical error.
+
+    An extremal that the search does not know is none that is cheapest.
+    """
     values = seen.family.values(x, seen.scale)
     if not math.isfinite(values["a"]) or seen.loss is None or seen.fitted is None:
-        return 0.0, 0.0
+        return 0.0, 0.0  # gradient descent is the limit of optima
     times, _, places = seen.fitted(x)
-    try:
-        best = solve(seen.family.objective(values), seen.loss, places[0], throw=False)
-    except (NoMinimiser, NotConverged):
-        return math.nan, 0.0
+    best = solve(replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False)
     later = times - times[0]
-    own = min(best.candidates, key=lambda one: float(np.max(np.abs(one(later) - places))))
-    size = float(np.max(np.ptp(places, axis=0)))
-    if own is best or np.max(np.abs(own(later) - places)) > 0.02 * size + 3 * seen.unit:
-        return 0.0, 0.0  # the optimum itself; or an extremal that the search does not know, which is not judged
+
+    def away(one: Trajectory) -> float:
+        return float(np.max(np.abs(one(later) - places)))
+
+    own = min(best.candidates, key=away)
+    if away(own) > 1e-3 * float(np.max(np.ptp(places, axis=0))):
+        return math.inf, 0.0
+    error = own.error + best.error
+    if own is best:
+        return 0.0, error
     if math.isfinite(own.action) and math.isfinite(best.action):
-        return own.action - best.action, own.error + best.error + 1e-9 * abs(best.action)
-    if np.allclose(own.asymptote, best.asymptote):
-        return own.excess - best.excess, own.error + best.error + 1e-9 * abs(best.excess)
-    return math.inf, 0.0
+        return own.action - best.action, error + 1e-9 * abs(best.action)
+    alike = np.allclose(own.asymptote, best.asymptote)
+    return (own.excess - best.excess if alike else math.inf), error + 1e-9 * abs(best.excess)

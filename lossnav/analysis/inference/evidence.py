@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -23,6 +24,7 @@ _ROUNDING = 1e-9  # of what is known in closed form, relative to the record's si
 _SOLVED = 1e-7  # of an extremal
 _WILD = 1e6  # deviation of what a family cannot do
 Recording = tuple[Array, Array, float]  # times, places, what multiplies k
+Mode = tuple[float, Array, Any, complex]  # curvature, times, places, real or complex, and where the loss is least
 
 
 @dataclass
@@ -36,7 +38,8 @@ class Evidence:
         series: maps coordinates to deviations over time, (N, K), each a column; None where there is no time.
         rates: of single modes, if the record has such.
         loss: landscape whose J can be asked, or None.
-        shown: times, places and fitted places, to draw.
+        step: the longest time between two of a record that modes were seen in.
+        fitted: maps coordinates to times, places and fitted places of the first recording, whose k is ``stakes``.
     """
 
     likelihood: Likelihood
@@ -48,15 +51,20 @@ class Evidence:
     rates: Rates | None
     loss: Loss | None = None
     fitted: Callable[[Array], tuple[Array, Array, Array]] | None = None
+    stakes: float = 1.0
+    step: float = 0.0
 
 
 def held(family: Planner, scale: Scale, known: Mapping[str, float]) -> Callable[[Array], Array]:
     """Return how far coordinates are from what is known, a function of them; shape (K,)."""
-    size = {name: value if 0 < value < math.inf else scale.rate for name, value in known.items()}
-    rows = [
-        (place(family, name, scale, size[name]), 1.0 if math.isinf(value) else value / (value + size[name]))
-        for name, value in known.items()
-    ]
+    rows = []
+    for name, value in known.items():
+        above = value - (scale.end if name == "T" else 0.0)
+        if name == "T" and above < 0:
+            raise ValueError(f"known['T'] = {value:g}, but the record goes on until {scale.end:g}")
+        size = abs(above) if 0 < abs(above) < math.inf else scale.rate
+        goal = 0.5 + math.copysign(0.25, above) * bool(above) if name == "q" else above / (above + size)
+        rows.append((place(family, name, scale, size), 1.0 if math.isinf(above) else goal))
     return lambda x: np.array([found(x) - goal for found, goal in rows])
 
 
@@ -85,7 +93,7 @@ def of_modes(
     if minimum is None:
         raise ValueError("loss has no minimum given, but inference on a quadratic needs one")
     curvature, vectors = np.linalg.eigh(loss.hessian(minimum))
-    modes: list[tuple[float, Array, Array, complex]] = []
+    modes: list[Mode] = []
     for t, places, stakes in recordings:
         if family.name == "+rotation":
             if loss.dim != 2 or not math.isclose(curvature[0], curvature[1], rel_tol=1e-9) or not np.any(minimum):
@@ -102,7 +110,7 @@ def of_modes(
                     "path climbs throughout, but on a quadratic loss of positive curvature the loss of a planner "
                     "falls: ask for family 'memory'"
                 )
-    size = max(float(np.max(np.abs(y - c))) for _, _, y, c in modes)
+    size = max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes)
     span = max(float(t[-1] - t[0]) for _, t, _, _ in modes)
     known_h = [abs(h) for h, _, _, _ in modes if h]
     if not known_h:
@@ -142,21 +150,19 @@ def of_modes(
         residual, *family.box(scale), family.starts(scale), level, noise is not None, held(family, scale, known),
         projected=lost,
     )  # fmt: skip
-    return Evidence(
-        likelihood, family, scale, unit, floor, series, _rates_of(modes, likelihood, unit), loss,
-        lambda x: (modes[0][1], np.stack([m[2] for m in modes if m[1] is modes[0][1]], 1),
-                   np.stack([m[2] - e * unit for m, e in zip(modes, left(x), strict=True) if m[1] is modes[0][1]], 1)),
-    )  # fmt: skip
+    rates = _rates_of(modes, family, family.values(likelihood.x, scale), likelihood, unit)
+    step = max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
+    return Evidence(likelihood, family, scale, unit, floor, series, rates, loss, step=step)
 
 
 def _rates_of(
-    modes: Sequence[tuple[float, Array, Array, complex]], likelihood: Likelihood, unit: float
+    modes: Sequence[Mode], family: Planner, values: Mapping[str, float], likelihood: Likelihood, unit: float
 ) -> Rates | None:
-    """Return each mode's rate by itself, as far as its path is one exponential into where the loss is least."""
+    """Return each mode's rate by itself, where its path is told from the noise."""
     h, r, error = [], [], []
     sigma = unit * math.sqrt(likelihood.unit)
     for curvature, t, y, centre in modes:
-        away = y - centre
+        away = y - centre * family.share(curvature, values)
         if curvature <= 0 or np.iscomplexobj(y) or np.max(np.abs(away)) < 4 * sigma:
             continue
 
@@ -174,41 +180,31 @@ def _rates_of(
         size = float(column @ away / (column @ column))
         both = np.stack([column, -size * (t - t[0]) * column], axis=1)
         spread = np.linalg.pinv(both.T @ both)[1, 1]
-        h.append(curvature), r.append(rate), error.append(sigma * math.sqrt(max(float(spread), 0.0)))
+        h.append(curvature)
+        r.append(rate)
+        error.append(sigma * math.sqrt(max(float(spread), 0.0)))
     return Rates(h, r, error) if h else None
 
 
-def of_curve(curve: Curve, family: Planner, known: Mapping[str, float], curvature: Array | None, noise: float | None,
-             level: float) -> Evidence:  # fmt: skip
-    """Return what a loss curve says, with the curvatures (rates of 2r) or with the speed (theory: I6, I21)."""
+def of_curve(curve: Curve, family: Planner, known: Mapping[str, float], noise: float | None, level: float) -> Evidence:
+    """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (theory: I6)."""
     t, loss = np.asarray(curve.t), np.asarray(curve.L)
-    span, fall = float(t[-1] - t[0]), float(np.ptp(loss))
-    floor = _ROUNDING * max(fall, 1e-300)
+    square, span, fall = np.asarray(curve.speed) ** 2, float(t[-1] - t[0]), float(np.ptp(loss))
+    spent = scipy.integrate.cumulative_simpson(square, x=t, initial=0.0)
+    if not fall * float(spent[-1]) > 0:
+        raise ValueError("path does not move: neither its loss nor its speed changes")
+    scale = Scale(3 / span * fall / float(spent[-1]), 3 / span)
+    floor = _SOLVED * fall
     unit = fall if noise is None else math.hypot(noise, floor)
-    if curvature is not None:
-        scale = Scale(float(np.exp(np.mean(np.log(curvature)))), 3 / span)
-        lost = len(curvature) + 1
 
-        def left(x: Array) -> Array:
-            rates = family.rates(curvature, family.values(x, scale))
-            columns = np.append(np.exp(-2 * np.outer(t - t[0], rates)), np.ones((len(t), 1)), axis=1)
-            if not np.all(np.isfinite(columns)):
-                return np.full(len(t), _WILD)
-            return np.asarray((loss - columns @ np.linalg.lstsq(columns, loss, rcond=None)[0]) / unit)
-    else:
-        square = np.asarray(curve.speed) ** 2
-        spent = scipy.integrate.cumulative_simpson(square, x=t, initial=0.0)
-        scale = Scale(3 / span * fall / max(float(spent[-1]), 1e-300), 3 / span)
-        floor, lost = max(floor, _SOLVED * fall), 1
-
-        def left(x: Array) -> Array:
-            values = family.values(x, scale)
-            found = loss - values["A"] * square / 2 - values["B"] * spent
-            return np.asarray((found - found.mean()) / unit)
+    def left(x: Array) -> Array:
+        values = family.values(x, scale)
+        found = loss - values["A"] * square / 2 + values["B"] * spent
+        return np.asarray((found - found.mean()) / unit)
 
     likelihood = Likelihood(
         left, *family.box(scale), family.starts(scale), level, noise is not None, held(family, scale, known),
-        projected=lost,
+        projected=1,
     )  # fmt: skip
     return Evidence(likelihood, family, scale, unit, floor, lambda x: left(x)[:, None], None, None,
                     lambda x: (t, loss[:, None], (loss - left(x) * unit)[:, None]))  # fmt: skip
@@ -217,11 +213,13 @@ def of_curve(curve: Curve, family: Planner, known: Mapping[str, float], curvatur
 def of_extremals(
     recordings: Sequence[Recording], loss: Loss, family: Planner, known: Mapping[str, float], noise: float | None,
     level: float,
-) -> Evidence:  # fmt: skip
-    """Return what paths on any loss say: extremals are fitted, their starts among the unknown (theory: I16)."""
+) -> list[Evidence]:  # fmt: skip
+    """Return what paths on any loss say: extremals are fitted, their starts among the unknown (theory: I16).
+
+    Of the rests that they may come to, those that the record does not exclude, the nearest first.
+    """
     if not family.moves:
         raise ValueError(f"family = {family.name!r} needs a losses.Quadratic, or rates")
-    dim = loss.dim
     size = max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings)
     floor = _SOLVED * size
     unit = size if noise is None else math.hypot(noise, floor)
@@ -229,30 +227,35 @@ def of_extremals(
     seen = np.concatenate([np.abs(np.linalg.eigvalsh(loss.hessian(places))).ravel() for _, places, _ in recordings])
     scale = Scale(float(np.median(seen)), 3 / span)
     begun = _weak(recordings, loss, scale)
-    likelihood: Likelihood | None = None
+    values = family.values(np.append(begun, np.zeros(len(family.names) - 2)), scale)
+    every = []
     for rests in _rests(recordings, loss):
         parts = []
         for (t, places, stakes), rest in zip(recordings, rests, strict=True):
-            values = family.values(np.append(begun, np.zeros(len(family.names) - 2)), scale)
             late = lateness(family, values, stakes * np.linalg.eigvalsh(loss.hessian(rest)), span)
             parts.append(Extremal(family, scale, loss, stakes, rest, t, places, late))
-        own = _extremal_likelihood(parts, recordings, family, scale, known, unit, level, noise is not None, begun)
-        # one that lingers and then goes on to a farther rest is an extremal, too: it counts where the nearer is excluded
-        if likelihood is None or likelihood.cost - own.cost > scipy.stats.chi2.ppf(level, 1) * own.unit:
-            likelihood = own
-    assert likelihood is not None
+        every.append(_extremals(parts, recordings, family, scale, known, unit, level, noise is not None, begun))
+    best = min(every, key=lambda one: one.cost)
+    if not math.isfinite(best.cost) or best.cost >= _WILD**2:
+        raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
+    cut = best.cost + float(scipy.stats.chi2.ppf(level, 1)) * best.unit
+    return [_told(one, recordings, family, scale, unit, floor, loss) for one in every if one.cost <= cut]
+
+
+def _told(
+    likelihood: Likelihood, recordings: Sequence[Recording], family: Planner, scale: Scale, unit: float, floor: float,
+    loss: Loss,
+) -> Evidence:  # fmt: skip
+    t, places, stakes = recordings[0]
 
     def series(x: Array) -> Array:
-        return likelihood.residual(x)[: len(recordings[0][0]) * dim].reshape(-1, dim)
+        return likelihood.residual(x)[: places.size].reshape(places.shape)
 
-    def fitted(x: Array) -> tuple[Array, Array, Array]:
-        t, places, _ = recordings[0]
-        return t, places, places + series(x) * unit
-
-    return Evidence(likelihood, family, scale, unit, floor, series, None, loss, fitted)
+    return Evidence(likelihood, family, scale, unit, floor, series, None, loss,
+                    lambda x: (t, places, places + series(x) * unit), stakes)  # fmt: skip
 
 
-def _extremal_likelihood(
+def _extremals(
     parts: Sequence[Extremal], recordings: Sequence[Recording], family: Planner, scale: Scale,
     known: Mapping[str, float], unit: float, level: float, noisy: bool, begun: Array,
 ) -> Likelihood:  # fmt: skip

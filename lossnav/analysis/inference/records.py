@@ -1,4 +1,4 @@
-"""What can be recorded of a learner: weights over time, the rates of its modes, a loss curve, or an optimizer's steps."""
+"""What can be recorded of a learner: weights over time, rates of its modes, a loss curve, or an optimizer's steps."""
 
 from __future__ import annotations
 
@@ -84,10 +84,8 @@ class Curve:
         Raises:
             ValueError: ``count`` is out of range, or asks for more than the curve has points for.
         """
-        number = _checks.whole("count", count, low=1)
         t, loss = np.asarray(self.t), np.asarray(self.L)
-        if len(t) < 2 * number + 2:
-            raise ValueError(f"count = {number}, but of {len(t)} points there are at most {(len(t) - 2) // 2} rates")
+        number = _checks.whole("count", count, low=1, high=(len(t) - 2) // 2)  # two numbers each, and L∞
         span = t[-1] - t[0]
 
         def left(logarithms: Array) -> Array:
@@ -127,7 +125,9 @@ class Steps:
         if np.all(weights == weights[0]):
             raise ValueError("weights do not move, so that there is nothing to read")
         if self.shapes is not None:
-            sizes = [math.prod(_checks.sequence("shapes", self.shapes, "shapes")[i]) for i in range(len(self.shapes))]
+            shapes = [_checks.sequence("shapes", shape, "sizes") for shape in
+                      _checks.sequence("shapes", self.shapes, "shapes")]  # fmt: skip
+            sizes = [math.prod(_checks.whole("shapes", n, low=1) for n in shape) for shape in shapes]
             if sum(sizes) != gradients.shape[1]:
                 raise ValueError(f"shapes have {sum(sizes)} entries, but gradients has {gradients.shape[1]} columns")
         rounded = np.array_equal(weights, weights.astype(np.float32).astype(np.float64))

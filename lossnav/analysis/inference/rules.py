@@ -18,6 +18,7 @@ from lossnav.analysis.inference.records import Gram, Steps
 from lossnav.analysis.inference.result import Estimate, Fit, Inference
 
 _EXACT, _SINGLE = 1e-8, 1e-5  # relative deviation above which a reading is refuted; the second in single precision
+_SEARCHED = 1e-6  # that of averages, which are searched for
 _RANK = 1e-9  # below it columns are dependent; in single precision 1e-5
 _ENTRIES = 96  # of a step, on which averages are searched for
 _AVERAGES = ((0.0, 0.0), (0.0, 0.99), (0.0, 1.0), (0.9, 0.95), (0.9, 0.999), (0.5, 0.5))
@@ -134,38 +135,32 @@ def _sums(g: Array, beta: float) -> tuple[Array, Array]:
 
 def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
     """Read a step as an average of gradients over a power of an average of their squares."""
-    entries = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
-    inner = theta[:-1, entries], g[:, entries], moved[:, entries]
-    best = min((_search(*inner, start, corrected) for start in _AVERAGES for corrected in (True, False)),
-               key=lambda one: one[0])  # fmt: skip
-    _, x, corrected = best
-    near = scipy.optimize.least_squares(
-        lambda y: _project(theta[:-1], g, moved, y, corrected)[0], x, bounds=_BOX, x_scale=(0.1, 0.1, 0.1, 1.0),
-        xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=60,
-    )  # fmt: skip
-    left, coefficients = _project(theta[:-1], g, moved, near.x, corrected)
-    residual = float(np.linalg.norm(left))
-    b1, b2, power = (float(value) for value in near.x[:3])
-    floor = math.exp(near.x[3])
-    rate = -coefficients[0]
-    rule = ""
-    if residual > exact:
-        left, rates = _project_each(theta[:-1], g, moved, near.x, corrected)
-        if float(np.linalg.norm(left)) > exact:
-            return "", {}, min(residual, float(np.linalg.norm(left)))
-        residual, rule = float(np.linalg.norm(left)), ", with a schedule"
-        lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+    some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
+    least = math.inf
+    for each in (False, True):
+        begun = [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
+                 for start in _AVERAGES for corrected in (True, False)]  # fmt: skip
+        _, x, corrected = min(begun, key=lambda one: one[0])
+        x = _fit(theta, g, moved, x, corrected, each)
+        if x[0] < 1e-3:  # a bound is reached slowly
+            x = _fit(theta, g, moved, np.append(0.0, x[1:]), corrected, each)
+        left, rates, decay = _project(theta, g, moved, x, corrected, each)
+        residual = float(np.linalg.norm(left))
+        least = min(least, residual)
+        if residual <= max(exact, _SEARCHED):
+            break
     else:
-        lr = _point(rate)
-    if not corrected and b2 < 1 - 1e-7:  # sums were taken; averages are what a rule is given
-        unit = (1 - b2) ** power
-        lr, floor = tuple(one * unit for one in lr), floor * unit  # type: ignore[assignment]
-    if not corrected:
-        lr = tuple(one / max(1 - b1, 1e-300) for one in lr)  # type: ignore[assignment]
+        return "", {}, least
+    b1, b2, power, floor = (*(float(value) for value in x[:3]), math.exp(x[3]))
+    if not corrected:  # sums were taken; averages are what a rule is given, except where nothing is forgotten
+        unit = (1 - b2) ** power if b2 < 1 - 1e-7 else 1.0
+        floor, rates = floor * unit, rates * unit / max(1 - b1, 1e-300)
+    lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+    b1, b2 = (0.0 if value < 1e-6 else value for value in (b1, b2))
     numbers = {"lr": lr, "beta1": _point(b1), "beta2": _point(b2), "p": _point(power), "eps": _point(floor)}
-    if abs(coefficients[1]) > 1e-3 * exact and not rule:
-        numbers["lr·decay"] = _point(-float(coefficients[1]))
-    return _name(b1, b2, corrected) + rule, numbers, residual
+    if abs(decay) * np.linalg.norm(theta[:-1]) > 10 * max(exact, residual) * np.linalg.norm(moved):
+        numbers["lr·decay"] = _point(decay)
+    return _name(b1, b2, corrected) + (", with a schedule" if each else ""), numbers, min(residual, exact)
 
 
 _BOX = ([0.0, 0.0, 0.0, math.log(1e-14)], [1.0, 1.0, 1.0, math.log(10.0)])
@@ -181,14 +176,27 @@ def _name(b1: float, b2: float, corrected: bool) -> str:
     return "Adam" + ("" if corrected else ", not corrected")
 
 
-def _search(
-    theta: Array, g: Array, moved: Array, start: tuple[float, float], corrected: bool
-) -> tuple[float, Array, bool]:
+def _search(theta: Array, g: Array, moved: Array, start: tuple[float, float], corrected: bool, each: bool
+            ) -> tuple[float, Array, bool]:  # fmt: skip
+    x = _fit(theta, g, moved, np.array([*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)]), corrected, each)
+    return float(np.linalg.norm(_project(theta, g, moved, x, corrected, each)[0])), x, corrected
+
+
+def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
+    """Return the averages' two factors, p and ln ε of the least deviation near x; a factor 0 is kept."""
+    free = x != 0.0
+    low, high = (np.array(end)[free] for end in _BOX)
+
+    def whole(y: Array) -> Array:
+        found = x.copy()
+        found[free] = y
+        return found
+
     found = scipy.optimize.least_squares(
-        lambda y: _project(theta, g, moved, y, corrected)[0], [*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)],
-        bounds=_BOX, x_scale=(0.1, 0.1, 0.1, 1.0), max_nfev=60,
+        lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free], bounds=(low, high),
+        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=60,
     )  # fmt: skip
-    return float(found.cost), found.x, corrected
+    return whole(found.x)
 
 
 def _direction(g: Array, x: Array, corrected: bool) -> Array:
@@ -199,18 +207,19 @@ def _direction(g: Array, x: Array, corrected: bool) -> Array:
     return np.asarray(top / (np.maximum(square, 1e-300) ** float(x[2]) + math.exp(x[3])))
 
 
-def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool) -> tuple[Array, Array]:
-    """Return relative deviations from the best multiple of the direction and of the weights, and both factors."""
-    columns = np.stack([_direction(g, x, corrected).ravel(), theta.ravel()], axis=1)
-    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
-    return (moved.ravel() - columns @ found) / np.linalg.norm(moved), found
-
-
-def _project_each(theta: Array, g: Array, moved: Array, x: Array, corrected: bool) -> tuple[Array, Array]:
-    direction = _direction(g, x, corrected)
-    rates = -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300)
-    return ((moved + rates[:, None] * direction) / np.linalg.norm(moved)).ravel(), rates
+def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
+             ) -> tuple[Array, Array, float]:  # fmt: skip
+    """Return relative deviations, shape (N·D,), the rate of each step, (N,), and what is taken of the weights."""
+    direction, decay = _direction(g, x, corrected), 0.0
+    if each:
+        rates = -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300)
+    else:
+        columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
+        size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
+        rates, decay = np.full(len(g), -found[0]), -float(found[1])
+    left = moved + rates[:, None] * direction + decay * theta[:-1]
+    return (left / np.linalg.norm(moved)).ravel(), rates, decay
 
 
 def _constant(moved: Array, shapes: object) -> str:
@@ -246,16 +255,16 @@ def _of_products(seen: Gram) -> Inference:
     length = np.sqrt(own[good])
     if np.ptp(length) <= (_SINGLE if seen.single else _RANK) * length.mean():
         return _said("constant length", {}, 1.0, _EXACT, "all steps have one length, as of a sign or a normalised step")
+    exact = 1e-6 if seen.single else 1e-10  # of squared deviations: the sums cancel, and leave their rounding
     scale = np.sqrt([pp, gg])
     matrix = np.array([[pp, pg], [pg, gg]]) / np.outer(scale, scale)
     goal = np.array([dp, dg]) / scale
     alone = dd - dg * dg / gg  # −lr g by itself
     rule, numbers, left = "gradient descent", {"lr": _point(dg / gg)}, alone
-    if alone > (_SINGLE if seen.single else 1e-10) * dd:
+    if alone > exact * dd:
         beta, rate = np.linalg.lstsq(matrix, goal, rcond=1e-12)[0] / scale
         left = dd - 2 * (beta * dp + rate * dg) + beta * beta * pp + 2 * beta * rate * pg + rate * rate * gg
         rule, numbers = "heavy ball", {"lr": _point(float(rate)), "beta": _point(float(beta))}
-    residual = max(left, 0.0) / dd  # a squared deviation, of sums that cancel: only their rounding is known
-    exact = _SINGLE if seen.single else 1e-10
+    residual = max(left, 0.0) / dd
     said = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
     return _said(rule, numbers, residual, exact, said if residual > exact else "")
