@@ -54,7 +54,7 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
     Example:
         >>> found = design([1.0, 100.0], 4.0, 0.05)
         >>> found.samples, round(found.error, 1)
-        (56, 15.0)
+        (54, 14.7)
     """
     curvature = _checks.positives("h", h, shape=(None,))
     discount, sigma = _checks.positive("gamma", gamma), _checks.positive("noise", noise)

@@ -4,8 +4,10 @@ Paths are those of ``ln.solve`` (mostly its Riccati and transcription solvers), 
 exponentials, and of sums over what is known in closed form.
 """
 
+import json
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy
@@ -314,6 +316,45 @@ def test_i5_the_share_before_an_announced_change_is_that_of_the_minimum_of_j():
     low, high = ln.infer(rates).predict(announced=1.5)
     assert low[0] - 1e-3 < gone < high[0] + 1e-3 and high[0] - low[0] < 1e-3
     assert 1 - low[0] == pytest.approx((1 + 2) / (2 + 2), abs=0.01)  # p + F = 1 for a change that comes late
+
+
+# ------------------------------------------------------------------------------------------------------- what is taken
+
+
+def test_recordings_under_known_stakes_tell_what_one_does_not():
+    loss, t = bowl(2.0), np.linspace(0, 4, 30)
+    paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), loss, [1.0])(t) for k in (1.0, 4.0)]
+    found = ln.infer(paths, loss, times=t, noise=0, known={"k": [1.0, 4.0]})
+    assert value(found, "gamma") == pytest.approx(1.3, rel=1e-6) and value(found, "a") == pytest.approx(0.7, rel=1e-6)
+    curved = ln.losses.Function(lambda x: np.log(np.cosh(x)).sum(-1), dim=1)
+    paths = [ln.solve(ln.Objective(gamma=1.3, eta=0.7, k=k), curved, [2.0])(t) for k in (2.0, 6.0)]
+    found = ln.infer(paths, curved, times=t, noise=1e-4, known={"k": [2.0, 6.0]})
+    assert covers(found, gamma=1.3, a=0.7) and not found.fit.refuted
+    assert found.estimates["gamma"].high - found.estimates["gamma"].low < 0.01
+
+
+def test_a_trajectory_is_a_record_and_a_value_can_be_known():
+    path = ln.solve(ln.Objective(gamma=2.0), bowl(1.0, 100.0), [1.0, 1.0])
+    found = ln.infer(path, path.loss, noise=0)
+    assert value(found, "gamma") == pytest.approx(2.0, rel=1e-6)
+    held = ln.infer(path, path.loss, noise=0, known={"gamma": 2.0})
+    assert list(held.estimates) == ["a"] and value(held, "a") == pytest.approx(1.0, rel=1e-6)
+    wrong = ln.infer(path, path.loss, noise=1e-3, known={"gamma": 0.0})
+    assert wrong.fit.refuted
+
+
+def test_it_can_be_looked_at_and_taken_away():
+    h, r = np.array([1.0, 4.0, 100.0]), np.sqrt(1 + np.array([1.0, 4.0, 100.0])) - 1
+    found = ln.infer(ln.infer.Rates(h, r, 0.01), family=["planner", "memory"])
+    ax = found.plot()
+    assert any(np.allclose(line.get_xdata()[: len(r)], r) for line in ax.get_lines() if len(line.get_xdata()) == len(r))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["planner", "memory"]
+    kept = json.loads(json.dumps(found.to_dict()))
+    assert kept["family"] == "planner" and kept["gamma_value"] == pytest.approx(2.0, rel=1e-6) and kept["r"] == list(r)
+    table = found.compare()
+    assert [row["family"] for row in table] == ["planner", "memory"] and table[1]["refuted"] and not table[0]["refuted"]
+    assert "gamma = 2 [" in repr(found)
+    plt.close("all")
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals
