@@ -1,7 +1,7 @@
 r"""Which numbered equations a text states: one reader of ``\tag{…}`` for the book and for the ledger's test.
 
 A tag holds the source's own number: ``\tag{6}`` (LossNav paper), ``\tag{K15}``, ``\tag{T29}`` (its companions),
-``\tag{L12}``, ``\tag{M3}`` (this book), several that are one statement ``\tag{2, 66}``, or a range ``\tag{38–40}``.
+``\tag{L12}``, ``\tag{M3}``, ``\tag{I5}`` (this book), several that are one statement ``\tag{2, 66}``, or a range ``\tag{38–40}``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 SOURCES: dict[str, Sequence[int]] = {
     "V": range(1, 150), "K": range(1, 52), "T": range(19, 34), "L": range(1, 28), "M": range(1, 25),
+    "I": (3, 4, 5, 7, 10, 23),
 }  # fmt: skip
 
 _TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
-_PART = re.compile(r"([VKTLM]?)(\d+)(?:\s*(?:–|—|-{1,2})\s*([VKTLM]?)(\d+))?")
+_PART = re.compile(r"([VKTLMI]?)(\d+)(?:\s*(?:–|—|-{1,2})\s*([VKTLMI]?)(\d+))?")
 _FENCE = re.compile(r"\s*(?:>\s*)*(`{3,}|~{3,}|:{3,})\s*(.*?)\s*$")
 _CODE = re.compile(r"\{(?:code-cell|code|code-block|literalinclude|raw|raw-cell|eval-rst)\b")
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
