@@ -1,7 +1,8 @@
 r"""Which numbered equations a text states: one reader of ``\tag{…}`` for the book and for the ledger's test.
 
 A tag holds the source's own number: ``\tag{6}`` (LossNav paper), ``\tag{K15}``, ``\tag{T29}`` (its companions),
-``\tag{L12}``, ``\tag{M3}``, ``\tag{I5}`` (this book), several that are one statement ``\tag{2, 66}``, or a range ``\tag{38–40}``.
+``\tag{L12}``, ``\tag{M3}``, ``\tag{I5}`` (this book), several that are one statement ``\tag{2, 66}``, or a range
+``\tag{38–40}``.
 """
 
 from __future__ import annotations

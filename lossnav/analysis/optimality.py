@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem import drifts
-from lossnav.problem.losses import Quadratic
+from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 
 __all__ = ["OptimalFor", "optimal_for"]
@@ -56,7 +56,7 @@ class OptimalFor:
 def optimal_for(
     law: ArrayLike,
     *,
-    loss: Quadratic | None = None,
+    loss: Loss | None = None,
     metric: str | ArrayLike = "constant",
     gamma: float | None = None,
     drift: drifts.Linear | str | None = None,
@@ -101,7 +101,7 @@ def optimal_for(
     size = len(given)
     hessian = None
     if loss is not None:
-        _checks.instance("loss", loss, Quadratic, "None or a losses.Quadratic")
+        loss = _checks.instance("loss", loss, Quadratic, "None or a losses.Quadratic")
         if loss.dim != size:
             raise ValueError(f"loss has {loss.dim} parameters, but law has {size}")
         hessian = loss.hessian(np.zeros(size))

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from lossnav.analysis.inference.design import Design, design
 from lossnav.analysis.inference.entry import infer
-from lossnav.analysis.inference.records import Curve, Rates, Steps
+from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps
 from lossnav.analysis.inference.result import Ambiguity, Estimate, Fit, Inference
 from lossnav.problem.losses import Loss
 
-__all__ = ["Ambiguity", "Curve", "Design", "Estimate", "Fit", "Inference", "Rates", "Steps", "design", "infer"]
+__all__ = ["Ambiguity", "Curve", "Design", "Estimate", "Fit", "Gram", "Inference", "Rates", "Steps", "design", "infer"]
 
 
 class CallableModule(types.ModuleType):

@@ -132,7 +132,8 @@ def of_modes(
                 amplitude = np.vdot(column, away) / max(np.vdot(column, column).real, 1e-300)
                 found.append((away - column * amplitude) / unit)
             else:
-                found.append((away - columns @ np.linalg.lstsq(columns, away, rcond=None)[0]) / unit)
+                basis = np.linalg.qr(columns)[0]
+                found.append((away - basis @ (basis.T @ away)) / unit)
         return found
 
     def residual(x: Array) -> Array:

@@ -8,8 +8,9 @@ logarithm of the rate v at a curvature h₀ about the middle of those seen, and 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,16 +41,19 @@ class Planner:
     moves = True  # whether other losses than quadratic ones can be asked: it is an extremal of J
     objective_of = True
     swings = False
+    extra: Sequence[tuple[float, float, Sequence[float]]] = ()  # ends of further coordinates, and where to begin
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         """Return the ends of the coordinates, each of shape (P,)."""
         v = math.log(scale.rate)
-        return np.array([0.0, v - _FAR]), np.array([1.0, v + _FAR])
+        low, high = zip((0.0, 1.0), (v - _FAR, v + _FAR), *((low, high) for low, high, _ in self.extra), strict=True)
+        return np.array(low), np.array(high)
 
     def starts(self, scale: Scale) -> list[Array]:
         """Return coordinates to begin from."""
         pace = math.log(scale.rate) + np.linspace(-3.0, 3.0, 13)
-        return [np.array([u, v]) for u in (0.1, 0.5, 0.9) for v in pace]
+        more = (begin for _, _, begin in self.extra)
+        return [np.array(x) for x in itertools.product((0.1, 0.5, 0.9), pace, *more)]
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         """Return the assumptions by name, and A, B, C."""
@@ -62,7 +66,8 @@ class Planner:
         """Return r for each curvature, shape of h; NaN where there is none."""
         pull = h + values["C"]
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(2 * pull / (values["B"] + np.sqrt(values["B"] ** 2 + 4 * values["A"] * pull)))
+            found = 2 * pull / (values["B"] + np.sqrt(values["B"] ** 2 + 4 * values["A"] * pull))
+        return np.where(pull == 0, 0.0, found)
 
     def columns(self, h: float, t: Array, values: Values) -> Array:
         """Return what a mode's path is a sum of, beside where it ends: shape (N, m)."""
@@ -82,13 +87,7 @@ class Decay(Planner):
 
     name = "+decay"
     names: Mapping[str, str] = {**Planner.names, "j": "1/T"}
-
-    def box(self, scale: Scale) -> tuple[Array, Array]:
-        low, high = super().box(scale)
-        return np.append(low, 0.0), np.append(high, 1 - 1e-9)
-
-    def starts(self, scale: Scale) -> list[Array]:
-        return [np.append(x, w) for x in super().starts(scale)[::2] for w in (0.02, 0.3, 0.8)]
+    extra = ((0.0, 1 - 1e-9, (0.02, 0.3, 0.8)),)  # which part of r(r + γ) at h₀ is decay
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         own, left = super().values(x[:2], scale), 1 - float(x[2])
@@ -98,7 +97,7 @@ class Decay(Planner):
         return {"gamma": own["gamma"], "a": _over(1.0, a), "j": j, "A": a, "B": b, "C": c}
 
     def share(self, h: float, values: Values) -> complex:
-        return h / (h + values["C"])
+        return h / (h + values["C"]) if h + values["C"] else 1.0
 
     def objective(self, values: Values) -> Objective:
         drift = drifts.weight_decay(values["j"]) if values["j"] > 0 else None
@@ -111,18 +110,16 @@ class Rotation(Planner):
     name = "+rotation"
     names: Mapping[str, str] = {**Planner.names, "q": "1/T"}
     moves = False
-
-    def box(self, scale: Scale) -> tuple[Array, Array]:
-        low, high = super().box(scale)
-        return np.append(low, -1e3 * scale.rate), np.append(high, 1e3 * scale.rate)
-
-    def starts(self, scale: Scale) -> list[Array]:
-        turns = scale.rate * np.array([-3.0, -1.0, -0.3, 0.3, 1.0, 3.0])
-        return [np.append(x, q) for x in super().starts(scale)[::2] for q in turns]
+    extra = ((-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0)),)  # q in units of the data's rate
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         own = super().values(x[:2], scale)
-        return {"gamma": own["gamma"], "a": own["a"], "q": float(x[2]), **{name: own[name] for name in "ABC"}}
+        return {
+            "gamma": own["gamma"],
+            "a": own["a"],
+            "q": float(x[2]) * scale.rate,
+            **{name: own[name] for name in "ABC"},
+        }
 
     def columns(self, h: float, t: Array, values: Values) -> Array:
         rate = self.rates(np.array([h]), values)[0] - 1j * values["q"]
@@ -142,14 +139,7 @@ class Deadline(Planner):
     name = "deadline"
     names: Mapping[str, str] = {**Planner.names, "T": "T", "c": "1"}
     moves = False
-
-    def box(self, scale: Scale) -> tuple[Array, Array]:
-        low, high = super().box(scale)
-        return np.append(low, [0.0, 0.0]), np.append(high, [0.99, 1.0])
-
-    def starts(self, scale: Scale) -> list[Array]:
-        ends = [(late, paid) for late in (0.01, 0.2, 0.6) for paid in (0.0, 0.5)]
-        return [np.append(x, end) for x in super().starts(scale)[::2] for end in ends]
+    extra = ((0.0, 0.99, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))  # 1 − end/T, and K(T) over v + K(T)
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         own = super().values(x[:2], scale)

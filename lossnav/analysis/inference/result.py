@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown
-from lossnav.analysis.inference.families import Planner, Values
+from lossnav.analysis.inference.families import Values
 from lossnav.analysis.inference.records import Rates
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
@@ -90,6 +90,7 @@ class Inference(Shown):
         record: times, shape (N,), places and fitted places, (N, D); None for rates.
         warnings: what limits the answer.
         rule: what a recorded optimizer was read as, in words.
+        law, loss: the family's equations, and the landscape; others: the inferences of the other families of a list.
     """
 
     _drawing: ClassVar[str] = "inference"
@@ -104,7 +105,7 @@ class Inference(Shown):
     record: tuple[Array, Array, Array] | None = None
     warnings: tuple[str, ...] = ()
     rule: str = ""
-    law: Planner | None = None
+    law: Any = None
     loss: Loss | None = None
     others: tuple[Inference, ...] = field(default=(), repr=False)
 
@@ -166,7 +167,7 @@ class Inference(Shown):
         assert self.law is not None and self.rates is not None
         h = np.asarray(self.rates.h)
         if name == "stakes":
-            return self.law.rates(number * h, values)
+            return np.asarray(self.law.rates(number * h, values))
         r, gamma = self.law.rates(h, values), values["gamma"]
         if math.isinf(gamma):  # gradient descent sees neither what is announced nor a deadline
             return np.zeros_like(r) if name == "announced" else r
