@@ -144,7 +144,8 @@ def _evidence(
     if isinstance(path, Curve):
         if path.speed is None:
             raise ValueError("path is a loss curve alone, which says rates only (path.rates): for every gamma there is "
-                             "a spectrum with exactly this curve; give its speed, or the weights")  # fmt: skip
+                             "a spectrum with exactly this curve; give its speed, or where curvatures are known "
+                             "infer.Rates(h, path.rates(len(h)))")  # fmt: skip
         if name != "planner":
             raise ValueError(f"family = {name!r} cannot be told from a loss curve and its speed, only 'planner'")
         return evidence.of_curve(path, family, held, noise, level)
