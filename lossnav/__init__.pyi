@@ -12,6 +12,9 @@ from lossnav.analysis import curvature as curvature
 from lossnav.analysis import helmholtz as helmholtz
 from lossnav.analysis import noether as noether
 from lossnav.analysis import sgd as sgd
+from lossnav.analysis.inference import module
+from lossnav.analysis.optimality import OptimalFor as OptimalFor
+from lossnav.analysis.optimality import optimal_for as optimal_for
 from lossnav.euler_lagrange import CallableModule
 from lossnav.euler_lagrange import EulerLagrange as EulerLagrange
 from lossnav.lab import data as data
@@ -53,5 +56,6 @@ __version__: str
 euler_lagrange: CallableModule
 
 belief = beliefs
+infer = module
 uncertainty = weights
 continual = streams

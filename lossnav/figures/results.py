@@ -18,6 +18,7 @@ from lossnav.figures.style import COLOURS, STYLE, halo, line
 from lossnav.problem.functions.batched import SINGLE
 
 if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
+    from lossnav.analysis.inference.result import Inference
     from lossnav.optim.watch import Watch
     from lossnav.rules.derive.published import Reading
     from lossnav.rules.derive.rule import LearningRule
@@ -133,6 +134,27 @@ def _reading(reading: Reading, ax: Axes) -> None:
     _rule(reading.rule, ax)
 
 
+def _inference(found: Inference, ax: Axes) -> None:
+    """Draw h/r against r, or where no modes were seen the record and the best fit over time."""
+    if found.rates is None:
+        if found.record is None:
+            raise ValueError("this inference has neither rates nor a path, so that there is nothing to draw")
+        times, places, fitted = found.record
+        ax.plot(times, places, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
+        ax.plot(times, fitted, **line("optimal", lw=1.8))
+        ax.set(xlabel="time $t$", ylabel=r"record and fit")
+        return
+    h, r, error = (np.asarray(part) for part in (found.rates.h, found.rates.r, found.rates.error))
+    grid = np.geomspace(h.min() / 2, 2 * h.max(), 161)
+    for one, style in zip((found, *found.others), _CYCLE, strict=False):
+        if one.law is not None and one.members:
+            rates = one.law.rates(grid, one.members[0])
+            ax.plot(rates, grid / rates, **line(style, lw=1.8), label=one.family)
+    ax.errorbar(r, h / r, xerr=error, yerr=h / r**2 * error, fmt="o", color=COLOURS["ink"], ms=4, lw=0.9, zorder=5)
+    ax.set(xlabel="rate $r$ of a mode", ylabel="$h/r$", xlim=(0, 1.15 * r.max()), ylim=(0, 1.15 * np.max(h / r)))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+
+
 def _said(path: Trajectory) -> str:
     """Return what a path's picture is captioned with."""
     method = path.method.replace("_", " ")
@@ -222,5 +244,6 @@ DRAWINGS: dict[str, Callable[[Any, Axes], None]] = {
     "watch": _watch,
     "rule": _rule,
     "reading": _reading,
+    "inference": _inference,
 }
 """How each kind of result is drawn, by what its ``_drawing`` says."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from lossnav import _checks
 from lossnav._shown import Shown
+from lossnav.analysis.inference.records import Gram, Steps
 
-_FLOATS = 4  # numbers kept for a step: |δ|², L, ⟨g, δ⟩ before it and after it
+_FLOATS = 6  # numbers kept for a step: |δ|², L, ⟨g, δ⟩ before it and after it, |g|², ⟨δ, δ of the step before⟩
 _GAUSS = np.polynomial.legendre.leggauss(48)  # √L has a kink where a step passes the minimum
 
 
@@ -32,13 +34,17 @@ class Watch(Shown):
     _drawing = "watch"
 
     def __init__(
-        self, optimizer: torch.optim.Optimizer, closure: Callable[[], Tensor] | None, every: int, lanczos: int
-    ):
+        self, optimizer: torch.optim.Optimizer, closure: Callable[[], Tensor] | None, every: int, lanczos: int,
+        keep: int | None,
+    ):  # fmt: skip
         self.optimizer = optimizer
         self._closure, self._every, self._lanczos = closure, every, lanczos
         self._before: list[Tensor] = []  # weights before a step; after it, δ
+        self._last: list[Tensor] = []  # δ of the step before
+        self._keep, self._places = keep, [torch.empty(0, dtype=torch.long)]  # of entries, a list for each tensor
+        self._entries: list[Tensor] = []  # θ_0, g_0, θ_1, g_1, …, θ_N there, each (keep,)
         self._moving: list[Tensor] = []  # the parameters of the step that is being made
-        self._rows: list[Tensor] = []  # one (4,) tensor a step, on the device; read only when it is asked for
+        self._rows: list[Tensor] = []  # one (6,) tensor a step, on the device; read only when it is asked for
         self._loss: Tensor | None = None
         self._spaces: list[tuple[NDArray[np.float64], ...]] = []
         self._space: tuple[NDArray[np.float64], float, Tensor] | None = None
@@ -90,7 +96,15 @@ class Watch(Shown):
             self._space = self._krylov(moving)
         if len(self._before) != len(moving):
             self._before = [torch.empty_like(p) for p in moving]
+            self._last = []
+        else:
+            self._before, self._last = self._last or [torch.empty_like(p) for p in moving], self._before
         torch._foreach_copy_(self._before, moving)
+        if self._keep is not None:
+            if not self._entries:
+                self._places = _places([p.numel() for p in moving], self._keep, moving[0].device)
+                self._entries.append(self._kept(moving))
+            self._entries.append(self._kept([p.grad for p in moving]))
         self._moving = moving
 
     @torch.no_grad()
@@ -104,7 +118,13 @@ class Watch(Shown):
         row[0] = _inner(self._before, self._before)
         if self._loss is not None:
             row[1] = self._loss
-        row[2] = _inner([p.grad for p in moving], self._before)
+        gradients: list[Any] = [p.grad for p in moving]
+        row[2] = _inner(gradients, self._before)
+        row[4] = _inner(gradients, gradients)
+        if self._last:
+            row[5] = _inner(self._last, self._before)
+        if self._keep is not None:
+            self._entries.append(self._kept(moving))
         self._rows.append(row)
         self._loss, self._moving = None, []
         if self._space is not None:
@@ -145,7 +165,26 @@ class Watch(Shown):
         turned = torch.as_tensor(vectors * vectors[0], dtype=basis.dtype, device=basis.device).T @ basis
         return np.stack([values, vectors[0] ** 2]), size, turned
 
+    def _kept(self, tensors: list[Any]) -> Tensor:
+        return torch.cat([t.reshape(-1)[at] for t, at in zip(tensors, self._places, strict=True)])
+
     # ------------------------------------------------------------------------------------------------- what it comes to
+
+    def record(self) -> Steps | Gram:
+        """Return what ``ln.infer`` reads a rule from: the entries that were kept, else inner products of the steps.
+
+        Random entries cannot see a rule that couples all of them: one that normalises or orthogonalises.
+
+        Raises:
+            ValueError: fewer than five steps were seen, or none.
+        """
+        table = self._table()
+        single = not any(p.dtype == torch.float64 for group in self.optimizer.param_groups for p in group["params"])
+        if self._entries:
+            kept = torch.stack(self._entries).double().cpu().numpy()
+            return Steps(kept[::2], kept[1::2])
+        after = np.append(math.nan, table[:-1, 3])
+        return Gram(table[:, 0], table[:, 4], table[:, 2], after, table[:, 5], single)
 
     def _table(self) -> NDArray[np.float64]:
         if not self._rows:
@@ -263,10 +302,11 @@ def watch(
     *,
     every: int = 10,
     lanczos: int = 16,
+    keep: int | None = None,
 ) -> Iterator[Watch]:
     """Record the steps of any torch optimizer while the block runs; the optimizer and its state are left as they are.
 
-    What is kept stays on the device: one copy of the weights, and four numbers a step.
+    What is kept stays on the device: two copies of the weights, and six numbers a step.
 
     Args:
         optimizer: of torch.
@@ -274,6 +314,8 @@ def watch(
             be that of fixed examples; each comparison costs ``lanczos`` products with its Hessian.
         every: how many steps apart comparisons are.
         lanczos: size of the Krylov space of a comparison.
+        keep: of how many random entries weights and gradients are kept, two numbers each a step, from which
+            ``ln.infer(seen, family="rule")`` reads the rule; None keeps none, which does for SGD and the heavy ball.
 
     Yields:
         What is seen.
@@ -296,7 +338,9 @@ def watch(
     """
     _checks.instance("optimizer", optimizer, torch.optim.Optimizer, "a torch.optim.Optimizer")
     closure = None if loss is None else _checks.function("loss", loss)
-    seen = Watch(optimizer, closure, _checks.whole("every", every, low=1), _checks.whole("lanczos", lanczos, low=1))
+    kept = None if keep is None else _checks.whole("keep", keep, low=1)
+    apart, size = _checks.whole("every", every, low=1), _checks.whole("lanczos", lanczos, low=1)
+    seen = Watch(optimizer, closure, apart, size, kept)
     before = optimizer.register_step_pre_hook(seen._enter)
     after = optimizer.register_step_post_hook(seen._leave)
     try:
@@ -304,7 +348,16 @@ def watch(
     finally:
         before.remove()
         after.remove()
-        seen._before = []
+        seen._before, seen._last = [], []
+
+
+def _places(sizes: list[int], count: int, device: torch.device) -> list[Tensor]:
+    """Return random entries of tensors of these sizes, ``count`` in all or as many as there are."""
+    total = sum(sizes)
+    drawn = np.sort(np.random.default_rng(0).choice(total, min(count, total), replace=False))
+    ends = np.cumsum([0, *sizes])
+    parts = [drawn[(drawn >= low) & (drawn < high)] - low for low, high in itertools.pairwise(ends)]
+    return [torch.as_tensor(part, device=device) for part in parts]
 
 
 def _inner(left: Any, right: list[Tensor]) -> Tensor:

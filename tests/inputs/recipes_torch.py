@@ -481,7 +481,7 @@ def _optimizers() -> dict[str, Recipe]:
     })  # fmt: skip
     found["optim.watch"] = Recipe(_watched, {
         "optimizer": thing(SGD), "loss": function(lambda: WATCHED.square().sum(), none=True), "every": whole(2),
-        "lanczos": whole(4),
+        "lanczos": whole(4), "keep": whole(2, none=True),
     })  # fmt: skip
     return found | _seen()
 

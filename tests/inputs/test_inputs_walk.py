@@ -14,6 +14,7 @@ import recipes_acceleration
 import recipes_beliefs
 import recipes_explorables
 import recipes_figures
+import recipes_inference
 import recipes_noether
 import recipes_prices
 import recipes_rest
@@ -25,7 +26,7 @@ from walk import Recipe, callables, walk
 
 BOOKS = (
     recipes_theory, recipes_beliefs, recipes_torch, recipes_noether, recipes_figures, recipes_rest, recipes_sgd,
-    recipes_acceleration, recipes_explorables, recipes_prices,
+    recipes_acceleration, recipes_inference, recipes_explorables, recipes_prices,
 )  # fmt: skip
 RECIPES: dict[str, Recipe] = {name: recipe for book in BOOKS for name, recipe in book.recipes().items()}
 EXEMPT: dict[str, str] = {name: reason for book in BOOKS for name, reason in book.EXEMPT.items()}

@@ -1,0 +1,110 @@
+r"""What to record before it is recorded: times and their number for a wanted accuracy of γ (theory: I17, I18)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+
+TIMES = 1.278465  # r·t at which one rate is best told, beside t = 0: ueᵘ = 1 + eᵘ
+
+
+@dataclass(frozen=True)
+class Design:
+    """When to look at a path.
+
+    Attributes:
+        times: the moments, shape (M,), unit T.
+        shares: which part of all samples each gets, shape (M,).
+        samples: how many in all, so that δγ/γ is what was asked.
+        error: the standard deviation of γ̂ over γ, times √N over the noise's share of the start.
+        cheaper: what would need fewer, in words; empty if nothing does.
+    """
+
+    times: Array
+    shares: Array
+    samples: int
+    error: float
+    cheaper: str
+
+
+def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a: float = 1.0) -> Design:
+    r"""Return when to look, and how often, so that γ comes out to an accuracy (theory: I17, I18).
+
+    Modes are seen at the same times, with amplitudes that are not known and are of one size. Fisher's information of
+    (γ, ln a, amplitudes) with :math:`\partial r/\partial\gamma=-r/(2r+\gamma)` and
+    :math:`\partial r/\partial\ln a=ah/(2r+\gamma)`; the best of designs with three times.
+
+    Args:
+        h: curvatures > 0, at least two that differ, shape (M,).
+        gamma: γ > 0, unit 1/T: where one thinks that it is.
+        noise: standard deviation of an entry over its first value, > 0.
+        accuracy: of γ, as a share, > 0.
+        a: ηk > 0.
+
+    Raises:
+        ValueError: naming the argument; also for one curvature alone, with what tells γ then.
+
+    Example:
+        >>> found = design([1.0, 100.0], 4.0, 0.05)
+        >>> found.samples, round(found.error, 1)
+        (54, 14.7)
+    """
+    curvature = _checks.positives("h", h, shape=(None,))
+    discount, sigma = _checks.positive("gamma", gamma), _checks.positive("noise", noise)
+    wanted, gain = _checks.positive("accuracy", accuracy), _checks.positive("a", a)
+    if len(curvature) < 2 or np.ptp(curvature) <= 1e-9 * np.max(curvature):
+        raise ValueError(
+            f"h = {_checks.shown(h)} is one curvature, at which no path tells gamma: see it at other stakes "
+            "(h times 4, say), or announce a change"
+        )
+    r = _rates(gain * curvature, discount)
+    error, times, shares = _best(r, curvature, discount, gain)
+    order = np.argsort(times)
+    samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
+    both = np.concatenate([curvature, 4 * curvature])
+    other = math.sqrt(2) * _best(_rates(gain * both, discount), both, discount, gain)[0]  # half of the samples at each
+    fewer = max(math.ceil((other * sigma / wanted) ** 2), 2 * len(times))
+    cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
+    return Design(times[order], shares[order], samples, error, cheaper)
+
+
+def _rates(pull: Array, gamma: float) -> Array:
+    return np.asarray(2 * pull / (gamma + np.sqrt(gamma**2 + 4 * pull)))
+
+
+def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Array]:
+    """Return the least error with three times, one of them 0, and those times and their shares."""
+    ends, count = np.array([np.min(r), np.max(r)]), 2
+
+    def spread(x: Array) -> tuple[Array, Array]:
+        shares = np.exp(np.append(0.0, x[count:]))
+        return np.append(0.0, np.exp(x[:count])), shares / shares.sum()
+
+    def error(x: Array) -> float:
+        return math.log(_fisher_error(r, h, gamma, a, *spread(x)))
+
+    search = {"maxiter": 4000, "maxfev": 4000, "xatol": 1e-6, "fatol": 1e-9}
+    begun = [np.append(np.log(first / ends), np.zeros(count)) for first in (TIMES, 1.0, 1.6)]
+    found = min((scipy.optimize.minimize(error, x, method="Nelder-Mead", options=search) for x in begun),
+                key=lambda one: one.fun)  # fmt: skip
+    return (math.exp(found.fun), *spread(found.x))
+
+
+def _fisher_error(r: Array, h: Array, gamma: float, a: float, times: Array, shares: Array) -> float:
+    """Return the standard deviation of γ̂ over γ for one sample in all and noise of the size of the start."""
+    information = np.zeros((2, 2))
+    for rate, curvature in zip(r, h, strict=True):
+        fall = np.exp(-rate * times)
+        slope = -times * fall
+        own, both, size = (float(shares @ (x * y)) for x, y in ((slope, slope), (slope, fall), (fall, fall)))
+        by = np.array([-rate, a * curvature]) / (2 * rate + gamma)  # of the rate, by γ and by ln a
+        information += np.outer(by, by) * max(own - both * both / size, 0.0)
+    found = np.linalg.pinv(information)[0, 0] if np.linalg.cond(information) < 1e14 else 1e300
+    return math.sqrt(max(float(found), 1e-300)) / gamma

@@ -1,0 +1,360 @@
+"""The entry point: what did the learner assume? Rank before estimate, then a local test, then J."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.analysis.inference import evidence, rules
+from lossnav.analysis.inference.evidence import Evidence, Recording
+from lossnav.analysis.inference.families import FAMILIES, place, undo
+from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps, positions
+from lossnav.analysis.inference.result import Ambiguity, Estimate, Fit, Inference
+from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses.base import check_loss
+from lossnav.problem.losses.function import Formula, as_loss
+from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.solve import solve
+
+_RELATIONS = {
+    "planner": "r (r + γ) = a h", "+decay": "r (r + γ) = a h + j (j + γ)", "+rotation": "λ (λ + γ) = a h",
+    "deadline": "dK/dt = K² + γK − a h, K(T) = a c h", "memory": "r² − Γr + b h = 0",
+    "hyperbolic": "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r",
+}  # fmt: skip
+_BREAKS = {
+    "memory": "another curvature", "hyperbolic": "another curvature",
+    "deadline": "another curvature with the same charge",
+}  # fmt: skip
+_ROUNDED = 30.0  # times rounding: what an exact record may deviate
+
+
+def infer(
+    path: ArrayLike | Trajectory | Rates | Curve | Steps | Sequence[Any] | Any,
+    loss: Loss | Callable[[Any], Any] | Formula | None = None,
+    *,
+    times: ArrayLike | None = None,
+    family: str | Sequence[str] = "planner",
+    noise: float | None = None,
+    level: float = 0.95,
+    known: Mapping[str, Any] | None = None,
+) -> Inference:
+    r"""Return what a learner assumed, as far as its path tells.
+
+    The loss is known; what is asked is the discount γ, the gain a = ηk (both up to what no record tells: the unit of
+    J), a drift, a deadline or a memory. Metric G = I, unless a rule is read.
+
+    Args:
+        path: weights over time, shape (N + 1, D), with their ``times``; a ``Trajectory``; an ``infer.Rates``; an
+            ``infer.Curve``; an ``infer.Steps`` or what ``ln.watch`` has seen; or a list of paths or of ``Rates`` under
+            stakes that ``known`` gives.
+        loss: the landscape, of D parameters; None for rates, curves and steps.
+        times: shape (N + 1,), rising, at least five; for a list those of every path. A ``Trajectory`` has its own.
+        family: "planner" (γ, a) | "+decay" (j) | "+rotation" (q) | "deadline" (T, c) | "memory" (friction, b) |
+            "hyperbolic" (alpha, a; a sophisticated planner's) | "rule" (recorded optimizers); or a list, compared. On a
+            loss that is not quadratic only "planner" and "+decay".
+        noise: standard deviation of an entry of the record (of the loss, for a curve). None estimates it; 0 says that
+            the record is exact.
+        level: of the intervals, in (.5, 1).
+        known: values that are held, by name; and ``k``, what each recording of a list multiplies the loss by.
+
+    Returns:
+        The inference. Parameters that the record cannot tell are an answer, ``unidentified``, and no error.
+
+    Raises:
+        ValueError: naming the argument: too few times, or such that do not rise; a path that does not move; one that
+            climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding.
+
+    Honest limits: with a metric that is not known every γ explains a quadratic (theory: I9); with one that may depend
+    on θ everything is explained (I14); a loss curve alone says rates only (I21).
+
+    Example:
+        >>> import lossnav as ln
+        >>> found = ln.infer(ln.infer.Rates([1.0, 100.0], [0.4142135623731, 9.0498756211209], error=0.001))
+        >>> {name: round(one.value, 6) for name, one in found.estimates.items()}
+        {'gamma': 2.0, 'a': 1.0}
+
+    References:
+        theory: I2, I3, I6, I7, I8, I10, I13, I15–I23, I26; the exponents that refute are I4's.
+    """
+    _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
+    given = dict(known or {})
+    _checks.finite("level", level, low=0.5, high=1 - 1e-12, open_low=True)
+    sigma = None if noise is None else _checks.finite("noise", noise, low=0.0)
+    asked = [family] if isinstance(family, str) else list(_checks.sequence("family", family, "families"))
+    for name in asked:
+        _checks.one_of("family", name, (*FAMILIES, "rule"))
+    if not asked:
+        raise ValueError("family is empty, but it must name at least one")
+    steps = path.record() if hasattr(path, "record") else path  # what ln.watch has seen: torch is not known here
+    if isinstance(steps, Steps | Gram):
+        if asked != ["rule"]:
+            raise ValueError(f"family = {family!r}, but recorded steps are read by family 'rule'")
+        return rules.read(steps)
+    if "rule" in asked:
+        raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
+    found = [_one(name, path, loss, times, sigma, level, given) for name in asked]
+    if sigma == 0 and all(isinstance(one, str) for one in found):
+        raise ValueError(f"noise = 0, but {'; '.join(map(str, found))}: give the noise, or another family")
+    fits = sorted((one for one in found if isinstance(one, Inference)),
+                  key=lambda one: (one.fit.refuted, one.score["bic"]))  # fmt: skip
+    return fits[0] if len(fits) == 1 else replace(fits[0], others=tuple(fits[1:]))
+
+
+def _one(name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]) -> Any:
+    """Return the inference of one family, or in words how an exact record misses it."""
+    seen = _evidence(name, path, loss, times, noise, level, given)
+    if isinstance(seen, list):  # of several extremals that fit, the one that is the optimum from its start, if any is
+        seen = next((one for one in seen if len(seen) == 1 or _cheapest(one, one.likelihood.x)), seen[0])
+    fit = _fit(seen, noise, level)
+    if noise == 0 and fit.residual > _ROUNDED * seen.floor:
+        return f"the best of {name!r} misses path by {fit.residual:.2g}"
+    return _answer(seen, fit, noise, given)
+
+
+def _evidence(
+    name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]
+) -> Evidence | list[Evidence]:
+    family = FAMILIES[name]
+    allowed = (*family.names, "k")
+    for key in given:
+        if key not in allowed:
+            raise ValueError(f"known has {key!r}, but of family {name!r} it may hold {', '.join(allowed)}")
+    held = {key: (_checks.finite if key == "q" else _nonnegative)(f"known[{key!r}]", value)
+            for key, value in given.items() if key != "k"}  # fmt: skip
+    records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
+    stakes = _checks.positives("known['k']", given.get("k", np.ones(len(records))), shape=(len(records),))
+    if isinstance(records[0], Rates):
+        if not all(isinstance(one, Rates) for one in records):
+            raise ValueError("path mixes infer.Rates with other records, but all must be of one kind")
+        joined = Rates(
+            np.concatenate([k * np.asarray(one.h) for k, one in zip(stakes, records, strict=True)]),
+            np.concatenate([one.r for one in records]), np.concatenate([one.error for one in records]),
+        )  # fmt: skip
+        if name in ("+rotation", "deadline"):
+            raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
+        return evidence.of_rates(joined, family, held, level)
+    if isinstance(path, Curve):
+        if path.speed is None:
+            raise ValueError("path is a loss curve alone, which says rates only (path.rates): for every gamma there is "
+                             "a spectrum with exactly this curve; give its speed, or where curvatures are known "
+                             "infer.Rates(h, path.rates(len(h)))")  # fmt: skip
+        if name != "planner":
+            raise ValueError(f"family = {name!r} cannot be told from a loss curve and its speed, only 'planner'")
+        return evidence.of_curve(path, family, held, noise, level)
+    if loss is None:
+        raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
+    recordings: list[Recording] = []
+    for one, k in zip(records, stakes, strict=True):
+        if isinstance(one, Trajectory):
+            at, places = positions(one(one.times), one.times)
+        else:
+            at, places = positions(one, times)
+        recordings.append((at, places, float(k)))
+    dim = recordings[0][1].shape[1]
+    landscape: Loss = as_loss(loss, dim)
+    check_loss(landscape)
+    if any(places.shape[1] != landscape.dim for _, places, _ in recordings):
+        raise ValueError(f"path has places of {dim} parameters, but loss has {landscape.dim}")
+    if isinstance(landscape, Quadratic):
+        return evidence.of_modes(recordings, landscape, family, held, noise, level)
+    return evidence.of_extremals(recordings, landscape, family, held, noise, level)
+
+
+def _nonnegative(name: str, value: Any) -> float:
+    return _checks.duration(name, value, zero=True)
+
+
+def _several(path: list[Any]) -> bool:
+    first = path[0]
+    return isinstance(first, Rates | Trajectory) or np.ndim(first) == 2
+
+
+# --------------------------------------------------------------------------------------------------------- local tests
+
+
+def _fit(seen: Evidence, noise: float | None, level: float) -> Fit:
+    """Return the local test: χ² where the noise is known, else whether deviations hang together in time."""
+    found = seen.likelihood
+    residual = math.sqrt(found.cost / found.count) * seen.unit
+    share = math.sqrt(found.spare / found.count)
+    exact = noise == 0 or (seen.series is None and seen.floor > 0)
+    if noise is None and seen.series is not None:
+        expected, p = math.nan, 1.0
+        if residual > _ROUNDED * seen.floor:
+            left = seen.series(found.x)
+            ratio = float(np.sum(np.diff(left, axis=0) ** 2) / np.sum(left**2))
+            p = float(scipy.stats.norm.sf((2 - ratio) * math.sqrt(left.size) / 2))
+    else:
+        expected = seen.unit * share
+        p = float(scipy.stats.chi2.sf(found.cost, found.spare))
+        if exact:
+            p = 1.0 if residual <= _ROUNDED * seen.floor else 0.0
+    refuted = p < 1 - level
+    return Fit(residual, expected, p, refuted, _why(seen, residual, expected, p) if refuted else "")
+
+
+def _why(seen: Evidence, residual: float, expected: float, p: float) -> str:
+    if seen.family.name == "planner" and seen.rates is not None:
+        h, r, error = (np.asarray(part) for part in (seen.rates.h, seen.rates.r, seen.rates.error))
+        order = np.argsort(h)
+        h, r, error = h[order], r[order], error[order]
+        for i in range(len(h) - 1):
+            if h[i + 1] < h[i] * (1 + 1e-9):
+                continue
+            gap = math.log(h[i + 1] / h[i])
+            power = math.log(r[i + 1] / r[i]) / gap
+            blur = 2 * math.hypot(error[i] / r[i], error[i + 1] / r[i + 1]) / gap
+            side = "< 1/2" if power + blur < 0.5 else "> 1" if power - blur > 1 else ""
+            if side:
+                return f"exponent {power:.3g} {side} between h = {h[i]:.3g} and {h[i + 1]:.3g}"
+    if math.isnan(expected):
+        return f"deviations of {residual:.2g} hang together in time (p = {p:.2g})"
+    return f"it misses the record by {residual:.2g}, where noise would leave {expected:.2g} (p = {p:.2g})"
+
+
+# -------------------------------------------------------------------------------------------------------- what is told
+
+
+def _answer(seen: Evidence, fit: Fit, noise: float | None, given: dict[str, Any]) -> Inference:
+    family, found, scale = seen.family, seen.likelihood, seen.scale
+    free = [name for name in family.names if name not in given]
+    best = family.values(found.x, scale)
+    sizes = {name: abs(best[name] - (scale.end if name == "T" else 0.0)) for name in family.names}
+    typical = {name: size if 0 < size < math.inf else scale.rate for name, size in sizes.items()}
+    at = {name: place(family, name, scale, typical[name]) for name in family.names}
+    margin = np.where(found.high - found.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
+    inside = np.clip(found.x, found.low + margin, found.high - margin)
+    lost = [name for name in free if found.blind(inside, at[name])]
+    estimates: dict[str, Estimate] = {}
+    for name in free:
+        if name in lost:
+            continue
+        low, high = found.interval(at[name])
+        if low <= 0 and high >= 1:
+            lost.append(name)
+            continue
+        bounds = [undo(name, end, typical[name], scale) for end in (low, high)]
+        estimates[name] = Estimate(best[name], bounds[0], bounds[1], family.names[name])
+    ranks = "gamma" in family.names and "gamma" not in given
+    grid = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
+    if "gamma" in estimates:
+        one = estimates["gamma"]
+        ends = [1.0 if math.isinf(end) else end / (end + typical["gamma"]) for end in (one.low, one.high)]
+        grid = [float(u) for u in np.linspace(ends[0], ends[1], 7)]
+    found.near = [found.x]
+    along = [found.along(at["gamma"], float(u))[0] for u in grid] if ranks else []
+    points = [found.x, *along]
+    fit, points, estimates = _by_cost(seen, fit, points, estimates)
+    members = tuple(family.values(x, scale) for x in points)
+    unidentified = (_ambiguity(seen, lost, members[1:]),) if lost else ()
+    count = found.count if noise is not None or seen.series is None else found.spare
+    logl = -found.cost / (2 * found.unit) if found.noisy else -found.count / 2 * math.log(max(found.cost, 1e-300))
+    parameters = found.parameters
+    score = {"logL": logl, "parameters": float(parameters), "bic": parameters * math.log(max(count, 2)) - 2 * logl,
+             "p_value": fit.p_value}  # fmt: skip
+    shown = None if seen.fitted is None else seen.fitted(found.x)
+    return Inference(
+        family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
+        law=family, loss=seen.loss,
+    )  # fmt: skip
+
+
+def _ambiguity(seen: Evidence, lost: list[str], members: Sequence[Mapping[str, float]]) -> Ambiguity:
+    family = seen.family
+    finite = [values for values in members if math.isfinite(values.get("a", math.inf))]
+    examples = tuple(family.objective(values) for values in finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)])
+    told = _BREAKS.get(family.name, "other stakes, a change that is announced, or a deadline")
+    return Ambiguity(tuple(lost), _RELATIONS[family.name], examples if family.objective_of else (), told)
+
+
+def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
+    said, found = [], seen.likelihood
+    if seen.series is not None and found.count < 20 and noise != 0:
+        said.append(f"intervals from {found.count} numbers: their coverage is only nominal")
+    if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
+        said.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's own "
+                    "steps, h·m/(1 − m) against the factor m is the exact line (theory: I12)")  # fmt: skip
+    return tuple(said)
+
+
+# ------------------------------------------------------------------------------------------------------------ J itself
+
+
+def _by_cost(
+    seen: Evidence, fit: Fit, points: list[Array], estimates: dict[str, Estimate]
+) -> tuple[Fit, list[Array], dict[str, Estimate]]:
+    """Keep the members whose path is the cheapest; refute where there is none (theory: I26).
+
+    An extremal passes every local test, also where another one costs less. Whether it does turns at one γ in each
+    interval: that end of the estimate is moved to there.
+    """
+    if seen.loss is None or not seen.family.moves or isinstance(seen.loss, Quadratic):
+        return fit, points, estimates
+    excess = [_excess(seen, x) for x in points]
+    good = [one <= error for one, error in excess]
+    if not any(good):
+        said = f"by {excess[0][0]:.4g} (numerical error {excess[0][1]:.2g})" if excess[0][0] < math.inf else "elsewhere"
+        because = fit.because or f"J exceeds the optimum at these assumptions {said}"
+        return replace(fit, refuted=True, because=because, excess=excess[0][0]), points, estimates
+    kept = [x for x, is_good in zip(points, good, strict=True) if is_good]
+    if all(good) or "gamma" not in estimates:
+        return replace(fit, excess=excess[0][0]), kept, estimates
+    found, one = seen.likelihood, estimates["gamma"]
+    typical = one.value if 0 < one.value < math.inf else seen.scale.rate
+    at = place(seen.family, "gamma", seen.scale, typical)
+    ends = [min(map(at, kept)), max(map(at, kept))]
+    for side, sign in ((0, -1), (1, 1)):
+        beyond = [
+            at(x) for x, is_good in zip(points, good, strict=True) if not is_good and sign * (at(x) - ends[side]) > 0
+        ]
+        far = min(beyond, key=lambda here: sign * here) if beyond else ends[side]
+        while abs(far - ends[side]) > 1e-4:
+            middle = (ends[side] + far) / 2
+            if _cheapest(seen, found.along(at, middle)[0]):
+                ends[side] = middle
+            else:
+                far = middle
+    value = min(max(at(points[0]), ends[0]), ends[1])
+    best = points[0] if good[0] else found.along(at, value)[0]
+    middle, low, high = (undo("gamma", end, typical, seen.scale) for end in (value, *ends))
+    return replace(fit, excess=0.0), [best, *kept], {**estimates, "gamma": Estimate(middle, low, high, one.unit)}
+
+
+def _cheapest(seen: Evidence, x: Array) -> bool:
+    excess, error = _excess(seen, x)
+    return excess <= error
+
+
+def _excess(seen: Evidence, x: Array) -> tuple[float, float]:
+    """Return J of a fitted extremal beyond the optimum from its start, and what of that is numerical error.
+
+    An extremal that the search does not know is none that is cheapest.
+    """
+    values = seen.family.values(x, seen.scale)
+    if not math.isfinite(values["a"]) or seen.loss is None or seen.fitted is None:
+        return 0.0, 0.0  # gradient descent is the limit of optima
+    times, _, places = seen.fitted(x)
+    best = solve(replace(seen.family.objective(values), k=seen.stakes), seen.loss, places[0], throw=False)
+    later = times - times[0]
+
+    def away(one: Trajectory) -> float:
+        return float(np.max(np.abs(one(later) - places)))
+
+    own = min(best.candidates, key=away)
+    if away(own) > 1e-3 * float(np.max(np.ptp(places, axis=0))):
+        return math.inf, 0.0
+    error = own.error + best.error
+    if own is best:
+        return 0.0, error
+    if math.isfinite(own.action) and math.isfinite(best.action):
+        return own.action - best.action, error + 1e-9 * abs(best.action)
+    alike = np.allclose(own.asymptote, best.asymptote)
+    return (own.excess - best.excess if alike else math.inf), error + 1e-9 * abs(best.excess)

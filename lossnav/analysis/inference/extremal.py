@@ -1,0 +1,139 @@
+r"""Extremals of J that come to rest, for a loss of any shape: :math:`A\ddot\theta=B\dot\theta+\nabla L+C\theta`.
+
+The path is a polynomial through Chebyshev's points on a time that ends late: it begins at a start, and at its end obeys
+the linear law of the place where it rests. Newton's method solves for it, and the same matrix gives its derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.analysis.inference.families import Planner, Scale
+from lossnav.problem.losses import Loss
+
+_NODES = 64
+
+
+@dataclass
+class Extremal:
+    """The extremal into one rest, as a function of a family's coordinates and the start.
+
+    Args:
+        family, scale: what the first coordinates mean; the last D are the start.
+        loss: of D parameters.
+        stakes: what multiplies k in this recording.
+        rest: a minimum of the loss.
+        times, places: the record, whose places begin Newton's method.
+        late: how long after the record the polynomial ends.
+    """
+
+    family: Planner
+    scale: Scale
+    loss: Loss
+    stakes: float
+    rest: Array
+    times: Array
+    places: Array
+    late: float
+    _path: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        end = self.times[-1] - self.times[0] + self.late
+        angle = np.pi * np.arange(_NODES) / (_NODES - 1)
+        nodes = end * (1 - np.cos(angle)) / 2
+        weight = (-1.0) ** np.arange(_NODES)
+        weight[[0, -1]] /= 2
+        gap = nodes[:, None] - nodes + np.eye(_NODES)
+        slope = weight / weight[:, None] / gap
+        np.fill_diagonal(slope, 0.0)
+        np.fill_diagonal(slope, -slope.sum(axis=1))
+        self._slope, self._bend = slope, slope @ slope
+        away = (self.times - self.times[0])[:, None] - nodes
+        hit = np.abs(away) < 1e-12 * end
+        share = weight / np.where(hit, 1.0, away)
+        self._to_times = np.where(hit.any(axis=1)[:, None], hit.astype(float), share / share.sum(axis=1)[:, None])
+        seen = np.minimum(nodes, nodes[-1] - self.late)
+        inner = np.stack([np.interp(seen, self.times - self.times[0], column) for column in self.places.T], axis=1)
+        fade = np.exp(-3 * np.maximum(nodes - seen, 0.0) / max(self.late, 1e-300))[:, None]
+        self._path = self.rest + (inner - self.rest) * fade
+        self._last: tuple[bytes, Array, Array] | None = None
+
+    def solved(self, x: Array) -> tuple[Array, Array]:
+        """Return places at the record's times, (N, D), and their derivatives by coordinates, (N, D, P); NaN if none."""
+        if self._last is not None and self._last[0] == x.tobytes():
+            return self._last[1], self._last[2]
+        size, dim = len(x) - self.loss.dim, self.loss.dim
+        path, settled = self._path.copy(), False
+        for _ in range(25):
+            left, matrix = self._equations(path, x), self._matrix(path, x)
+            move = np.linalg.solve(matrix, left.ravel()).reshape(path.shape)
+            path = path - move
+            if not np.all(np.isfinite(path)):
+                break
+            if np.max(np.abs(move)) < 1e-10 * np.max(np.abs(path - self.rest)):
+                settled = True
+                break
+        if not settled:
+            return np.full((len(self.times), dim), np.nan), np.full((len(self.times), dim, len(x)), np.nan)
+        self._path = path
+        sides = np.zeros((path.size, len(x)))
+        for i in range(size):
+            step = np.zeros(len(x))
+            step[i] = 1e-6
+            up, down = np.append(np.minimum((x + step)[:1], 1.0), (x + step)[1:]), x - step
+            if i == 0 and down[0] < 0:
+                down[0] = 0.0
+            sides[:, i] = ((self._equations(path, up) - self._equations(path, down)) / (up - down)[i]).ravel()
+        sides[:dim, size:] = -np.eye(dim)
+        by = -np.linalg.solve(self._matrix(path, x), sides).reshape(_NODES, dim, len(x))
+        places, slopes = self._to_times @ path, np.einsum("tn,ndp->tdp", self._to_times, by)
+        self._last = (x.tobytes(), places, slopes)
+        return places, slopes
+
+    def _values(self, x: Array) -> tuple[float, float, float]:
+        values = self.family.values(x[: len(x) - self.loss.dim], self.scale)
+        return values["A"] / self.stakes, values["B"] / self.stakes, values["C"] / self.stakes
+
+    def _end(self, c: float, a: float, b: float) -> tuple[Array, Array]:
+        """Return where the path rests, and the law R of θ̇ = −R(θ − rest) near it."""
+        rest, eye = self.rest, np.eye(self.loss.dim)
+        for _ in range(20 if c else 0):
+            pull = self.loss.gradient(rest) + c * rest
+            move = np.linalg.solve(self.loss.hessian(rest) + c * eye, pull)
+            rest = rest - move
+            if np.max(np.abs(move)) < 1e-13 * (1 + np.max(np.abs(rest))):
+                break
+        h, vectors = np.linalg.eigh(self.loss.hessian(rest))
+        rates = self.family.rates(h, {"A": a, "B": b, "C": c})
+        return rest, (vectors * rates) @ vectors.T
+
+    def _equations(self, path: Array, x: Array) -> Array:
+        a, b, c = self._values(x)
+        rest, law = self._end(c, a, b)
+        left = (a * self._bend - b * self._slope) @ path - self.loss.gradient(path) - c * path
+        left[0] = path[0] - x[len(x) - self.loss.dim :]
+        left[-1] = self._slope[-1] @ path + (path[-1] - rest) @ law.T
+        return np.asarray(left)
+
+    def _matrix(self, path: Array, x: Array) -> Array:
+        a, b, c = self._values(x)
+        dim, eye = self.loss.dim, np.eye(self.loss.dim)
+        _, law = self._end(c, a, b)
+        found = np.einsum("mn,ij->minj", a * self._bend - b * self._slope, eye)
+        each = np.arange(_NODES)
+        found[each, :, each, :] -= self.loss.hessian(path) + c * eye
+        found[0], found[-1] = 0.0, np.einsum("n,ij->inj", self._slope[-1], eye)
+        found[0, :, 0, :] = eye
+        found[-1, :, -1, :] += law
+        return found.reshape(_NODES * dim, _NODES * dim)
+
+
+def lateness(family: Planner, values: dict[str, float], curvature: Array, span: float) -> float:
+    """Return how long a path still takes to its rest after a record of length ``span``: three of its slowest times."""
+    rates = family.rates(curvature, values)
+    slow = float(np.min(rates[rates > 0], initial=math.inf))
+    return float(np.clip(3 / slow if slow < math.inf else span, span, 10 * span))

@@ -1,0 +1,201 @@
+"""What was inferred: estimates with intervals, what no such record tells, and whether the family is refuted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav._shown import Shown
+from lossnav.analysis.inference.families import Values
+from lossnav.analysis.inference.records import Rates
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+from lossnav.trajectory.solve import optimal_velocity
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with the interval that is not excluded; ``low`` = 0 or ``high`` = inf where an edge is not."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}] {self.unit}"
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """Assumptions that the record does not tell apart.
+
+    Attributes:
+        names: which.
+        relation: what is known of them together.
+        examples: two objectives for which the same path is optimal; empty where the family has none.
+        separated_by: what would tell them apart.
+    """
+
+    names: tuple[str, ...]
+    relation: str
+    examples: tuple[Objective, ...]
+    separated_by: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well the best member of the family fits.
+
+    Attributes:
+        residual: root mean square deviation, in the record's unit (of rates, and of rules: relative).
+        expected: what noise alone would leave; NaN where it is not known.
+        p_value: of the local test: χ², or where the noise is not known whether deviations hang together in time
+            (von Neumann's ratio); 1 where they are rounding.
+        refuted: whether the family is, at the level of the intervals, or because its path is not the cheapest.
+        because: why, in words; empty if it is not.
+        excess: J of the fitted extremal beyond that of the optimum from its start at the same assumptions, unit ℓ;
+            NaN where that was not asked.
+    """
+
+    residual: float
+    expected: float
+    p_value: float
+    refuted: bool
+    because: str
+    excess: float = math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Inference(Shown):
+    """What a record says of a learner's assumptions; ``ln.infer`` makes it.
+
+    ``plot()`` draws h/r against r, the assumption plot, or the fitted path where no modes are seen.
+
+    Attributes:
+        family: the family that is asked, of a list the one that BIC prefers among those that are not refuted.
+        estimates: by name; only what is identified.
+        unidentified: what is not.
+        fit: of the best member.
+        score: logarithm of the likelihood and of what BIC needs: "logL", "parameters", "bic", "p_value".
+        members: values that are not excluded, along the interval of γ: what ``predict`` spreads over.
+        rates: of single modes, where the record has such.
+        record: times, shape (N,), places and fitted places, (N, D); None for rates.
+        warnings: what limits the answer.
+        rule: what a recorded optimizer was read as, in words.
+        law, loss: the family's equations, and the landscape; others: the inferences of the other families of a list.
+    """
+
+    _drawing: ClassVar[str] = "inference"
+
+    family: str
+    estimates: Mapping[str, Estimate]
+    unidentified: tuple[Ambiguity, ...]
+    fit: Fit
+    score: Mapping[str, float]
+    members: tuple[Values, ...] = ()
+    rates: Rates | None = None
+    record: tuple[Array, Array, Array] | None = None
+    warnings: tuple[str, ...] = ()
+    rule: str = ""
+    law: Any = None
+    loss: Loss | None = None
+    others: tuple[Inference, ...] = field(default=(), repr=False)
+
+    def objective(self) -> Objective:
+        """Return the problem at the estimates, with k = 1 and η = a.
+
+        Raises:
+            ValueError: if it is not identified, is at an edge (no finite a), or the family has no J.
+        """
+        if self.law is None or not self.law.objective_of:
+            raise ValueError(f"family = {self.family!r} has no objective of this form")
+        if self.unidentified:
+            first = self.unidentified[0]
+            raise ValueError(
+                f"{', '.join(first.names)} are not identified ({first.relation}); see unidentified[0].examples"
+            )
+        if not math.isfinite(self.members[0]["a"]):
+            raise ValueError(
+                "the estimate is gradient descent, a = inf: only gamma/a is known, and J has no such limit"
+            )
+        return self.law.objective(self.members[0])
+
+    def predict(
+        self, *, stakes: float | None = None, announced: float | None = None, deadline: float | None = None,
+        start: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return lowest and highest of what assumptions that are not excluded predict, shape (2, M).
+
+        Args:
+            stakes: κ > 0: the rates of the modes that were seen if the loss counts κ times as much.
+            announced: t₁ > 0: how far each mode has gone when a move of its minimum comes that was known for a time t₁,
+                as a share of the move (theory: I5).
+            deadline: T > 0: the gains at the start with a free end after T and no charge there.
+            start: θ, shape (D,): the velocity there; M = D.
+
+        Raises:
+            ValueError: not exactly one is given, it is out of range, or the family does not say it.
+        """
+        given = {name: value for name, value in (("stakes", stakes), ("announced", announced), ("deadline", deadline),
+                                                 ("start", start)) if value is not None}  # fmt: skip
+        if len(given) != 1:
+            raise ValueError("give exactly one of stakes, announced, deadline and start")
+        if self.law is None or not self.members or (self.family != "planner" and "stakes" not in given):
+            raise ValueError(f"family = {self.family!r} does not say what follows from {next(iter(given))}")
+        if start is not None:
+            if self.loss is None:
+                raise ValueError("start is given, but the record has no loss")
+            begin, law = _checks.array("start", start, shape=(self.loss.dim,)), self.law
+            finite = [law.objective(values) for values in self.members if math.isfinite(values["a"])]
+            found = np.array([optimal_velocity(one, self.loss, begin) for one in finite])
+            return np.stack([found.min(axis=0), found.max(axis=0)])
+        if self.rates is None:
+            raise ValueError(f"{next(iter(given))} is given, but no single modes were seen")
+        name, number = next((name, _checks.positive(name, value)) for name, value in given.items())
+        found = np.array([self._mode(name, number, values) for values in self.members])
+        return np.stack([found.min(axis=0), found.max(axis=0)])
+
+    def _mode(self, name: str, number: float, values: Values) -> Array:
+        assert self.law is not None and self.rates is not None
+        h = np.asarray(self.rates.h)
+        if name == "stakes":
+            return np.asarray(self.law.rates(number * h, values))
+        r, gamma = self.law.rates(h, values), values["gamma"]
+        if math.isinf(gamma):  # gradient descent sees neither what is announced nor a deadline
+            return np.zeros_like(r) if name == "announced" else r
+        faded = np.exp(-(2 * r + gamma) * number)
+        if name == "announced":
+            return np.asarray(r / (r + (r + gamma + r * faded) / (1 - faded)))
+        return np.asarray(r * (r + gamma) * (1 - faded) / (r + gamma + r * faded))
+
+    def compare(self) -> list[dict[str, Any]]:
+        """Return the families that were asked, best BIC first: family, logL, parameters, bic, p_value, refuted."""
+        every = sorted((self, *self.others), key=lambda one: one.score["bic"])
+        return [{"family": one.family, **one.score, "refuted": one.fit.refuted} for one in every]
+
+    def _facts(self) -> dict[str, Any]:
+        numbers = {f"{name}_{end}": getattr(one, end) for name, one in self.estimates.items()
+                   for end in ("value", "low", "high")}  # fmt: skip
+        return {"family": self.family, **numbers, "refuted": self.fit.refuted, "because": self.fit.because,
+                "p_value": self.fit.p_value, "excess": self.fit.excess, "rule": self.rule,
+                "unidentified": [", ".join(one.names) for one in self.unidentified]}  # fmt: skip
+
+    def _columns(self) -> dict[str, Array]:
+        if self.rates is None:
+            return {}
+        return {"h": np.asarray(self.rates.h), "r": np.asarray(self.rates.r), "error": np.asarray(self.rates.error)}
+
+    def __repr__(self) -> str:
+        said = [self.rule] if self.rule else []
+        said += [f"{name} = {one}" for name, one in self.estimates.items()]
+        said += [f"{', '.join(one.names)} not identified: {one.relation}" for one in self.unidentified]
+        said += [f"refuted: {self.fit.because}"] if self.fit.refuted else []
+        return f"Inference({self.family}: {'; '.join(said)})"

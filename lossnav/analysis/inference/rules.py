@@ -1,0 +1,270 @@
+r"""The rule that an optimizer follows, read off its steps and the gradients that it was given (theory: I22, I23).
+
+There is no noise in such a record, so that a reading is exact or refuted. The order: a step as a sum of the last step,
+this and the last gradient, and the weights, with the fewest of them that do; the same with a schedule; then
+:math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import scipy
+
+from lossnav._checks import Array
+from lossnav.analysis.inference.records import Gram, Steps
+from lossnav.analysis.inference.result import Estimate, Fit, Inference
+
+_EXACT, _SINGLE = 1e-8, 1e-5  # relative deviation above which a reading is refuted; the second in single precision
+_SEARCHED = 1e-6  # that of averages, which are searched for
+_RANK = 1e-9  # below it columns are dependent; in single precision 1e-5
+_ENTRIES = 96  # of a step, on which averages are searched for
+_AVERAGES = ((0.0, 0.0), (0.0, 0.99), (0.0, 1.0), (0.9, 0.95), (0.9, 0.999), (0.5, 0.5))
+
+
+def read(record: Steps | Gram) -> Inference:
+    """Return the reading of a recorded optimizer."""
+    if isinstance(record, Gram):
+        return _of_products(record)
+    theta, g = np.asarray(record.weights), np.asarray(record.gradients)
+    moved = np.diff(theta, axis=0)
+    exact, rank = (_SINGLE, _SINGLE) if record.single else (_EXACT, _RANK)
+    least = math.inf
+    for reading in (_linear, _scheduled, _averaged):
+        found = reading(theta, g, moved, exact, rank)
+        if found is not None:
+            rule, numbers, residual = found
+            if residual <= exact:
+                return _said(rule, numbers, residual, exact)
+            least = min(least, residual)
+    return _said("none of the listed", {}, least, exact, _constant(moved, record.shapes))
+
+
+Reading = tuple[str, Mapping[str, tuple[float, float, float]], float]  # words, value and range of each number, residual
+
+
+def _said(rule: str, numbers: Mapping[str, tuple[float, float, float]], residual: float, exact: float,
+          because: str = "") -> Inference:  # fmt: skip
+    refuted = residual > exact
+    estimates = {name: Estimate(*three, "") for name, three in numbers.items()}
+    fit = Fit(residual, exact, 0.0 if refuted else 1.0, refuted, because)
+    score = {"logL": math.nan, "parameters": float(len(numbers)), "bic": math.nan, "p_value": fit.p_value}
+    return Inference("rule", {} if refuted else estimates, (), fit, score, rule=rule)
+
+
+def _point(value: float) -> tuple[float, float, float]:
+    return value, value, value
+
+
+def _solve(columns: list[Array], goal: Array, rank: float) -> tuple[Array, float] | None:
+    """Return the coefficients of columns and the relative residual; None if the columns are dependent."""
+    matrix = np.stack([column.ravel() for column in columns], axis=1)
+    size = np.linalg.norm(matrix, axis=0)
+    if np.any(size == 0) or len(matrix) <= len(size):
+        return None
+    if np.linalg.svd(matrix / size, compute_uv=False)[-1] <= rank:
+        return None
+    found = np.linalg.lstsq(matrix / size, goal.ravel(), rcond=None)[0]
+    away = float(np.linalg.norm(goal.ravel() - matrix / size @ found))
+    return found / size, away / max(float(np.linalg.norm(goal)), 1e-300)
+
+
+def _linear(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
+    """Read a step as a sum with constant coefficients of the fewest terms that do."""
+    terms = {"g": g[1:], "last": moved[:-1], "weights": theta[1:-1], "g_last": g[:-1]}
+    best: Reading | None = None
+    for names in (("g",), ("g", "weights"), ("g", "last"), ("g", "last", "weights"), ("g", "last", "g_last"),
+                  ("g", "last", "g_last", "weights")):  # fmt: skip
+        solved = _solve([terms[name] for name in names], moved[1:], rank)
+        if solved is None:
+            continue
+        by = dict(zip(names, solved[0], strict=True))
+        best = _named(by, solved[1], exact)
+        if solved[1] <= exact:
+            return best
+    return best
+
+
+def _named(by: Mapping[str, float], residual: float, exact: float) -> Reading:
+    beta, step, rule = by.get("last", 0.0), -by["g"], "gradient descent"
+    numbers = {}
+    if "last" in by:
+        rule, numbers["beta"] = "heavy ball", _point(beta)
+    if "g_last" in by:
+        ahead = -by["g"] / (1 + beta)  # torch's lr, if this is Nesterov's step
+        if abs(by["g_last"] - ahead * beta) <= 1e3 * exact * abs(step):
+            rule, step = "Nesterov momentum", ahead
+        else:
+            rule, numbers["on the last gradient"] = "momentum with a share of the last gradient", _point(by["g_last"])
+    if "weights" in by:
+        rule, numbers["lr·decay"] = rule + ", weight decay", _point(-by["weights"])
+    return rule, {"lr": _point(step), **numbers}, residual
+
+
+def _scheduled(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
+    """Read each step by itself as a multiple of the gradient, and of the last step."""
+    for names in (("g",), ("g", "last")):
+        found, away = [], 0.0
+        for t in range(1, len(g)):
+            solved = _solve([{"g": g[t], "last": moved[t - 1]}[name] for name in names], moved[t], rank)
+            if solved is not None:
+                found.append(solved[0])
+                away += (solved[1] * float(np.linalg.norm(moved[t]))) ** 2
+        if len(found) < len(g) / 2 or g.shape[1] < 2 * len(names):
+            continue
+        residual = math.sqrt(away) / float(np.linalg.norm(moved[1:]))
+        if residual <= exact:
+            rates = -np.array(found)[:, 0]
+            lengths = np.linalg.norm(moved, axis=1)
+            steady = float(np.mean(np.abs(lengths / np.median(lengths) - 1) < 1e-5))
+            rule = "gradient descent with a schedule" if len(names) == 1 else "heavy ball with a schedule"
+            if steady > 0.2:
+                rule += f"; {100 * steady:.0f} % of steps have one length, as if clipped"
+            return rule, {"lr": (float(np.median(rates)), float(rates.min()), float(rates.max()))}, residual
+    return None
+
+
+def _sums(g: Array, beta: float) -> tuple[Array, Array]:
+    """Return Σβ^s g_{t−s}, shape (N, D), and the same of 1, shape (N, 1)."""
+    total = scipy.signal.lfilter([1.0], [1.0, -beta], g, axis=0)
+    count = scipy.signal.lfilter([1.0], [1.0, -beta], np.ones((len(g), 1)), axis=0)
+    return total, count
+
+
+def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -> Reading | None:
+    """Read a step as an average of gradients over a power of an average of their squares."""
+    some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
+    least = math.inf
+    for each in (False, True):
+        begun = [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
+                 for start in _AVERAGES for corrected in (True, False)]  # fmt: skip
+        _, x, corrected = min(begun, key=lambda one: one[0])
+        x = _fit(theta, g, moved, x, corrected, each)
+        if x[0] < 1e-3:  # a bound is reached slowly
+            x = _fit(theta, g, moved, np.append(0.0, x[1:]), corrected, each)
+        left, rates, decay = _project(theta, g, moved, x, corrected, each)
+        residual = float(np.linalg.norm(left))
+        least = min(least, residual)
+        if residual <= max(exact, _SEARCHED):
+            break
+    else:
+        return "", {}, least
+    b1, b2, power, floor = (*(float(value) for value in x[:3]), math.exp(x[3]))
+    if not corrected:  # sums were taken; averages are what a rule is given, except where nothing is forgotten
+        unit = (1 - b2) ** power if b2 < 1 - 1e-7 else 1.0
+        floor, rates = floor * unit, rates * unit / max(1 - b1, 1e-300)
+    lr = (float(np.median(rates)), float(rates.min()), float(rates.max()))
+    b1, b2 = (0.0 if value < 1e-6 else value for value in (b1, b2))
+    numbers = {"lr": lr, "beta1": _point(b1), "beta2": _point(b2), "p": _point(power), "eps": _point(floor)}
+    if abs(decay) * np.linalg.norm(theta[:-1]) > 10 * max(exact, residual) * np.linalg.norm(moved):
+        numbers["lr·decay"] = _point(decay)
+    return _name(b1, b2, corrected) + (", with a schedule" if each else ""), numbers, min(residual, exact)
+
+
+_BOX = ([0.0, 0.0, 0.0, math.log(1e-14)], [1.0, 1.0, 1.0, math.log(10.0)])
+
+
+def _name(b1: float, b2: float, corrected: bool) -> str:
+    if b1 < 1e-5 and b2 < 1e-5:
+        return "sign descent: all entries of a step are equal in size"
+    if b2 > 1 - 1e-7:
+        return "Adagrad: a sum of squares" if b1 < 1e-5 else "momentum over a sum of squares"
+    if b1 < 1e-5:
+        return "RMSprop" + (", corrected" if corrected else "")
+    return "Adam" + ("" if corrected else ", not corrected")
+
+
+def _search(theta: Array, g: Array, moved: Array, start: tuple[float, float], corrected: bool, each: bool
+            ) -> tuple[float, Array, bool]:  # fmt: skip
+    x = _fit(theta, g, moved, np.array([*np.clip(start, 1e-6, 1 - 1e-6), 0.5, math.log(1e-8)]), corrected, each)
+    return float(np.linalg.norm(_project(theta, g, moved, x, corrected, each)[0])), x, corrected
+
+
+def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
+    """Return the averages' two factors, p and ln ε of the least deviation near x; a factor 0 is kept."""
+    free = x != 0.0
+    low, high = (np.array(end)[free] for end in _BOX)
+
+    def whole(y: Array) -> Array:
+        found = x.copy()
+        found[free] = y
+        return found
+
+    found = scipy.optimize.least_squares(
+        lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free], bounds=(low, high),
+        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=60,
+    )  # fmt: skip
+    return whole(found.x)
+
+
+def _direction(g: Array, x: Array, corrected: bool) -> Array:
+    top, ones = _sums(g, float(x[0]))
+    square, count = _sums(g * g, float(x[1]))
+    if corrected:
+        top, square = top / ones, square / count
+    return np.asarray(top / (np.maximum(square, 1e-300) ** float(x[2]) + math.exp(x[3])))
+
+
+def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
+             ) -> tuple[Array, Array, float]:  # fmt: skip
+    """Return relative deviations, shape (N·D,), the rate of each step, (N,), and what is taken of the weights."""
+    direction, decay = _direction(g, x, corrected), 0.0
+    if each:
+        rates = -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300)
+    else:
+        columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
+        size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
+        rates, decay = np.full(len(g), -found[0]), -float(found[1])
+    left = moved + rates[:, None] * direction + decay * theta[:-1]
+    return (left / np.linalg.norm(moved)).ravel(), rates, decay
+
+
+def _constant(moved: Array, shapes: object) -> str:
+    """Say what is the same in all steps of a rule that is none of those listed."""
+    said, sizes, lengths = [], np.abs(moved), np.linalg.norm(moved, axis=1)
+    middle = np.maximum(np.median(sizes, axis=1, keepdims=True), 1e-300)
+    if np.mean(np.abs(sizes / middle - 1) < 1e-4) > 0.95:
+        said.append("all entries of a step are equal in size")
+    if np.mean(np.abs(lengths / max(float(np.median(lengths)), 1e-300) - 1) < 1e-4) > 0.95:
+        said.append("all steps have one length")
+    at = 0
+    for shape in shapes or ():  # type: ignore[attr-defined]
+        count = math.prod(shape)
+        if len(shape) == 2 and min(shape) > 1:
+            values = np.linalg.svd(moved[:, at : at + count].reshape(-1, *shape), compute_uv=False)
+            low, high = np.quantile(values / np.maximum(np.median(values, axis=1, keepdims=True), 1e-300), [0.1, 0.9])
+            if high < 2 * low:
+                said.append(f"singular values of a {shape[0]}×{shape[1]} step lie within {low:.2f}–{high:.2f} of their "
+                            "median")  # fmt: skip
+        at += count
+    return "no rule of the listed makes these steps" + (f"; {', and '.join(said)}" if said else "")
+
+
+def _of_products(seen: Gram) -> Inference:
+    """Read SGD or a heavy ball from inner products: they say |Δ − βΔ′ + lr g|² for every β and lr (theory: I23)."""
+    now = slice(1, None)
+    before, own, grad = seen.steps[:-1], seen.steps[now], seen.gradients[now]
+    rows = (own, before, grad, seen.step_last[now], -seen.with_step[now], -seen.with_last[now])
+    good = np.isfinite(np.sum(rows, axis=0))
+    if good.sum() < 3:
+        raise ValueError("path has fewer than three steps in a row, from which nothing can be read")
+    dd, pp, gg, dp, dg, pg = (float(np.sum(row[good])) for row in rows)
+    length = np.sqrt(own[good])
+    if np.ptp(length) <= (_SINGLE if seen.single else _RANK) * length.mean():
+        return _said("constant length", {}, 1.0, _EXACT, "all steps have one length, as of a sign or a normalised step")
+    exact = 1e-6 if seen.single else 1e-10  # of squared deviations: the sums cancel, and leave their rounding
+    scale = np.sqrt([pp, gg])
+    matrix = np.array([[pp, pg], [pg, gg]]) / np.outer(scale, scale)
+    goal = np.array([dp, dg]) / scale
+    alone = dd - dg * dg / gg  # −lr g by itself
+    rule, numbers, left = "gradient descent", {"lr": _point(dg / gg)}, alone
+    if alone > exact * dd:
+        beta, rate = np.linalg.lstsq(matrix, goal, rcond=1e-12)[0] / scale
+        left = dd - 2 * (beta * dp + rate * dg) + beta * beta * pp + 2 * beta * rate * pg + rate * rate * gg
+        rule, numbers = "heavy ball", {"lr": _point(float(rate)), "beta": _point(float(beta))}
+    residual = max(left, 0.0) / dd
+    said = "inner products do not belong to a heavy ball: keep entries (watch's keep) to read another rule"
+    return _said(rule, numbers, residual, exact, said if residual > exact else "")

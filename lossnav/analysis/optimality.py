@@ -1,0 +1,392 @@
+r"""Which assumptions make a learning rule optimal: all of them, or none and why (theory: N1–N12).
+
+A law :math:`\dot x=-Kx` about a minimum is optimal for a constant metric G, a quadratic loss of curvature H, a discount
+γ and a linear drift f = Ax if :math:`P=G(A+K)/\eta` is symmetric and positive definite and
+:math:`kH=\gamma P-A^\top P+PK`. What is found is not trusted: a Riccati solver is given the assumptions and asked for
+the law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from lossnav import _checks
+from lossnav._checks import Array
+from lossnav.problem import drifts
+from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.objective import Objective
+
+__all__ = ["OptimalFor", "optimal_for"]
+
+_EXACT = 1e-9  # relative: below it a law is as asked for
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalFor:
+    """What a law is optimal for.
+
+    Attributes:
+        exists: whether such assumptions are.
+        why: the theorem that decides, and the number that it decides by.
+        objective, hessian: one set of assumptions, k = 1, and the curvature H of the loss, shape (D, D); None if there
+            are none.
+        gamma: all discounts that will do, lowest and highest; (inf, 0) if none.
+        free: what the law leaves open, by name: how many numbers.
+        nearest: K of a law that is optimal, shape (D, D): the nearest where the metric or the loss is given; for free
+            ones that of the same real parts, in the same basis. None where the law is, or none is known.
+        residual: how far the law that a Riccati solver returns is from the one asked about, relative.
+    """
+
+    exists: bool
+    why: str
+    objective: Objective | None = None
+    hessian: Array | None = None
+    gamma: tuple[float, float] = (math.inf, 0.0)
+    free: tuple[tuple[str, int], ...] = ()
+    nearest: Array | None = None
+    residual: float = math.nan
+
+
+def optimal_for(
+    law: ArrayLike,
+    *,
+    loss: Loss | None = None,
+    metric: str | ArrayLike = "constant",
+    gamma: float | None = None,
+    drift: drifts.Linear | str | None = None,
+    dt: float | None = None,
+) -> OptimalFor:
+    r"""Return all assumptions for which a law is optimal, or that there are none, and why.
+
+    Args:
+        law: K of :math:`\dot x=-Kx` about the minimum, shape (D, D), unit 1/T; with ``dt`` U of a step Δ = −Ux.
+        loss: a ``losses.Quadratic``, of any scale; None if it is not known.
+        metric: "constant" (any), "identity", or G itself, shape (D, D).
+        gamma: γ ≥ 0; None if it is not known.
+        drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
+            linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is
+            optimal for some drift (theory: N8), and nothing is said.
+        dt: time of a step, unit T.
+
+    Returns:
+        The assumptions.
+
+    Raises:
+        ValueError: naming the argument, or the combination that says nothing.
+
+    Example:
+        >>> import numpy as np, lossnav as ln
+        >>> curved = ln.losses.Quadratic([[2.0, 1.0], [1.0, 3.0]], minimum=[0.0, 0.0])
+        >>> found = ln.optimal_for(np.diag([1.0, 2.0]) @ curved.hessian([0.0, 0.0]), loss=curved, gamma=0.5)
+        >>> found.exists, bool(found.residual < 1e-12)
+        (True, True)
+        >>> print(ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]]).why)
+        eigenvalues 1 ± 2i are complex: for no constant metric, discount and loss (N1)
+
+    References:
+        theory: N1–N9 (linear laws), N10–N12 (steps); the correction to N5.
+    """
+    discount = None if gamma is None else _checks.finite("gamma", gamma, low=0.0)
+    if isinstance(metric, str):
+        _checks.one_of("metric", metric, ("constant", "identity"))
+    given = _checks.array("law", law, shape=(None, None))
+    if given.shape[0] != given.shape[1] or not given.size:
+        raise ValueError(f"law has shape {given.shape}, but it must be square")
+    size = len(given)
+    hessian = None
+    if loss is not None:
+        loss = _checks.instance("loss", loss, Quadratic, "None or a losses.Quadratic")
+        if loss.dim != size:
+            raise ValueError(f"loss has {loss.dim} parameters, but law has {size}")
+        hessian = loss.hessian(np.zeros(size))
+    ruler: Array | str = metric if isinstance(metric, str) else _checks.symmetric("metric", metric, dim=size,
+                                                                                 definite=True)  # fmt: skip
+    if isinstance(ruler, str) and ruler == "identity":
+        ruler = np.eye(size)
+    if dt is not None:
+        step = _checks.positive("dt", dt)
+        if drift is not None:
+            raise ValueError("dt and drift are given, but of steps only those without drift are judged")
+        refused = _overshoots(np.eye(size) - given)
+        if refused:
+            return OptimalFor(False, refused)
+        given = -np.real(scipy.linalg.logm(np.eye(size) - given)) / step
+    if drift is None:
+        return _still(given, hessian, ruler, discount)
+    if isinstance(drift, str):
+        _checks.one_of("drift", drift, ("any", "rotation"))
+    else:
+        _checks.instance("drift", drift, drifts.Linear, "None, a drifts.Linear, 'rotation' or 'any'")
+    if drift == "any":
+        return _any(given, hessian, ruler, discount)
+    if hessian is not None or not isinstance(ruler, str):
+        raise ValueError(
+            "drift is given, and so loss and metric have to be free: theorems N6 and N9 judge no other case"
+        )
+    if isinstance(drift, str):
+        return _turned(given, discount)
+    return _drifting(given, drift.matrix(size), discount, drift)
+
+
+# ------------------------------------------------------------------------------------------------------- without drift
+
+
+def _spectrum(law: Array) -> tuple[Any, Array | None]:
+    """Return eigenvalues and a basis of eigenvectors, of equal ones an orthonormal basis; None if there is no basis."""
+    values = np.linalg.eigvals(law)
+    scale = float(np.linalg.norm(law))
+    if np.any(np.abs(values.imag) > 1e-7 * scale):
+        return values, None
+    values, parts = np.sort(values.real), []
+    for group in np.split(values, np.nonzero(np.diff(values) > 1e-7 * scale)[0] + 1):
+        _, spread, rows = np.linalg.svd(law - group.mean() * np.eye(len(law)))
+        if spread[-len(group)] > 1e-6 * scale:
+            return values, None
+        parts.append(rows[-len(group) :].T)
+    return values, np.concatenate(parts, axis=1)
+
+
+def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
+    if hessian is not None:
+        return _given_loss(law, hessian, metric, gamma)
+    discount, count = gamma or 0.0, int(gamma is None)
+    if isinstance(metric, np.ndarray):
+        inner = metric @ law
+        lowest = float(np.linalg.eigvalsh((inner + inner.T) / 2)[0])
+        if not _symmetric(inner) or lowest <= 0:
+            said = f"GK is not symmetric, by {_skew(inner):.2g}" if lowest > 0 else "GK is not positive definite"
+            return OptimalFor(False, f"{said} (N4)", nearest=np.linalg.solve(metric, _definite(inner)))
+        found, dims = metric, 0
+    else:
+        values, vectors = _spectrum(law)
+        if np.iscomplexobj(values):
+            worst = values[np.argmax(np.abs(values.imag))]
+            why = f"eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i are complex"
+            return OptimalFor(False, f"{why}: for no constant metric, discount and loss (N1)", nearest=_real_part(law))
+        if vectors is None:
+            return OptimalFor(False, "no basis of eigenvectors: for no constant metric, discount and loss (N1)")
+        if values[0] <= 0:
+            why = f"the eigenvalue {values[0]:.4g} is not positive: for no loss with a minimum (N1)"
+            return OptimalFor(False, why, nearest=_real_part(law))
+        found = np.linalg.inv(vectors @ vectors.T)
+        groups = [int(np.sum(np.abs(values - v) <= 1e-7 * np.linalg.norm(law))) for v in values]
+        dims = round(sum((size + 1) / 2 for size in groups))  # Σm(m + 1)/2 over eigenvalues of multiplicity m
+    why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
+    pull = found @ law @ (law + discount * np.eye(len(law)))
+    return _witness(law, found, pull, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
+
+
+def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | None) -> OptimalFor:
+    if np.linalg.cond(hessian) > 1e12:
+        raise ValueError("loss has a flat direction, along which no metric is told: give the loss without it")
+    inverse = None if isinstance(metric, str) else np.linalg.inv(metric)
+    pre = np.linalg.solve(hessian, law.T).T  # S of K = SH
+    lowest = float(np.linalg.eigvalsh((pre + pre.T) / 2)[0])
+    if not _symmetric(pre) or lowest <= 0:
+        said = (
+            f"K = SH with S not symmetric, by {_skew(pre):.2g}" if lowest > 0 else "K = SH with S not positive definite"
+        )
+        near = _definite(pre) @ hessian if inverse is None else _on_the_line(law, hessian, inverse)
+        return OptimalFor(False, f"{said}: no preconditioned descent on this loss (N3)", nearest=near)
+    pre = (pre + pre.T) / 2
+    least = max(0.0, -2 * float(np.linalg.eigvals(law).real.min()))  # a law that leaves a saddle needs a discount
+    curved = pre @ hessian @ pre
+    if inverse is None:
+        if gamma is not None and gamma <= least and least > 0:
+            return OptimalFor(
+                False, f"gamma = {gamma:g}, but a law that leaves a saddle needs more than {least:.4g} (N3)"
+            )
+        discount = gamma if gamma is not None else 2 * least
+        why = "K = SH with S > 0: for every gamma one metric, 1/G = SHS + gamma S (N3)"
+        found = np.linalg.inv(curved + discount * pre)
+        return _witness(
+            law, found, hessian, discount, None, _range(gamma, least), why, (("gamma", int(gamma is None)),)
+        )
+    # SHS + γS = aG⁻¹ is linear in γ and a; a single curvature leaves γ open
+    columns, goal = np.stack([-pre.ravel(), inverse.ravel()], 1), curved.ravel()
+    single = bool(np.linalg.matrix_rank(columns / np.linalg.norm(columns, axis=0), tol=_EXACT) < 2)
+    discount = least + 1.0 if gamma is None else gamma
+    if gamma is not None or single:
+        columns, goal = columns[:, 1:], goal + discount * pre.ravel()
+    solved = np.linalg.lstsq(columns, goal, rcond=None)[0]
+    discount, gain = (discount, float(solved[0])) if len(solved) == 1 else (float(solved[0]), float(solved[1]))
+    missed = float(np.linalg.norm(goal - columns @ solved) / np.linalg.norm(curved))
+    if missed > _EXACT or discount < -_EXACT or gain <= 0 or (least > 0 and discount <= least):
+        said = f"misses by {missed:.2g}" if missed > _EXACT else f"asks for gamma = {discount:.4g}, a = {gain:.4g}"
+        near = _on_the_line(law, hessian, inverse)
+        return OptimalFor(False, f"r (r + gamma) = a h for the given metric {said} (N4)", nearest=near)
+    discount, free = max(discount, 0.0), int(single and gamma is None)
+    gammas = (least, math.inf) if free else (discount, discount)
+    return _witness(law, np.asarray(metric), hessian, discount, None, gammas, "r (r + gamma) = a h in every mode (N4)",
+                    (("gamma", free),), gain)  # fmt: skip
+
+
+def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
+    """Return K = R(a, γ) of the least squares of ln r, over γ."""
+    lower = np.linalg.cholesky(inverse)
+    h, vectors = np.linalg.eigh(lower.T @ hessian @ lower)
+    if h[0] <= 0:
+        return None
+    turn = lower @ vectors
+    own = np.diag(np.linalg.solve(turn, law @ turn))
+    if np.any(own <= 0):
+        return None
+
+    def rates(x: Array) -> Array:
+        gamma, rate = math.exp(x[0]), math.exp(x[1])  # the rate is that of the middle curvature
+        pull = rate * (rate + gamma) * h / np.median(h)
+        return np.asarray(2 * pull / (gamma + np.sqrt(gamma**2 + 4 * pull)))
+
+    middle = math.log(float(np.median(own)))
+    start = [middle, middle]
+    found = scipy.optimize.least_squares(lambda x: np.log(rates(x) / own), start, bounds=(middle - 10, middle + 10))
+    return np.asarray(turn * rates(found.x) @ np.linalg.inv(turn))
+
+
+def _overshoots(step: Array) -> str:
+    """Say why x ← Bx is no planned step: one has eigenvalues in (0, 1) (theory: N10, N11)."""
+    values = np.linalg.eigvals(step)
+    if np.any(np.abs(values.imag) > 1e-9):
+        return "a step turns: multipliers are complex, for no constant metric and loss (N10)"
+    low, high = float(values.real.min()), float(values.real.max())
+    if low <= 0:
+        return f"a step overshoots, by the multiplier {low:.4g}: for no loss that is charged at the points (N11)"
+    return f"a step does not settle, by the multiplier {high:.4g} (N10)" if high >= 1 else ""
+
+
+# ---------------------------------------------------------------------------------------------------------- with drift
+
+
+def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Linear) -> OptimalFor:
+    """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues (theory: N6)."""
+    pull = matrix + law
+    values, vectors = _spectrum(pull)
+    if np.iscomplexobj(values) or np.any(values <= 0):
+        return OptimalFor(False, f"A + K has the eigenvalue {values[np.argmin(values.real)]:.4g}: it must be real and "
+                          "positive (N6)", nearest=_real_part(pull) - matrix)  # fmt: skip
+    if vectors is None:
+        return OptimalFor(False, "A + K has no basis of eigenvectors (N6)")
+    inverse = np.linalg.inv(vectors)
+
+    def least(weights: Array) -> float:
+        """Return the γ above which the loss of a member has a minimum."""
+        p = inverse.T * np.exp(weights) @ inverse @ pull
+        rest = p @ law - matrix.T @ p
+        return float(-scipy.linalg.eigh((rest + rest.T) / 2, (p + p.T) / 2, eigvals_only=True)[0])
+
+    found = scipy.optimize.minimize(
+        least, np.zeros(len(law)), method="Nelder-Mead", options={"maxiter": 400 * len(law)}
+    )
+    low = max(float(found.fun), 0.0)
+    if gamma is not None and gamma <= found.fun:
+        return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (N6, by search)")
+    discount = gamma if gamma is not None else low + (1.0 if low else 0.0)
+    metric = inverse.T * np.exp(found.x - found.x.mean()) @ inverse
+    p = metric @ pull
+    hessian = discount * p - matrix.T @ p + p @ law
+    free = (("metric", len(law)), ("gamma", int(gamma is None)))
+    why = "A + K has real positive eigenvalues (N6)"
+    return _witness(law, metric, hessian, discount, drift, _range(gamma, low), why, free)
+
+
+def _turned(law: Array, gamma: float | None) -> OptimalFor:
+    """Judge a law under any drift that is a rotation in the metric: it has to settle (theory: N9)."""
+    values, left = np.linalg.eig(-law.T)
+    if values.real.max() >= 0:
+        return OptimalFor(False, f"the law does not settle: growth rate {values.real.max():.4g} (N9)")
+    if np.linalg.cond(left) > 1e7:
+        raise ValueError("law has no basis of eigenvectors, for which no witness is made")
+    metric = np.real(left @ left.conj().T)
+    turn = np.linalg.solve(metric, law.T @ metric - metric @ law) / 2
+    p = (metric @ law + law.T @ metric) / 2
+    discount = gamma or 0.0
+    hessian = discount * p - turn.T @ p + p @ law
+    free = (("metric", len(law)), ("gamma", int(gamma is None)))
+    drift = drifts.Linear(turn)
+    return _witness(law, metric, hessian, discount, drift, _range(gamma, 0.0), "every law that settles (N9)", free)
+
+
+def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
+    """Judge a law under any linear drift at given loss, metric and γ: no drift excuses sluggishness (theory: N7)."""
+    if hessian is None or isinstance(metric, str) or gamma is None:
+        raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
+                         "drift (N8), so that nothing is said; name one")  # fmt: skip
+    inner = -law - gamma / 2 * np.eye(len(law))
+    growth = float(np.linalg.eigvals(inner).real.max())
+    if growth >= 0:
+        return OptimalFor(False, f"it grows faster than the discount forgives, by {growth:.4g} (N7)")
+    root_h, root_g = scipy.linalg.sqrtm(hessian).real, np.linalg.inv(scipy.linalg.sqrtm(metric).real)
+
+    def gain(omega: float) -> float:
+        inverse = np.linalg.inv(1j * omega * np.eye(len(law)) - inner)
+        return float(np.linalg.norm(root_h @ inverse @ root_g, 2))
+
+    top = 10 * float(np.linalg.norm(inner))
+    grid = np.linspace(0, top, 2001)
+    start = int(np.clip(np.argmax([gain(w) for w in grid]), 1, 1999))
+    peak = scipy.optimize.minimize_scalar(
+        lambda w: -gain(w), bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-12}
+    )
+    worst, omega = max((-float(peak.fun), float(peak.x)), (gain(0.0), 0.0))
+    if worst > 1:
+        return OptimalFor(False, f"gain {worst**2:.4g} > 1 at ω = {omega:.3g}: too sluggish for any drift (N7)")
+    hamilton = np.block([[inner, np.linalg.inv(metric)], [-hessian, -inner.T]])
+    _, basis, _ = scipy.linalg.schur(hamilton, output="real", sort="lhp")
+    size = len(law)
+    p = basis[size:, :size] @ np.linalg.inv(basis[:size, :size])
+    matrix = np.linalg.solve(metric, (p + p.T) / 2) - law
+    return _witness(law, metric, hessian, gamma, drifts.Linear(matrix), (gamma, gamma),
+                    f"gain {worst**2:.4g} <= 1 (N7)", ())  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------- small
+
+
+def _witness(law: Array, metric: Array, hessian: Array, gamma: float, drift: drifts.Linear | None,
+             gammas: tuple[float, float], why: str, free: tuple[tuple[str, int], ...],
+             eta: float = 1.0) -> OptimalFor:  # fmt: skip
+    """Return the assumptions if a Riccati solver returns the law for them, and not another root."""
+    size = len(law)
+    metric, hessian = (metric + metric.T) / 2, (hessian + hessian.T) / 2
+    flow = -gamma / 2 * np.eye(size) + (0.0 if drift is None else drift.matrix(size))
+    p = scipy.linalg.solve_continuous_are(flow, np.eye(size), hessian, metric / eta)
+    back = -(0.0 if drift is None else drift.matrix(size)) + eta * np.linalg.solve(metric, p)
+    residual = float(np.linalg.norm(back - law) / np.linalg.norm(law))
+    if residual > 1e-6:
+        return OptimalFor(
+            False, f"the law is another root of its Riccati equation, and no optimum ({residual:.2g} off)"
+        )
+    kept = tuple((name, count) for name, count in free if count)
+    return OptimalFor(True, why, Objective(eta=eta, gamma=gamma, metric=metric, drift=drift), hessian, gammas, kept,
+                      residual=residual)  # fmt: skip
+
+
+def _range(gamma: float | None, low: float) -> tuple[float, float]:
+    return (low, math.inf) if gamma is None else (gamma, gamma)
+
+
+def _skew(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix - matrix.T)) / max(float(np.linalg.norm(matrix + matrix.T)), 1e-300)
+
+
+def _symmetric(matrix: Array) -> bool:
+    return _skew(matrix) <= _EXACT
+
+
+def _definite(matrix: Array) -> Array:
+    """Return the nearest positive definite matrix in Frobenius' norm."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray(vectors * np.maximum(values, 1e-3 * np.abs(values).max()) @ vectors.T)
+
+
+def _real_part(law: Array) -> Array:
+    """Return the law of the same real parts in the same basis, those below 0 lifted."""
+    values, vectors = np.linalg.eig(law)
+    parts = np.maximum(values.real, 1e-3 * np.abs(values).max())
+    return np.real(vectors * parts @ np.linalg.inv(vectors))

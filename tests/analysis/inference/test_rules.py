@@ -1,0 +1,201 @@
+"""Rules read off recorded torch runs, and what is refused (theory: I22, I23 as corrected)."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import lossnav as ln
+
+O = torch.optim
+SHAPES = [(16, 20), (5, 16)]
+
+
+class Sign(O.Optimizer):
+    """−lr·sign g, or Lion's −lr·sign of a mean."""
+
+    def __init__(self, parameters, lr, betas=(0.0, 0.0)):
+        super().__init__(parameters, {"lr": lr, "betas": betas})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                b1, b2 = group["betas"]
+                p.sub_(group["lr"] * torch.sign(b1 * m + (1 - b1) * p.grad))
+                m.mul_(b2).add_((1 - b2) * p.grad)
+
+
+class Turned(O.Optimizer):
+    """Δ = −(lr/2)(I + O)g with an orthogonal O: inner products alone take it for gradient descent."""
+
+    def __init__(self, parameters, lr):
+        super().__init__(parameters, {"lr": lr})
+        count = sum(p.numel() for p in self.param_groups[0]["params"])
+        drawn = torch.randn(count, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        self.turn = torch.linalg.qr(drawn)[0]
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        group = self.param_groups[0]
+        g = torch.cat([p.grad.reshape(-1) for p in group["params"]])
+        moved, at = group["lr"] / 2 * (g + self.turn @ g), 0
+        for p in group["params"]:
+            p.sub_(moved[at : at + p.numel()].view_as(p))
+            at += p.numel()
+
+
+def data(dtype):
+    seeded = torch.Generator().manual_seed(0)
+    x = torch.randn(512, 20, generator=seeded, dtype=torch.float64) * torch.linspace(0.3, 2, 20, dtype=torch.float64)
+    y = torch.tanh(x @ torch.randn(20, 5, generator=seeded, dtype=torch.float64)).argmax(1)
+    return x.to(dtype), y
+
+
+def run(make, *, steps=100, clip=None, schedule=None, dtype=torch.float64, keep=None):
+    """Return the recorded steps of a small net on noisy batches, and what was watched."""
+    torch.manual_seed(0)
+    x, y = data(dtype)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(20, 16, bias=False), torch.nn.Tanh(), torch.nn.Linear(16, 5, bias=False)
+    ).to(dtype)  # fmt: skip
+    ps = list(net.parameters())
+    optimizer, seeded, weights, gradients = make(ps), torch.Generator().manual_seed(1), [], []
+    rate = schedule(optimizer) if schedule else None
+    flat = lambda tensors: torch.cat([t.detach().reshape(-1) for t in tensors]).double().numpy().copy()
+    with ln.watch(optimizer, keep=keep) as seen:
+        for _ in range(steps):
+            batch = torch.randint(0, 512, (32,), generator=seeded)
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(x[batch]), y[batch]).backward()
+            if clip:
+                torch.nn.utils.clip_grad_norm_(ps, clip)
+            weights.append(flat(ps))
+            gradients.append(flat([p.grad for p in ps]))
+            optimizer.step()
+            if rate:
+                rate.step()
+    weights.append(flat(ps))
+    return ln.infer.Steps(np.array(weights), np.array(gradients), SHAPES), seen
+
+
+RULES = {
+    "gradient descent": (lambda p: O.SGD(p, 0.1), {"lr": 0.1}),
+    "heavy ball": (lambda p: O.SGD(p, 0.05, momentum=0.9), {"lr": 0.05, "beta": 0.9}),
+    "Nesterov momentum": (lambda p: O.SGD(p, 0.05, momentum=0.9, nesterov=True), {"lr": 0.05, "beta": 0.9}),
+    "heavy ball, weight decay": (
+        lambda p: O.SGD(p, 0.05, momentum=0.9, weight_decay=0.01), {"lr": 0.05, "beta": 0.9, "lr·decay": 5e-4},
+    ),
+    "Adam": (lambda p: O.Adam(p, 1e-3), {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "p": 0.5, "eps": 1e-8}),
+    "Adam (W)": (
+        lambda p: O.AdamW(p, 2e-3, betas=(0.8, 0.95), weight_decay=0.1),
+        {"lr": 2e-3, "beta1": 0.8, "beta2": 0.95, "p": 0.5, "lr·decay": 2e-4},
+    ),
+    "RMSprop": (lambda p: O.RMSprop(p, 1e-3), {"lr": 1e-3, "beta1": 0.0, "beta2": 0.99, "p": 0.5}),
+    "Adagrad": (lambda p: O.Adagrad(p, 0.01), {"lr": 0.01, "beta1": 0.0, "beta2": 1.0, "p": 0.5}),
+    "sign descent": (lambda p: Sign(p, 1e-3), {"lr": 1e-3, "beta1": 0.0, "beta2": 0.0, "p": 0.5}),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RULES)
+def test_i22_rules_are_read_blind(name):
+    make, truth = RULES[name]
+    found = ln.infer(run(make)[0], family="rule")
+    assert found.rule.startswith(name.split(" (")[0]) and not found.fit.refuted
+    for key, number in truth.items():
+        assert found.estimates[key].value == pytest.approx(number, rel=1e-4, abs=1e-6)
+    assert ("lr·decay" in found.estimates) == ("lr·decay" in truth)
+
+
+@pytest.mark.slow
+def test_i22_schedules_are_read_as_such():
+    clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
+    assert "schedule" in clipped.rule or clipped.estimates["lr"].value == pytest.approx(0.1)
+    cosine = lambda o: O.lr_scheduler.CosineAnnealingLR(o, 150)
+    found = ln.infer(run(lambda p: O.SGD(p, 0.1), schedule=cosine)[0], family="rule")
+    rate = found.estimates["lr"]
+    assert found.rule == "gradient descent with a schedule"
+    assert rate.low == pytest.approx(0.05 * (1 + math.cos(math.pi * 99 / 150)), rel=1e-6)
+    assert rate.high == pytest.approx(0.05 * (1 + math.cos(math.pi / 150)), rel=1e-6)
+    adam = ln.infer(run(lambda p: O.Adam(p, 1e-3), schedule=cosine)[0], family="rule")
+    assert adam.rule == "Adam, with a schedule" and adam.estimates["beta2"].value == pytest.approx(0.999, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "constant"),
+    [
+        (lambda p: Sign(p, 1e-3, betas=(0.9, 0.99)), "all entries of a step are equal in size"),
+        (lambda p: O.Muon(p, 0.02, weight_decay=0.0), "singular values of a 16×20 step"),
+    ],
+    ids=["lion", "muon"],
+)
+def test_i22_lion_and_muon_are_refuted_with_what_is_constant(make, constant):
+    found = ln.infer(run(make)[0], family="rule")
+    assert found.fit.refuted and not found.estimates and constant in found.fit.because
+    assert found.fit.residual > 0.3
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_i23_inner_products_tell_sgd_and_the_heavy_ball_and_nothing_else(dtype):
+    plain = ln.infer(run(lambda p: O.SGD(p, 0.1), dtype=dtype)[1], family="rule")
+    assert plain.rule == "gradient descent" and plain.estimates["lr"].value == pytest.approx(0.1, rel=1e-5)
+    ball = ln.infer(run(lambda p: O.SGD(p, 0.05, momentum=0.9), dtype=dtype)[1], family="rule")
+    assert ball.estimates["lr"].value == pytest.approx(0.05, rel=1e-5)
+    assert ball.estimates["beta"].value == pytest.approx(0.9, rel=1e-5)
+    others = [
+        lambda p: O.SGD(p, 0.05, momentum=0.9, nesterov=True), lambda p: O.Adam(p, 1e-3),
+        lambda p: O.SGD(p, 0.05, momentum=0.9, weight_decay=0.01), lambda p: O.Muon(p, 0.02), lambda p: Sign(p, 1e-3),
+        lambda p: Sign(p, 1e-3, betas=(0.9, 0.99)), lambda p: O.RMSprop(p, 1e-3),
+    ]  # fmt: skip
+    for make in others:
+        assert ln.infer(run(make, steps=60, dtype=dtype)[1], family="rule").fit.refuted
+
+
+def test_i23_what_passes_the_scalar_identity_is_refuted_by_the_two_more_numbers():
+    """Δ = −(lr/2)(I + O)g has |Δ|² = −lr⟨g, Δ⟩ exactly, as gradient descent has."""
+    seen = run(lambda p: Turned(p, 0.1), steps=40)[1]
+    products = seen.record()
+    gap = products.steps + 0.1 * products.with_step
+    assert np.max(np.abs(gap / products.steps)) < 1e-12, "the identity holds"
+    assert ln.infer(seen, family="rule").fit.refuted
+
+
+def test_kept_entries_are_those_of_the_run_and_are_read():
+    steps, seen = run(lambda p: O.Adam(p, 1e-3), steps=60, keep=48)
+    kept = seen.record()
+    assert kept.weights.shape == (61, 48) and kept.gradients.shape == (60, 48)
+    columns = [int(np.argmin(np.abs(steps.weights - kept.weights[:, [i]]).sum(axis=0))) for i in range(48)]
+    assert len(set(columns)) == 48
+    np.testing.assert_array_equal(steps.weights[:, columns], kept.weights)
+    np.testing.assert_array_equal(steps.gradients[:, columns], kept.gradients)
+    found = ln.infer(seen, family="rule")
+    assert found.rule == "Adam" and found.estimates["beta2"].value == pytest.approx(0.999, abs=1e-6)
+
+
+def test_inner_products_are_those_of_the_run():
+    steps, seen = run(lambda p: O.SGD(p, 0.05, momentum=0.9), steps=20)
+    products, moved = seen.record(), np.diff(steps.weights, axis=0)
+    np.testing.assert_allclose(products.gradients, (steps.gradients**2).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(products.step_last[1:], (moved[1:] * moved[:-1]).sum(1), rtol=1e-9)
+    np.testing.assert_allclose(products.with_last[1:], (steps.gradients[1:] * moved[:-1]).sum(1), rtol=1e-9)
+    assert math.isnan(products.step_last[0]) and math.isnan(products.with_last[0])
+
+
+def test_rank_before_estimate_in_single_precision():
+    """Plain descent's last step is a multiple of its last gradient: no β is read from what is left of rounding."""
+    found = ln.infer(run(lambda p: O.SGD(p, 0.1), dtype=torch.float32)[0], family="rule")
+    assert found.rule == "gradient descent" and "beta" not in found.estimates
+
+
+def test_refusals():
+    steps = run(lambda p: O.SGD(p, 0.1), steps=6)[0]
+    with pytest.raises(ValueError, match="recorded steps are read by family 'rule'"):
+        ln.infer(steps)
+    with pytest.raises(ValueError, match="shapes have"):
+        ln.infer.Steps(steps.weights, steps.gradients, [(3,)])
+    with pytest.raises(ValueError, match="weights do not move"):
+        ln.infer.Steps(np.ones((7, 2)), np.ones((6, 2)))

@@ -1,0 +1,187 @@
+"""Which laws are optimal for anything (theory: N1–N12 as corrected), against Riccati's equation and random search."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+
+import lossnav as ln
+
+
+def spd(rng, size, low=0.3, high=3.0):
+    turn, _ = np.linalg.qr(rng.normal(size=(size, size)))
+    return (turn * rng.uniform(low, high, size)) @ turn.T
+
+
+def riccati(metric, hessian, gamma, drift=0.0):
+    """Return K of the optimum θ̇ = −Kθ, by scipy's solver: not by a formula of ours."""
+    size = len(metric)
+    flow = drift - gamma / 2 * np.eye(size)
+    p = scipy.linalg.solve_continuous_are(flow, np.eye(size), hessian, metric)
+    return np.linalg.solve(metric, p) - drift
+
+
+def bowl(hessian):
+    return ln.losses.Quadratic(hessian, minimum=np.zeros(len(hessian)))
+
+
+def test_n1_real_positive_eigenvalues_and_nothing_else():
+    rng, share = np.random.default_rng(0), 0
+    for _ in range(400):
+        law = rng.normal(size=(2, 2))
+        values = np.linalg.eigvals(law)
+        wanted = bool(np.all(values.imag == 0) and np.all(values.real > 0))
+        found = ln.optimal_for(law)
+        assert found.exists == wanted, found.why
+        share += wanted
+        if wanted:
+            back = riccati(found.objective.metric, found.hessian, found.objective.gamma)
+            np.testing.assert_allclose(back, law, atol=1e-6 * np.linalg.norm(law))
+            assert found.gamma == (0.0, math.inf)
+    assert 0.06 < share / 400 < 0.15  # (√2 − 1)/4 = .104
+
+
+def test_n1_shares_of_random_laws():
+    """(√2 − 1)/4 of Gaussian laws in the plane, by the trace and the determinant of 10⁵."""
+    m = np.random.default_rng(1).normal(size=(100_000, 2, 2))
+    trace, det = np.trace(m, axis1=1, axis2=2), np.linalg.det(m)
+    assert np.mean((trace**2 > 4 * det) & (trace > 0) & (det > 0)) == pytest.approx((math.sqrt(2) - 1) / 4, abs=0.003)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_n2_n3_n4_laws_of_riccatis_equation_are_recognised(size):
+    rng = np.random.default_rng(size)
+    for _ in range(15):
+        metric, hessian, gamma = spd(rng, size), spd(rng, size), float(rng.choice([0.0, 0.5, 3.0]))
+        law = riccati(metric, hessian, gamma)
+        for given in ({}, {"gamma": gamma}, {"metric": metric}, {"loss": bowl(hessian)}, {"loss": bowl(3 * hessian)},
+                      {"metric": metric, "loss": bowl(hessian)}, {"loss": bowl(hessian), "gamma": 7.0}):  # fmt: skip
+            found = ln.optimal_for(law, **given)
+            assert found.exists and found.residual < 1e-8, found.why
+        both = ln.optimal_for(law, metric=metric, loss=bowl(2.5 * hessian))
+        if size > 1:
+            assert both.gamma[0] == pytest.approx(gamma, abs=1e-6) and both.objective.eta == pytest.approx(0.4)
+        else:
+            assert both.gamma == (0.0, math.inf), "one curvature leaves the discount open"
+
+
+def test_n3_the_metric_of_each_discount():
+    hessian, pre = np.array([[2.0, 1.0], [1.0, 3.0]]), np.diag([1.0, 2.0])
+    found = ln.optimal_for(pre @ hessian, loss=bowl(hessian), gamma=0.5)
+    np.testing.assert_allclose(np.linalg.inv(found.objective.metric), pre @ hessian @ pre + 0.5 * pre, atol=1e-12)
+    path = ln.solve(found.objective, bowl(hessian), [1.0, -0.5])
+    np.testing.assert_allclose(path.velocity(0.0), -pre @ hessian @ [1.0, -0.5], atol=1e-9)
+    # mutations: S H S without γS, or another root, are metrics of other laws
+    wrong = riccati(np.linalg.inv(pre @ hessian @ pre), hessian, 0.5)
+    assert np.linalg.norm(wrong - pre @ hessian) > 0.05
+
+
+def test_n3_a_law_that_leaves_a_saddle_needs_a_discount():
+    hessian, pre = np.diag([2.0, -0.5]), np.eye(2)
+    found = ln.optimal_for(pre @ hessian, loss=bowl(hessian))
+    assert found.exists and found.gamma == (1.0, math.inf)
+    assert not ln.optimal_for(pre @ hessian, loss=bowl(hessian), gamma=1.0).exists
+
+
+def test_n5_the_other_root_is_refused():
+    """P < 0 passes the identities: A = 0, M = +1 is no optimum, and A = −2, M = +1 is none either."""
+    assert not ln.optimal_for([[-1.0]], gamma=0.0).exists
+    assert not ln.optimal_for([[-1.0]], drift=ln.drifts.Linear([[0.0]]), gamma=0.0).exists
+    rng = np.random.default_rng(2)
+    for _ in range(30):  # antistabilising roots: P = −(the one for −A), of Riccati's equation
+        size = int(rng.integers(1, 4))
+        metric, hessian, drift = spd(rng, size), spd(rng, size), rng.normal(size=(size, size))
+        wrong = -riccati(metric, hessian, 0.0, -drift)
+        assert not ln.optimal_for(wrong, drift=ln.drifts.Linear(drift), gamma=0.0).exists
+
+
+def test_n4_nearest_laws_are_optimal_and_no_random_one_is_nearer():
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        metric, hessian = spd(rng, 3), spd(rng, 3)
+        law = riccati(metric, hessian, 0.5) + 0.2 * rng.normal(size=(3, 3))
+        for given in ({"metric": metric}, {"loss": bowl(hessian)}, {"metric": metric, "loss": bowl(hessian)}):
+            found = ln.optimal_for(law, **given)
+            assert not found.exists and found.objective is None and found.gamma == (math.inf, 0.0)
+            assert ln.optimal_for(found.nearest, **given).exists
+    complex_law = ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]])
+    assert "1 ± 2i are complex" in complex_law.why
+    np.testing.assert_allclose(complex_law.nearest, np.eye(2), atol=1e-12)
+    assert not ln.optimal_for([[1.0, 1.0], [0.0, 1.0]]).exists  # no basis of eigenvectors
+
+
+def test_n6_a_known_drift_adds_no_freedom():
+    rng = np.random.default_rng(4)
+    for _ in range(15):
+        size = int(rng.integers(2, 4))
+        metric, hessian, drift = spd(rng, size), spd(rng, size), rng.normal(size=(size, size))
+        gamma = float(rng.choice([0.0, 0.5, 3.0]))
+        law = riccati(metric, hessian, gamma, drift)
+        found = ln.optimal_for(law, drift=ln.drifts.Linear(drift))
+        assert found.exists and found.gamma[0] <= gamma + 1e-6
+        np.testing.assert_allclose(
+            riccati(found.objective.metric, found.hessian, found.objective.gamma, drift), law, atol=1e-6
+        )
+    decaying = ln.optimal_for(np.diag([0.3, 2.0]), drift=ln.drifts.weight_decay(0.5))
+    assert not decaying.exists and "A + K has the eigenvalue -0.2" in decaying.why
+
+
+def test_n7_no_drift_excuses_sluggishness_and_n8_a_free_one_says_nothing():
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        metric, hessian, gamma = spd(rng, 2), spd(rng, 2), float(rng.choice([0.0, 1.0]))
+        law = -rng.normal(size=(2, 2))
+        law += (gamma / -2 - np.linalg.eigvals(law).real.min() + 0.4) * np.eye(2)
+        # the bound by bisection over the loss's scale, each time by the Hamiltonian's eigenvalues on the axis
+        inner, low, high = -law - gamma / 2 * np.eye(2), 1e-6, 1e6
+        for _ in range(80):
+            scale = math.sqrt(low * high)
+            matrix = np.block([[inner, np.linalg.inv(metric)], [-scale * hessian, -inner.T]])
+            low, high = (low, scale) if np.min(np.abs(np.linalg.eigvals(matrix).real)) < 1e-7 else (scale, high)
+        for factor, exists in ((0.97, True), (1.03, False)):
+            found = ln.optimal_for(law, loss=bowl(factor * low * hessian), metric=metric, gamma=gamma, drift="any")
+            assert found.exists == exists, found.why
+    with pytest.raises(ValueError, match=r"drift = 'any' needs loss, metric and gamma.*\(N8\)"):
+        ln.optimal_for(np.eye(2), drift="any")
+
+
+def test_n9_every_law_that_settles_is_optimal_for_a_rotation_in_some_metric():
+    rng = np.random.default_rng(6)
+    for _ in range(15):
+        law = rng.normal(size=(3, 3))
+        law += (0.3 - np.linalg.eigvals(law).real.min()) * np.eye(3)
+        found = ln.optimal_for(law, drift="rotation", gamma=float(rng.choice([0.0, 1.0])))
+        turn = found.objective.drift.matrix(3)
+        assert found.exists and found.residual < 1e-8
+        assert np.linalg.norm(found.objective.metric @ turn + (found.objective.metric @ turn).T) < 1e-10
+    assert not ln.optimal_for([[-0.1, 1.0], [-1.0, -0.1]], drift="rotation").exists
+
+
+def test_n10_n11_n12_steps():
+    rng = np.random.default_rng(7)
+    for _ in range(15):  # discrete Riccati, with the loss charged at the points arrived at
+        size, rho = int(rng.integers(1, 4)), float(rng.choice([1.0, 0.9]))
+        metric, hessian, eye = spd(rng, size), spd(rng, size), np.eye(size)
+        p = scipy.linalg.solve_discrete_are(math.sqrt(rho) * eye, math.sqrt(rho) * eye, hessian, metric + hessian,
+                                            s=hessian)  # fmt: skip
+        step = np.linalg.solve(metric + hessian + rho * p, hessian + rho * p)
+        assert ln.optimal_for(step, dt=1.0).exists
+    hessian = np.array([[2.0, 0.5], [0.5, 1.0]])
+    descent = ln.optimal_for(0.3 * hessian, dt=0.3, loss=bowl(hessian))
+    assert descent.exists, "with a free metric gradient descent is, as long as it does not overshoot"
+    same = ln.optimal_for(0.3 * hessian, dt=0.3, loss=bowl(hessian), metric="identity")
+    assert not same.exists and "N4" in same.why, "and for G = I it is not: two curvatures"
+    over = ln.optimal_for(0.6 * hessian, dt=0.3)
+    assert not over.exists and "overshoots" in over.why and "N11" in over.why
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="loss has 2 parameters, but law has 3"):
+        ln.optimal_for(np.eye(3), loss=bowl(np.eye(2)))
+    with pytest.raises(ValueError, match="loss has a flat direction"):
+        ln.optimal_for(np.eye(2), loss=bowl(np.diag([1.0, 0.0])))
+    with pytest.raises(ValueError, match="dt and drift are given"):
+        ln.optimal_for(np.eye(2) / 2, dt=1.0, drift="rotation")
+    with pytest.raises(ValueError, match="drift is given, and so loss and metric have to be free"):
+        ln.optimal_for(np.eye(2), loss=bowl(np.eye(2)), drift="rotation")
