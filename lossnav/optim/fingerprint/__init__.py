@@ -1,0 +1,7 @@
+"""What an optimizer does, measured from outside: gradients that were made up go in, steps come out."""
+
+from __future__ import annotations
+
+from lossnav.optim.fingerprint.reading import Fingerprint, fingerprint
+
+__all__ = ["Fingerprint", "fingerprint"]
