@@ -16,11 +16,14 @@ _PLACES = _lazy.places(__name__, __file__)
 __getattr__, _, __all__ = _lazy.attach(__name__, _PLACES)
 
 _NEED = {  # what has to be installed for a name; whether it is, is found without loading it
-    "torch": {"continual", "curvature", "data", "ensemble", "models", "moving", "optim", "training", "watch"},
+    "torch": {
+        "Fingerprint", "continual", "curvature", "data", "ensemble", "fingerprint", "models", "moving", "optim",
+        "training", "watch",
+    },
     "sympy": {"EulerLagrange", "euler_lagrange"},
     "matplotlib": {"figures"},
     "anywidget": {"explore"},
-}
+}  # fmt: skip
 
 
 def __dir__() -> list[str]:

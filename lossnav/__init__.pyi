@@ -26,6 +26,8 @@ from lossnav.lab import records as records
 from lossnav.lab import streams
 from lossnav.lab import sweep as sweep
 from lossnav.lab import training as training
+from lossnav.optim.fingerprint import Fingerprint as Fingerprint
+from lossnav.optim.fingerprint import fingerprint as fingerprint
 from lossnav.optim.watch import watch as watch
 from lossnav.problem import classifiers as classifiers
 from lossnav.problem import drifts as drifts

@@ -19,6 +19,7 @@ from lossnav.problem.functions.batched import SINGLE
 
 if TYPE_CHECKING:  # a picture needs what a result has, and not what made it: torch for one
     from lossnav.analysis.inference.result import Inference
+    from lossnav.optim.fingerprint import Fingerprint
     from lossnav.optim.watch import Watch
     from lossnav.rules.derive.published import Reading
     from lossnav.rules.derive.rule import LearningRule
@@ -110,6 +111,17 @@ def _watch(seen: Watch, ax: Axes) -> None:
     ax.plot(travelled, losses, **line("loss", lw=1.2))
     ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
     ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
+
+
+def _fingerprint(seen: Fingerprint, ax: Axes) -> None:
+    """Draw the answer to a gradient that is on for the first half of the steps."""
+    if not seen.response:
+        raise ValueError(f"it was refused, so that there are no steps to draw. {seen.refused}")
+    steps = np.arange(1, len(seen.response) + 1)
+    ax.axvspan(0.5, len(steps) / 2 + 0.5, color=COLOURS["quiet"], alpha=0.2, lw=0)
+    ax.plot(steps, seen.response, ".-", color=COLOURS["ink"], lw=0.8)
+    ax.axhline(0, color=COLOURS["quiet"], lw=0.8)
+    ax.set(xlabel="step; the gradient is one in the shaded ones", ylabel="step along the gradient")
 
 
 def _rule(rule: LearningRule, ax: Axes) -> None:
@@ -242,6 +254,7 @@ DRAWINGS: dict[str, Callable[[Any, Axes], None]] = {
     "comparison": _comparison,
     "regret": _regret,
     "watch": _watch,
+    "fingerprint": _fingerprint,
     "rule": _rule,
     "reading": _reading,
     "inference": _inference,

@@ -483,6 +483,7 @@ def _optimizers() -> dict[str, Recipe]:
         "optimizer": thing(SGD), "loss": function(lambda: WATCHED.square().sum(), none=True), "every": whole(2),
         "lanczos": whole(4), "keep": whole(2, none=True),
     })  # fmt: skip
+    found["fingerprint"] = Recipe(ln.fingerprint, {"make_optimizer": function(torch.optim.SGD), "timed": flag(False)})
     return found | _seen()
 
 

@@ -1,0 +1,173 @@
+"""An optimizer's steps on gradients that somebody made up: no loss, no network, nothing but the class's own lines."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Array = NDArray[np.float64]
+Maker = Callable[[list[torch.nn.Parameter]], torch.optim.Optimizer]
+
+
+class Refused(Exception):
+    """The optimizer cannot be fed with gradients; the message says what it did instead."""
+
+
+class Player:
+    """Plays gradients to fresh copies of an optimizer.
+
+    Attributes:
+        make: from parameters to the optimizer.
+        dtype: of the weights, float64 where the optimizer takes it.
+        closure: whether ``step`` has to be given what computes the loss and its gradient.
+        coupled: λ of an L2 term that the optimizer adds to a gradient by itself; ``pure`` takes it off.
+        decoupled: the share of the weights that each step takes away; ``pure`` gives it back.
+    """
+
+    def __init__(self, make: Maker):
+        self.make = make
+        self.coupled, self.decoupled = 0.0, np.zeros(1)
+        start, gradient, complaints = np.ones((2, 3)), np.ones((1, 2, 3)), []
+        for self.closure, self.dtype in itertools.product((False, True), (torch.float64, torch.float32)):
+            complaint = self._complaint([start], [gradient])
+            if not complaint:
+                return
+            complaints.append(complaint)
+        first, last = complaints[0], complaints[2]
+        raise Refused(first if first == last else f"{first}; with a closure: {last}")
+
+    def _complaint(self, starts: list[Array], gradients: list[Array]) -> str:
+        try:
+            self.play(starts, gradients)
+        except Refused as refusal:
+            return str(refusal)
+        except Exception as error:  # whatever a stranger's code raises is the answer
+            words = " ".join(str(error).split())
+            return f"{type(error).__name__}: {words[:160]}"
+        return ""
+
+    def play(
+        self, starts: Sequence[Array], gradients: Sequence[Array], seed: int = 0, pull: float = 0.0
+    ) -> list[Array]:
+        """Return the steps, (T, …) for each tensor.
+
+        Args:
+            starts: the weights of each tensor.
+            gradients: for each tensor, (T, …).
+            seed: of torch, whose state is put back afterwards.
+            pull: λ; the gradient that is given has λθ taken off.
+
+        Raises:
+            Refused: the steps are not finite, or ``step`` wants the gradient at other weights than it was called with.
+        """
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.manual_seed(seed)
+            weights = [torch.nn.Parameter(torch.tensor(start, dtype=self.dtype)) for start in starts]
+            optimizer = self.make(weights)
+            if hasattr(optimizer, "train"):
+                optimizer.train()
+            steps: list[list[Array]] = [[] for _ in starts]
+            for given in zip(*gradients, strict=True):
+                before = [weight.detach().clone() for weight in weights]
+                made = [torch.tensor(g, dtype=self.dtype) - pull * old for g, old in zip(given, before, strict=True)]
+                self._step(optimizer, weights, before, made)
+                for kept, weight, old in zip(steps, weights, before, strict=True):
+                    kept.append((weight.detach() - old).double().numpy())
+        found = [np.array(each) for each in steps]
+        if not all(np.isfinite(each).all() for each in found):
+            raise Refused("its steps are not finite")
+        return found
+
+    def _step(
+        self, optimizer: Any, weights: list[torch.nn.Parameter], before: list[Tensor], made: list[Tensor]
+    ) -> None:
+        """Make one step; the loss of a closure is linear, with the made-up gradient everywhere."""
+        if not self.closure:
+            for weight, gradient in zip(weights, made, strict=True):
+                weight.grad = gradient
+            optimizer.step()
+            return
+        calls, away = 0, 0.0
+
+        def closure() -> Tensor:
+            nonlocal calls, away
+            calls += 1
+            away = max(away, *(float((w - old).norm()) for w, old in zip(weights, before, strict=True)))
+            with torch.enable_grad():
+                optimizer.zero_grad()
+                loss = torch.stack([(w * g).sum() for w, g in zip(weights, made, strict=True)]).sum()
+                loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        if away > 0:
+            raise Refused(
+                f"it is called {calls} times in a step, at weights up to {away:.1g} away: "
+                "its step is no function of the gradient at its weights"
+            )
+
+    def pure(self, start: Array, gradients: Array) -> Array:
+        """Return the steps (T, m, n) on gradients that it is to see, without its decay."""
+        (steps,) = self.play([start], [gradients], pull=self.coupled)
+        places = start + np.concatenate([np.zeros((1, *start.shape)), np.cumsum(steps, axis=0)[:-1]])
+        share = np.resize(self.decoupled, len(steps)) if len(self.decoupled) < len(steps) else self.decoupled
+        return np.asarray(steps + share[: len(steps), None, None] * places)
+
+    def state_bytes(self, shape: tuple[int, int] = (32, 48)) -> float:
+        """Return bytes of state for each float32 weight of a matrix, after four steps."""
+        weight, optimizer = self._running(shape, 4)
+        seen: dict[int, int] = {}
+        for tensor in _tensors([optimizer.state, [{**g, "params": None} for g in optimizer.param_groups]]):
+            if tensor is not weight and tensor is not weight.grad:
+                seen[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+        return sum(seen.values()) / weight.numel()
+
+    def cost(self, shape: tuple[int, int] = (64, 64), steps: int = 8) -> float:
+        """Return the median time of a step over that of torch's SGD on one matrix, here and now."""
+        own, sgd = (
+            statistics.median(player._times(shape, steps)) for player in (self, Player(lambda p: torch.optim.SGD(p)))
+        )
+        return own / sgd
+
+    def _times(self, shape: tuple[int, int], steps: int) -> list[float]:
+        weight, optimizer = self._running(shape, 3)
+        times = []
+        for _ in range(steps):
+            start = time.perf_counter()
+            self._step(optimizer, [weight], [weight.detach().clone()], [torch.ones(shape)])
+            times.append(time.perf_counter() - start)
+        return times
+
+    def _running(self, shape: tuple[int, int], steps: int) -> tuple[torch.nn.Parameter, Any]:
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.manual_seed(0)
+            weight = torch.nn.Parameter(torch.randn(shape))
+            optimizer = self.make([weight])
+            if hasattr(optimizer, "train"):
+                optimizer.train()
+            for _ in range(steps):
+                self._step(optimizer, [weight], [weight.detach().clone()], [torch.randn(shape)])
+        return weight, optimizer
+
+
+def _tensors(found: Any) -> Iterable[Tensor]:
+    """Yield the tensors in nested mappings and lists."""
+    if isinstance(found, Tensor):
+        yield found
+    elif isinstance(found, dict):
+        for entry in found.values():
+            yield from _tensors(entry)
+    elif isinstance(found, list | tuple):
+        for entry in found:
+            yield from _tensors(entry)

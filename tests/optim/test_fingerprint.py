@@ -1,0 +1,232 @@
+"""``fingerprint`` reads torch's optimizers from their steps, with hyperparameters that were drawn."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot as plt
+
+import lossnav as ln
+from lossnav.optim.fingerprint import laws, measures
+from lossnav.optim.fingerprint.play import Player
+
+RNG = np.random.default_rng(34)
+SEEDS = range(3)
+
+
+def draw(low, high):
+    return round(float(RNG.uniform(low, high)), 3)
+
+
+def case(name, make, law, rate, decay="none", **numbers):
+    return pytest.param(make, law, rate, decay, numbers, id=name)
+
+
+def drawn():
+    """Each optimizer of torch with drawn options, the law that it is to obey, and its numbers."""
+    o = torch.optim
+    for seed in SEEDS:
+        lr, b1, b2, wd = draw(1e-3, 0.1), draw(0.3, 0.97), draw(0.8, 0.999), draw(0.01, 0.5)
+        yield case(f"SGD {seed}", lambda p, lr=lr: o.SGD(p, lr), "the gradient", "constant", gain=lr)
+        yield case(
+            f"decayed SGD {seed}", lambda p, lr=lr, wd=wd: o.SGD(p, lr, weight_decay=wd), "the gradient", "constant",
+            "coupled or decoupled", gain=lr, decay_rate=wd,
+        )  # fmt: skip
+        yield case(
+            f"heavy ball {seed}", lambda p, lr=lr, b=b1, wd=wd: o.SGD(p, lr, b, weight_decay=wd), "a filter",
+            "constant", "coupled", beta1=b1, gain=lr / (1 - b1), decay_rate=wd,
+        )  # fmt: skip
+        yield case(
+            f"Nesterov {seed}", lambda p, lr=lr, b=b1: o.SGD(p, lr, b, nesterov=True), "a filter and the gradient",
+            "constant", beta1=b1, share=1 - b1, gain=lr / (1 - b1),
+        )  # fmt: skip
+        both = {"betas": (b1, b2)}
+        yield case(
+            f"Adam {seed}", lambda p, lr=lr, more=both: o.Adam(p, lr, **more),
+            "a filter over a power of an average of g²", "bias-corrected", beta1=b1, beta2=b2, power=0.5, gain=lr,
+        )  # fmt: skip
+        yield case(
+            f"Adam, L2 {seed}", lambda p, more=both, wd=wd: o.Adam(p, weight_decay=wd, **more),
+            "a filter over a power of an average of g²", "bias-corrected", "coupled", beta1=b1, decay_rate=wd,
+        )  # fmt: skip
+        yield case(
+            f"AdamW {seed}", lambda p, lr=lr, more=both, wd=wd: o.AdamW(p, lr, weight_decay=wd, **more),
+            "a filter over a power of an average of g²", "bias-corrected", "decoupled", beta2=b2, decay_rate=lr * wd,
+        )  # fmt: skip
+        yield case(
+            f"AMSGrad {seed}", lambda p, more=both: o.Adam(p, amsgrad=True, **more),
+            "a filter over a power of the largest average of g²", "bias-corrected", beta1=b1, beta2=b2,
+        )  # fmt: skip
+        yield case(
+            f"NAdam {seed}", lambda p, more=both: o.NAdam(p, **more),
+            "a filter and the gradient over a power of an average of g²", None, beta1=b1, beta2=b2, power=0.5,
+        )  # fmt: skip
+        slow = round(1 - (1 - b2) / 20, 5)
+        yield case(
+            f"RAdam {seed}", lambda p, b=b1, s=slow: o.RAdam(p, betas=(b, s)),
+            "a filter over a power of an average of g²", "a schedule", beta1=b1, beta2=slow, power=0.5,
+        )  # fmt: skip
+        yield case(
+            f"RMSprop {seed}", lambda p, lr=lr, b=b2: o.RMSprop(p, lr, b),
+            "the gradient over a power of an average of g²", "constant", beta2=b2, power=0.5, gain=lr,
+        )  # fmt: skip
+        yield case(
+            f"centred RMSprop {seed}", lambda p, b=b2: o.RMSprop(p, alpha=b, centered=True),
+            "the gradient over a power of the variance of g", "constant", beta2=b2, power=0.5,
+        )  # fmt: skip
+        yield case(
+            f"RMSprop, momentum {seed}", lambda p, b=b2, m=b1: o.RMSprop(p, alpha=b, momentum=m),
+            "a filter of quotients over a power of an average of g²", "constant", beta1=b1, beta2=b2,
+        )  # fmt: skip
+        yield case(
+            f"Adagrad {seed}", lambda p, lr=lr: o.Adagrad(p, lr), "the gradient over a power of the sum of g²",
+            "constant", power=0.5, gain=lr,
+        )  # fmt: skip
+        yield case(
+            f"Adadelta {seed}", lambda p, lr=lr, b=b2: o.Adadelta(p, lr, rho=b),
+            "the gradient times a root of its own squared steps over its own", "constant", beta2=b2,
+            floor=np.log10(1e-6 * lr**2),  # the rate and ε are one number in its steps
+        )  # fmt: skip
+        yield case(
+            f"Adamax {seed}", lambda p, lr=lr, more=both: o.Adamax(p, lr, **more),
+            "a filter over a power of a maximum of |g|", "numerator corrected", beta1=b1, beta2=b2, gain=lr,
+        )  # fmt: skip
+        yield case(
+            f"ASGD {seed}", lambda p, wd=wd: o.ASGD(p, lambd=wd / 10), "the gradient", "a schedule",
+            "coupled or decoupled", decay_rate=wd / 10,
+        )  # fmt: skip
+        up, down = draw(1.05, 1.5), draw(0.3, 0.9)
+        yield case(
+            f"Rprop {seed}", lambda p, up=up, down=down: o.Rprop(p, etas=(down, up)),
+            "a size of its own that signs rule", "constant", grows=up, shrinks=down,
+        )  # fmt: skip
+        kappa = draw(0.5, 0.95)
+        yield case(
+            f"Adafactor {seed}", lambda p, k=kappa: o.Adafactor(p, beta2_decay=-k),
+            "the gradient over a power of rows ⊗ columns of an ever longer average of g²", "relative to |θ|",
+            kappa=kappa,
+        )  # fmt: skip
+        yield case(
+            f"Muon {seed}", lambda p, b=b1, wd=wd: o.Muon(p, momentum=b, weight_decay=wd),
+            "a filter with its singular values made alike", "constant", "decoupled", beta1=b1, share=1 - b1,
+            decay_rate=1e-3 * wd,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "law", "rate", "decay", "numbers"), list(drawn()))
+def test_torchs_optimizers_are_read_with_their_numbers(make, law, rate, decay, numbers):
+    seen = ln.fingerprint(make, timed=False)
+    assert (seen.law, seen.rate, seen.decay) == (law, rate or seen.rate, decay), str(seen)
+    rough = 0.02 if "singular" in law else 1e-4
+    wanted = {**numbers, "decay_rate": numbers.get("decay_rate", 0.0)}
+    found = {name: seen.numbers.get(name, seen.decay_rate) for name in wanted}
+    assert found == pytest.approx(wanted, rel=rough, abs=rough)
+    assert seen.deterministic and not seen.closure and not seen.refused
+    assert seen.symmetries["sign"] < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"), [("LBFGS", "called 20 times in a step, at weights up to"), ("SparseAdam", "not support dense")]
+)
+def test_what_is_no_function_of_a_gradient_is_refused_with_what_it_did(kind, why):
+    seen = ln.fingerprint(getattr(torch.optim, kind))
+    assert why in seen.refused and str(seen) == f"refused: {seen.refused}" and not seen.law
+    with pytest.raises(ValueError, match="no steps to draw"):
+        seen.plot()
+
+
+def test_the_name_of_a_class_says_nothing():
+    class Lion(torch.optim.SGD):
+        """No lion."""
+
+    seen = ln.fingerprint(lambda p: Lion(p, 0.1), timed=False)
+    assert str(seen) == "gradient descent"
+    assert seen == ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1))  # its cost is no part of what it is
+
+
+class Signs(torch.optim.Optimizer):
+    """sign(β₁m + (1 − β₁)g) with an average by β₂, as the optimizer Lion."""
+
+    def __init__(self, params, betas):
+        super().__init__(params, {"betas": betas})
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            beta1, beta2 = self.param_groups[0]["betas"]
+            m = self.state[p].setdefault("m", torch.zeros_like(p))
+            p -= 0.01 * torch.sign(beta1 * m + (1 - beta1) * p.grad)
+            m.lerp_(p.grad, 1 - beta2)
+
+
+@pytest.mark.parametrize("betas", [(0.9, 0.99), (0.85, 0.85), (0.6, 0.95)])
+def test_signs_of_a_filter_are_read_by_what_turns_them(betas):
+    seen = ln.fingerprint(lambda p: Signs(p, betas), timed=False)
+    assert seen.law == "the sign of a filter" and seen.rate == "constant" and seen.gradient_degree == 0
+    assert [seen.numbers["beta1"], seen.numbers["beta2"]] == pytest.approx(betas, abs=1e-3)
+
+
+class Powers(Signs):
+    """−g/V^p of a rotated, or a row's, or a trusting kind."""
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            kind = self.param_groups[0]["betas"]
+            scale = {
+                "row": p.grad.norm(dim=-1, keepdim=True),
+                "tensor": p.grad.norm(),
+                "trust": p.grad.norm() / p.norm(),
+            }
+            p -= 0.01 * p.grad / (scale[kind] + 1e-30)
+
+
+def test_reach_trust_and_turns_are_told_apart():
+    row, tensor, trust = (ln.fingerprint(lambda p, k=k: Powers(p, k), timed=False) for k in ("row", "tensor", "trust"))
+    assert (row.reach, tensor.reach, trust.reach) == ("row", "tensor", "tensor")
+    assert (row.law, tensor.law, tensor.rate, trust.rate) == ("", "the gradient", "its own", "relative to |θ|")
+    assert row.symmetries["right"] < 1e-9 < 0.05 < row.symmetries["left"] and tensor.symmetries["turn"] < 1e-9
+    assert (tensor.gradient_degree, trust.weight_degree) == pytest.approx((0, 1), abs=1e-6)
+    assert "none of the listed" in str(row) and "its row" in str(row)
+
+
+def test_a_law_is_judged_on_gradients_that_it_was_not_fitted_to():
+    """With as many directions as there are weights any step fits; a wrong law must not."""
+    player = Player(torch.optim.Adamax)
+    plays = tuple((g, player.pure(measures.weights(s), g)) for s in (1, 2) for g in [1e3 * measures.gradients(s, 40)])
+    adam = next(law for law in laws.LAWS if law.name == "a filter over a power of an average of g²")
+    assert laws.fitted(adam, plays).residual > 0.1
+    assert laws.search(plays, 1e-6).residual < 1e-9
+
+
+def test_bytes_are_those_of_the_averages_and_the_response_is_the_filter():
+    seen = ln.fingerprint(lambda p: torch.optim.SGD(p, 0.1, momentum=0.5), timed=False)
+    assert seen.state_bytes == pytest.approx(4.0, abs=0.01)
+    assert ln.fingerprint(torch.optim.Adam, timed=False).state_bytes == pytest.approx(8.0, abs=0.01)
+    on = [0.1 * sum(0.5**k for k in range(n)) for n in range(1, 21)]
+    off = [on[-1] * 0.5**n for n in range(1, 21)]
+    assert seen.response == pytest.approx([*on, *off], rel=1e-9)
+    axes = seen.plot()
+    assert len(axes.lines[0].get_xdata()) == 40
+    plt.close(axes.figure)
+    json.dumps(seen.to_dict())
+    assert list(seen.to_frame()["response"]) == list(seen.response)
+
+
+def test_the_cost_is_measured_only_if_asked():
+    assert np.isnan(ln.fingerprint(torch.optim.Adam, timed=False).cost)
+    assert ln.fingerprint(torch.optim.Adam).cost > 0
+
+
+def test_ours_are_read_as_what_they_derive():
+    seen = ln.fingerprint(lambda p: ln.optim.Ballistic(p, lr=0.01, beta=0.99, bias_correction=True), timed=False)
+    assert seen.law == "the gradient over a power of an average of g²" and seen.numbers["power"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("given", "words"), [({"make_optimizer": 3}, "make_optimizer"), ({"timed": 1}, "timed = 1")])
+def test_wrong_arguments_are_named(given, words):
+    with pytest.raises(ValueError, match=words):
+        ln.fingerprint(**{"make_optimizer": torch.optim.Adam, **given})
