@@ -101,7 +101,7 @@ class Layer(NamedTuple):
         return own if self.shape is None else own.reshape(*own.shape[:-1], *self.shape)
 
     def greedy(self, x: Array, t: Array, curvature: Array) -> Array:
-        """Return where x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D)."""
+        """Return where the part x, shape (D,), is after times t, shape (T,), at full speed: shape (T, D)."""
         reach = self.number * t[:, None]
         if self.name == "linf":
             return np.sign(x) * np.maximum(np.abs(x) - reach, 0.0)
@@ -109,7 +109,7 @@ class Layer(NamedTuple):
             return np.sign(x) * _ridge(np.abs(x), reach, curvature)
         if self.name == "l2":
             return _unit(x) * np.maximum(_length(x) - reach, 0.0)
-        left, values, right = np.linalg.svd(self.taken(x) if x.ndim == 1 else x, full_matrices=False)
+        left, values, right = np.linalg.svd(x.reshape(self.shape or x.shape), full_matrices=False)
         after = np.maximum(values - reach, 0.0)
         if self.name == "nuclear":
             after = _ridge(values, reach, np.ones_like(values))

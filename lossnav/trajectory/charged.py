@@ -97,21 +97,24 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     h, g, v, gamma = path.curvature, path.slope, path.speed, objective.gamma
     kappa, friction = accelerated.gains(objective, h)
     m = accelerated.charged(objective).m
-    curved = h > _FLAT * np.max(np.abs(h), initial=0.0)
+    curved = h > (_FLAT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
     reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
     flat = 0.0 if gamma == 0 else -m / gamma * float(np.where(curved, 0.0, kappa**2) @ g**2)
     own = m * float((reach * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
     climb, level = (own + flat) / 2, float(loss.value(theta0)) - float(reach @ g**2) / 2
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    moved = (kappa * g != 0) | (v != 0)
-    rests = np.all((h > 0) | ~moved)
-    slow = _slow(kappa * h, friction)
+    # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
+    coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))
+    slow = np.where(coasts, friction, _slow(kappa * h, friction))
+    moved = (v != 0) | ((g != 0) & ~coasts)
+    rests = np.all((slow > 0) | ~moved)
     growth = float(np.max(-slow, initial=-math.inf, where=moved))
-    stop = theta0 - path.directions @ (np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0) * g)
+    way = np.where(coasts, -v / np.where(friction > 0, friction, 1.0), g / np.where(h > 0, h, 1.0))
+    stop = theta0 - path.directions @ way
     pace = growth if growth > 0 else float(np.min(slow, initial=np.inf, where=slow > 0))
     return Trajectory(
         objective, loss, plot_times(pace, math.inf), climb + resting_action(objective.k * level, gamma, scale),
-        climb if np.all(curved) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
+        climb if np.all(curved | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
         path.position, path.rate, growth=growth, second=path.second,
     )  # fmt: skip
 
@@ -119,7 +122,8 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
 def _slow(stiff: Array, friction: Array) -> Array:
     """Return the real part of the slower rate of s² + K₂s + K₁ = 0."""
     half = friction / 2
-    return np.where(half**2 > stiff, stiff / (half + np.sqrt(np.maximum(half**2 - stiff, 0.0))), half)
+    fast = half + np.sqrt(np.maximum(half**2 - stiff, 0.0))
+    return np.where(half**2 > stiff, stiff / np.where(fast == 0, 1.0, fast), half)
 
 
 @dataclass(frozen=True, eq=False)

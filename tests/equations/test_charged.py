@@ -171,6 +171,17 @@ def test_one_metric_for_both_prices():
         np.testing.assert_allclose(ln.optimal_velocity(objective, bowl, 1 + x), best, rtol=1e-8)
 
 
+def test_where_nothing_pulls_friction_stops_a_learner():
+    """W3 on a flat direction: its velocity is given up at the rate K₂, by quadrature of the path; with c = 0 never."""
+    flat, t = ln.losses.Quadratic(np.diag([1.0, 0.0]), gradient=[0.3, 0.0], offset=0.045), np.linspace(0, 60, 60001)
+    for gamma in (0.0, 0.5):
+        path = ln.solve(heavy(0.3, 1.0, gamma=gamma), flat, [0.0, 0.0], velocity0=[0.0, 0.5])
+        paid = np.trapezoid(np.exp(-gamma * t) * (path.kinetic(t) + path.potential(t)), t)
+        assert path.action == pytest.approx(paid, rel=1e-6) and path.at_infinity == "rests"
+        np.testing.assert_allclose(path.asymptote, path(60.0), atol=1e-9)
+    assert ln.solve(heavy(0.3, gamma=0.5), flat, [0.0, 0.0], velocity0=[0.0, 0.5]).at_infinity == "moves on"
+
+
 @pytest.mark.parametrize(("gamma", "rate"), [(0.0, 0.70711), (1.0, 0.36603), (10.0, 0.04975)])
 def test_a_swing_begins_at_one_curvature_whatever_the_patience(gamma, rate):
     """W4: at h = c²/4mk the closed loop of the Riccati equation has a double root; above it the path crosses."""

@@ -67,6 +67,20 @@ def _gain(price, p, start):
     return -minimize(lambda v: float(price.value(v) - v @ p), start, method="Nelder-Mead", options=options).fun
 
 
+def test_each_layer_goes_its_own_way():
+    """W17: under limits of layers the exact step is that of each, wherever in θ it lies."""
+    x = np.random.default_rng(3).normal(size=10)
+    whole = ln.update(ln.Objective(price=PRICES.Norm(LAYERS, limit=[0.3, 0.5, 0.7])), 2 * x, 2 * np.eye(10), 0.9)
+    for (part, name, *shape), limit in zip(LAYERS, [0.3, 0.5, 0.7], strict=True):
+        norm = [(slice(None), name, *shape)] if shape else name
+        own = x[part]
+        alone = ln.update(ln.Objective(price=PRICES.Norm(norm, limit=limit)), 2 * own, 2 * np.eye(len(own)), 0.9)
+        np.testing.assert_allclose(whole[part], alone, atol=1e-12)
+        size = PRICES.Norm(norm, limit=1.0).layers[0].norm.size
+        shaped = alone.reshape(*shape) if shape else alone
+        assert size(shaped) <= 0.9 * limit * (1 + 1e-12)
+
+
 def test_matrices_without_a_shape():
     g = np.random.default_rng(2).normal(size=(5, 4, 3))
     left, _, right = np.linalg.svd(g, full_matrices=False)
