@@ -324,8 +324,10 @@ def _by_cost(
                 far = middle
     value = min(max(at(points[0]), ends[0]), ends[1])
     best = points[0] if good[0] else found.along(at, value)[0]
-    middle, low, high = (undo("gamma", end, typical, seen.scale) for end in (value, *ends))
-    return replace(fit, excess=0.0), [best, *kept], {**estimates, "gamma": Estimate(middle, low, high, one.unit)}
+    low, high = (undo("gamma", end, typical, seen.scale) for end in ends)
+    moved = seen.family.values(best, seen.scale)
+    told = {name: replace(old, value=moved[name]) for name, old in estimates.items()}
+    return replace(fit, excess=0.0), [best, *kept], told | {"gamma": replace(told["gamma"], low=low, high=high)}
 
 
 def _cheapest(seen: Evidence, x: Array) -> bool:

@@ -212,6 +212,8 @@ def test_i26_a_choice_cuts_the_interval_of_a_noisy_record():
     found = ln.infer(path(t) + noise, WELL, times=t, noise=0.02)
     assert not found.fit.refuted
     assert 0.55 < found.estimates["gamma"].low < 0.9 and found.estimates["gamma"].high > 0.9
+    again = ln.solve(found.objective(), WELL, path(t)[0])
+    assert again.asymptote[0] < 0, "what is inferred stays, as it did"
 
 
 # ------------------------------------------------------------------------------------------------------------ intervals
