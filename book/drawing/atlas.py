@@ -129,8 +129,8 @@ def chart(rows):
             here = sorted(cells.get((turns, scale), []), key=lambda row: list(KINDS).index(kind(row)))
             for at, row in enumerate(here):
                 shade = COLOURS[SHADES[kind(row)]]
-                ax.plot(x - 0.36 + 0.09 * (at % 9), y + 0.3 - 0.09 * (at // 9), "o", color=shade, ms=6)
-            ax.text(x + 0.4, y - 0.38, str(len(here)), ha="right", va="center")
+                ax.plot(x - 0.36 + 0.09 * (at % 9), y + 0.24 - 0.09 * (at // 9), "o", color=shade, ms=6)
+            ax.text(x + 0.44, y + 0.38, str(len(here)), ha="right", va="center")
     ax.set(xlim=(-0.5, 2.5), ylim=(-0.5, 2.5), xticks=range(3), yticks=range(3), xlabel="steps turn with …",
            ylabel="power of the gradient's scale in a step")  # fmt: skip
     ax.set_xticklabels(columns)
