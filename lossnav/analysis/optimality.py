@@ -1,4 +1,4 @@
-r"""Which assumptions make a learning rule optimal: all of them, or none and why (theory: N1–N12).
+r"""Which assumptions make a learning rule optimal: all of them, or none and why (book: N1–N12).
 
 A law :math:`\dot x=-Kx` about a minimum is optimal for a constant metric G, a quadratic loss of curvature H, a discount
 γ and a linear drift f = Ax if :math:`P=G(A+K)/\eta` is symmetric and positive definite and
@@ -71,7 +71,7 @@ def optimal_for(
         gamma: γ ≥ 0; None if it is not known.
         drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
             linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is
-            optimal for some drift (theory: N8), and nothing is said.
+            optimal for some drift (book: N8), and nothing is said.
         dt: time of a step, unit T.
 
     Returns:
@@ -90,7 +90,7 @@ def optimal_for(
         eigenvalues 1 ± 2i are complex: for no constant metric, discount and loss (N1)
 
     References:
-        theory: N1–N9 (linear laws), N10–N12 (steps); the correction to N5.
+        book: N1–N9 (linear laws), N10–N12 (steps); the correction to N5.
     """
     discount = None if gamma is None else _checks.finite("gamma", gamma, low=0.0)
     if isinstance(metric, str):
@@ -250,7 +250,7 @@ def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
 
 
 def _overshoots(step: Array) -> str:
-    """Say why x ← Bx is no planned step: one has eigenvalues in (0, 1) (theory: N10, N11)."""
+    """Say why x ← Bx is no planned step: one has eigenvalues in (0, 1) (book: N10, N11)."""
     values = np.linalg.eigvals(step)
     if np.any(np.abs(values.imag) > 1e-9):
         return "a step turns: multipliers are complex, for no constant metric and loss (N10)"
@@ -264,7 +264,7 @@ def _overshoots(step: Array) -> str:
 
 
 def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Linear) -> OptimalFor:
-    """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues (theory: N6)."""
+    """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues (book: N6)."""
     pull = matrix + law
     values, vectors = _spectrum(pull)
     if np.iscomplexobj(values) or np.any(values <= 0):
@@ -296,7 +296,7 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
 
 
 def _turned(law: Array, gamma: float | None) -> OptimalFor:
-    """Judge a law under any drift that is a rotation in the metric: it has to settle (theory: N9)."""
+    """Judge a law under any drift that is a rotation in the metric: it has to settle (book: N9)."""
     values, left = np.linalg.eig(-law.T)
     if values.real.max() >= 0:
         return OptimalFor(False, f"the law does not settle: growth rate {values.real.max():.4g} (N9)")
@@ -313,7 +313,7 @@ def _turned(law: Array, gamma: float | None) -> OptimalFor:
 
 
 def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
-    """Judge a law under any linear drift at given loss, metric and γ: no drift excuses sluggishness (theory: N7)."""
+    """Judge a law under any linear drift at given loss, metric and γ: no drift excuses sluggishness (book: N7)."""
     if hessian is None or isinstance(metric, str) or gamma is None:
         raise ValueError("drift = 'any' needs loss, metric and gamma: else every law that settles is optimal for some "
                          "drift (N8), so that nothing is said; name one")  # fmt: skip

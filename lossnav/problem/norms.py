@@ -1,4 +1,4 @@
-"""Norms of a velocity, their duals, and the greedy way down a bowl at the full speed of a norm (theory: W14, W17)."""
+"""Norms of a velocity, their duals, and the greedy way down a bowl at the full speed of a norm (book: W14, W17)."""
 
 from __future__ import annotations
 

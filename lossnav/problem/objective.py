@@ -51,7 +51,7 @@ class Objective:
             any but ``prices.Acceleration``, whose metric is constant.
 
     References:
-        Vastola, Gershman, Rajan (2025), Eqs. 1, 25 and 51 (finite horizon); theory: W1, W12 (prices).
+        Vastola, Gershman, Rajan (2025), Eqs. 1, 25 and 51 (finite horizon); book: W1, W12 (prices).
     """
 
     eta: float = _Unsaid(1.0)

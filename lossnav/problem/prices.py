@@ -1,4 +1,4 @@
-r"""Prices of motion: what a learner is charged for the way it moves, other than |θ̇|²/2η (theory: W1, W12–W20).
+r"""Prices of motion: what a learner is charged for the way it moves, other than |θ̇|²/2η (book: W1, W12–W20).
 
 .. math:: J=\int e^{-\gamma t}\{\varphi(\dot\theta)+kL(\theta)\}dt,\qquad
     \gamma V=kL-\varphi^*(-\nabla V),\qquad \dot\theta^*=\nabla\varphi^*(-\nabla V)

@@ -1,4 +1,4 @@
-"""Rules of a learner who is charged for acceleration, as pure functions of curvatures (theory: W2, W3, W9)."""
+"""Rules of a learner who is charged for acceleration, as pure functions of curvatures (book: W2, W3, W9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def acceleration_gains(objective: Objective, h: ArrayLike) -> tuple[Array, Array
         [1.0, 1.414214]
 
     References:
-        theory: W2, W3.
+        book: W2, W3.
     """
     curvature = _curvature(objective, h)
     return accelerated.gains(objective, curvature)
@@ -60,7 +60,7 @@ def acceleration_step(objective: Objective, h: ArrayLike, dt: float) -> Held:
         ValueError, NoMinimiser: as ``acceleration_gains``.
 
     References:
-        theory: W9.
+        book: W9.
     """
     curvature = _curvature(objective, h)
     return accelerated.held(objective, curvature, _checks.finite("dt", dt, low=0.0))
@@ -87,7 +87,7 @@ def patience(q: ArrayLike, gamma: float) -> Array:
         1.0
 
     References:
-        theory: W2.
+        book: W2.
     """
     rate = _checks.duration("gamma", gamma, zero=True)
     given: Any = np.asarray(q)

@@ -1,4 +1,4 @@
-"""What a look costs: how often, at how many samples, and after how long a step to look again (theory: W21–W29).
+"""What a look costs: how often, at how many samples, and after how long a step to look again (book: W21–W29).
 
 A look at the loss costs c₀, a sample in it c₁, both in the units of J; between looks a learner follows its plan. These
 are formulas for a chapter, and no scheduler.
@@ -50,7 +50,7 @@ def interval(c0: float, kh: float, D: float, gamma: float = 0.0, eta: float = 1.
         1.232
 
     References:
-        theory: W22, as corrected.
+        book: W22, as corrected.
     """
     price, pull, spread = (_checks.positive(name, x) for name, x in (("c0", c0), ("kh", kh), ("D", D)))
     rate, gain = _checks.finite("gamma", gamma, low=0.0), _checks.positive("eta", eta)
@@ -81,7 +81,7 @@ def batch(c0: float, c1: float, *, kh: float, D: float, sigma: float, h: float) 
         ValueError: naming the argument that is out of range.
 
     References:
-        theory: W23, W24.
+        book: W23, W24.
     """
     look, sample = _checks.finite("c0", c0, low=0.0), _checks.positive("c1", c1)
     pull, spread = _checks.positive("kh", kh), _checks.positive("D", D)
@@ -122,7 +122,7 @@ def descent_batch(c0: float, c1: float, noise: float) -> float:
         ValueError: naming the argument that is out of range.
 
     References:
-        theory: W29; McCandlish et al. (2018).
+        book: W29; McCandlish et al. (2018).
     """
     look, sample = _checks.finite("c0", c0, low=0.0), _checks.positive("c1", c1)
     return max(1.0, math.sqrt(look / sample * _checks.positive("noise", noise)))
@@ -149,7 +149,7 @@ def step(c: float, eta: float, dv: ArrayLike, dt: float = 1.0, *, chord: bool = 
         ValueError: naming the argument that is out of range.
 
     References:
-        theory: W26.
+        book: W26.
     """
     price = (12 if _checks.flag("chord", chord) else 3) * _checks.positive("c", c) * _checks.positive("eta", eta)
     change = np.atleast_1d(_checks.array("dv", dv))

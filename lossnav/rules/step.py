@@ -111,7 +111,11 @@ def rates(objective: Objective, hessian: ArrayLike) -> Array:
 
 
 def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float = math.inf) -> Array:
-    """Return −H⁻¹g (Eqs. 7, 10, first row): ``update`` for r_i·dt ≫ 1; needs H ≻ 0."""
+    """Return −H⁻¹g (Eqs. 7, 10, first row): ``update`` for r_i·dt ≫ 1; needs H ≻ 0.
+
+    Args:
+        objective, gradient, hessian, dt: as in ``update``.
+    """
     curvature, directions, slope = _model(objective, gradient, hessian)
     _checks.duration("dt", dt, zero=True)
     if np.any(curvature <= 0):
@@ -120,7 +124,11 @@ def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
 
 
 def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
-    """Return −(ηk/γ)·dt·G⁻¹g (Eqs. 7, 10, second row), for γ²/4 ≫ ηkh_i and r_i·dt ≪ 1; needs γ > 0."""
+    """Return −(ηk/γ)·dt·G⁻¹g (Eqs. 7, 10, second row), for γ²/4 ≫ ηkh_i and r_i·dt ≪ 1; needs γ > 0.
+
+    Args:
+        objective, gradient, hessian, dt: as in ``update``.
+    """
     _, directions, slope = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if objective.gamma == 0:
@@ -129,7 +137,11 @@ def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLi
 
 
 def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
-    """Return −√(ηk)·dt·(G⁻¹H)^{−1/2}G⁻¹g (Eqs. 7, 10, third row), for γ²/4 ≪ ηkh_i and r_i·dt ≪ 1; needs H ≻ 0."""
+    """Return −√(ηk)·dt·(G⁻¹H)^{−1/2}G⁻¹g (Eqs. 7, 10, third row), for γ²/4 ≪ ηkh_i and r_i·dt ≪ 1; needs H ≻ 0.
+
+    Args:
+        objective, gradient, hessian, dt: as in ``update``.
+    """
     curvature, directions, slope = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if np.any(curvature <= 0):

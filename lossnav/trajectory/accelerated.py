@@ -1,4 +1,4 @@
-r"""Where acceleration is charged: the law of a mode, its exact step, the optimum on a bowl (theory: W1–W4, W9, W10).
+r"""Where acceleration is charged: the law of a mode, its exact step, the optimum on a bowl (book: W1–W4, W9, W10).
 
 .. math:: \ddot\theta=-K_1x-K_2\dot\theta,\qquad
     K_1=r_+r_-,\; K_2=r_++r_-,\quad r_\pm=\sqrt{\gamma^2/4+P_\pm}-\gamma/2,\quad mP^2-cP+kh=0

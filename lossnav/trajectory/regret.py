@@ -170,7 +170,7 @@ def alignment(path: ArrayLike, objective: Objective, loss: Quadratic, gamma: Arr
 
 
 def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) -> Regret:
-    """Return the regret under a price (theory: W10, W12); speed and direction are no parts of it."""
+    """Return the regret under a price (book: W10, W12); speed and direction are no parts of it."""
     if dt is None:
         raise ValueError(f"dt = None, but it must be given where objective.price = {objective.price!r}")
     step, count = _checks.positive("dt", dt), len(places) - 1

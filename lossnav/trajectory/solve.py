@@ -179,11 +179,18 @@ def value(
 ) -> float:
     """Return V(θ₀) = min J, the value function; ±inf where γ = 0 and the resting cost is not zero.
 
-    Where acceleration is charged V is a function of θ and θ̇: ``velocity0`` is that of ``solve``, as are
-    ``max_seconds`` and ``max_calls``.
+    Args:
+        objective, loss, theta0: as in ``solve``.
+        max_seconds, max_calls: as in ``solve``.
+        velocity0: as in ``solve``: where acceleration is charged V is a function of θ and θ̇.
 
     Raises:
         ValueError, NoMinimiser, NotConverged: as ``solve``.
+
+    Example:
+        >>> import lossnav as ln
+        >>> value(ln.Objective(gamma=1.0), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0])
+        0.5
 
     References:
         Hamilton–Jacobi–Bellman: γV = kL + f·∇V − (η/2)|∇V|²_{G⁻¹}.
@@ -202,10 +209,19 @@ def optimal_velocity(
     """Return θ̇(0) of the optimum, shape (D,): the learning rule in continuous time.
 
     Where acceleration is charged a velocity is no rule but a state: this is then the one that is best to start with,
-    and the rule is ``optimal_acceleration``. ``max_seconds`` and ``max_calls`` are those of ``solve``.
+    and the rule is ``optimal_acceleration``.
+
+    Args:
+        objective, loss, theta0: as in ``solve``.
+        max_seconds, max_calls: as in ``solve``.
 
     Raises:
         ValueError, NoMinimiser, NotConverged: as ``solve``; also under a ``prices.Linear``, for the optimum jumps.
+
+    Example:
+        >>> import lossnav as ln
+        >>> optimal_velocity(ln.Objective(gamma=1.0), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0])
+        array([-1.])
     """
     price = getattr(objective, "price", None)
     if price is not None and not price.moves:
@@ -241,7 +257,7 @@ def optimal_acceleration(
         array([-1.])
 
     References:
-        theory: W3.
+        book: W3.
     """
     path = solve(objective, loss, theta0, max_seconds=max_seconds, max_calls=max_calls, velocity0=velocity0)
     return path.acceleration(0.0)

@@ -72,7 +72,7 @@ def infer(
         ValueError: naming the argument: too few times, or such that do not rise; a path that does not move; one that
             climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding.
 
-    Honest limits: with a metric that is not known every γ explains a quadratic (theory: I9); with one that may depend
+    Honest limits: with a metric that is not known every γ explains a quadratic (book: I9); with one that may depend
     on θ everything is explained (I14); a loss curve alone says rates only (I21).
 
     Example:
@@ -82,7 +82,7 @@ def infer(
         {'gamma': 2.0, 'a': 1.0}
 
     References:
-        theory: I2, I3, I6, I7, I8, I10, I13, I15–I23, I26; the exponents that refute are I4's.
+        book: I2, I3, I6, I7, I8, I10, I13, I15–I23, I26; the exponents that refute are I4's.
     """
     _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
     given = dict(known or {})
@@ -281,7 +281,7 @@ def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
         said.append(f"intervals from {found.count} numbers: their coverage is only nominal")
     if seen.rates is not None and seen.step * np.max(np.asarray(seen.rates.r)) > 0.3:
         said.append("the fastest mode moves by more than .3 of itself between times: where these are a learner's own "
-                    "steps, h·m/(1 − m) against the factor m is the exact line (theory: I12)")  # fmt: skip
+                    "steps, h·m/(1 − m) against the factor m is the exact line (book: I12)")  # fmt: skip
     return tuple(said)
 
 
@@ -291,7 +291,7 @@ def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
 def _by_cost(
     seen: Evidence, fit: Fit, points: list[Array], estimates: dict[str, Estimate]
 ) -> tuple[Fit, list[Array], dict[str, Estimate]]:
-    """Keep the members whose path is the cheapest; refute where there is none (theory: I26).
+    """Keep the members whose path is the cheapest; refute where there is none (book: I26).
 
     An extremal passes every local test, also where another one costs less. Whether it does turns at one γ in each
     interval: that end of the estimate is moved to there.

@@ -188,7 +188,7 @@ def _rates_of(
 
 
 def of_curve(curve: Curve, family: Planner, known: Mapping[str, float], noise: float | None, level: float) -> Evidence:
-    """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (theory: I6)."""
+    """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (book: I6)."""
     t, loss = np.asarray(curve.t), np.asarray(curve.L)
     square, span, fall = np.asarray(curve.speed) ** 2, float(t[-1] - t[0]), float(np.ptp(loss))
     spent = scipy.integrate.cumulative_simpson(square, x=t, initial=0.0)
@@ -215,7 +215,7 @@ def of_extremals(
     recordings: Sequence[Recording], loss: Loss, family: Planner, known: Mapping[str, float], noise: float | None,
     level: float,
 ) -> list[Evidence]:  # fmt: skip
-    """Return what paths on any loss say: extremals are fitted, their starts among the unknown (theory: I16).
+    """Return what paths on any loss say: extremals are fitted, their starts among the unknown (book: I16).
 
     Of the rests that they may come to, those that the record does not exclude, the nearest first.
     """
@@ -294,7 +294,7 @@ def _extremals(
 
 
 def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale) -> Array:
-    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L (theory: I15)."""
+    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L (book: I15)."""
     rows: list[Array] = []
     for t, places, stakes in recordings:
         span = t[-1] - t[0]

@@ -2,7 +2,7 @@ r"""The families of assumptions: what a learner of each does on a mode of curvat
 
 Rates are roots of one equation, :math:`Ar^2+Br=h+C`, that stays regular at both edges of planning: A = 1/a, B = γ/a and
 C = j(j + γ)/a with a = ηk. A = 0 is gradient descent, B = 0 the learner without a discount; A < 0 is memory, the heavy
-ball :math:`r^2-\Gamma r+bh=0` (theory: I12, I20). Coordinates of a family are a share in [0, 1] that stands for γ, the
+ball :math:`r^2-\Gamma r+bh=0` (book: I12, I20). Coordinates of a family are a share in [0, 1] that stands for γ, the
 logarithm of the rate v at a curvature h₀ about the middle of those seen, and what else it has.
 """
 
@@ -83,7 +83,7 @@ class Planner:
 
 
 class Decay(Planner):
-    """And a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (theory: I7)."""
+    """And a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (book: I7)."""
 
     name = "+decay"
     names: Mapping[str, str] = {**Planner.names, "j": "1/T"}
@@ -105,7 +105,7 @@ class Decay(Planner):
 
 
 class Rotation(Planner):
-    """And a drift f = Qθ in a plane of one curvature, of angular speed q: the end point tells all (theory: I8)."""
+    """And a drift f = Qθ in a plane of one curvature, of angular speed q: the end point tells all (book: I8)."""
 
     name = "+rotation"
     names: Mapping[str, str] = {**Planner.names, "q": "1/T"}
@@ -134,7 +134,7 @@ class Rotation(Planner):
 
 
 class Deadline(Planner):
-    """And a deadline T with the charge c: the gain obeys :math:`\\dot K=K^2+γK−ah`, K(T) = ac·h (theory: I13)."""
+    """And a deadline T with the charge c: the gain obeys :math:`\\dot K=K^2+γK−ah`, K(T) = ac·h (book: I13)."""
 
     name = "deadline"
     names: Mapping[str, str] = {**Planner.names, "T": "T", "c": "1"}
@@ -195,7 +195,7 @@ class Memory(Planner):
 
 
 class Hyperbolic(Planner):
-    r"""The discount 1/(1 + αt) of a planner who knows that later selves will plan anew (theory: I10).
+    r"""The discount 1/(1 + αt) of a planner who knows that later selves will plan anew (book: I10).
 
     Each curvature shows its Laplace transform at one point: :math:`\tilde D(2r)=r/(r^2+ah)`.
     """

@@ -48,7 +48,7 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A loss curve; alone it says rates only: for every γ there is a spectrum with exactly this curve (theory: I21).
+    """A loss curve; alone it says rates only: for every γ there is a spectrum with exactly this curve (book: I21).
 
     Args:
         t: times, rising, shape (N,), unit T.
@@ -59,7 +59,7 @@ class Curve:
         ValueError: naming the argument.
 
     References:
-        theory: I6, I21.
+        book: I6, I21.
     """
 
     t: ArrayLike

@@ -137,7 +137,7 @@ class Inference(Shown):
         Args:
             stakes: κ > 0: the rates of the modes that were seen if the loss counts κ times as much.
             announced: t₁ > 0: how far each mode has gone when a move of its minimum comes that was known for a time t₁,
-                as a share of the move (theory: I5).
+                as a share of the move (book: I5).
             deadline: T > 0: the gains at the start with a free end after T and no charge there.
             start: θ, shape (D,): the velocity there; M = D.
 

@@ -1,4 +1,4 @@
-r"""The rule that an optimizer follows, read off its steps and the gradients that it was given (theory: I22, I23).
+r"""The rule that an optimizer follows, read off its steps and the gradients that it was given (book: I22, I23).
 
 There is no noise in such a record, so that a reading is exact or refuted. The order: a step as a sum of the last step,
 this and the last gradient, and the weights, with the fewest of them that do; the same with a schedule; then
@@ -244,7 +244,7 @@ def _constant(moved: Array, shapes: object) -> str:
 
 
 def _of_products(seen: Gram) -> Inference:
-    """Read SGD or a heavy ball from inner products: they say |Δ − βΔ′ + lr g|² for every β and lr (theory: I23)."""
+    """Read SGD or a heavy ball from inner products: they say |Δ − βΔ′ + lr g|² for every β and lr (book: I23)."""
     now = slice(1, None)
     before, own, grad = seen.steps[:-1], seen.steps[now], seen.gradients[now]
     rows = (own, before, grad, seen.step_last[now], -seen.with_step[now], -seen.with_last[now])

@@ -161,7 +161,7 @@ def fingerprint(make_optimizer: Callable[[Any], torch.optim.Optimizer], *, timed
         heavy ball, β₁ = 0.9
 
     References:
-        theory: I22 (reading a rule from its steps).
+        book: I22 (reading a rule from its steps).
     """
     _checks.function("make_optimizer", make_optimizer)
     if not isinstance(timed, bool):

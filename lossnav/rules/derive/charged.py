@@ -1,4 +1,4 @@
-r"""Rules of a learner who is charged for something else than |θ̇|²/2η (theory: W8, W9, W11, W16–W18).
+r"""Rules of a learner who is charged for something else than |θ̇|²/2η (book: W8, W9, W11, W16–W18).
 
 Beliefs are those of any rule. Under a price of speed the free rule, of the price's own η, is heeded and clipped as the
 price says; where acceleration is charged, the rule remembers its velocity, or is a free walker whose weights are
