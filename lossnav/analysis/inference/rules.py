@@ -92,12 +92,11 @@ def _named(by: Mapping[str, float], residual: float, exact: float) -> Reading:
     numbers = {}
     if "last" in by:
         rule, numbers["beta"] = "heavy ball", _point(beta)
-    if "g_last" in by:
-        ahead = -by["g"] / (1 + beta)  # torch's lr, if this is Nesterov's step
-        if abs(by["g_last"] - ahead * beta) <= 1e3 * exact * abs(step):
-            rule, step = "Nesterov momentum", ahead
-        else:
-            rule, numbers["on the last gradient"] = "momentum with a share of the last gradient", _point(by["g_last"])
+    if "g_last" in by:  # Nesterov's step: −lr(1 + β)g + lrβg′ + β(1 − lr·decay)Δ′ − lr·decay·θ
+        ahead = step - by["g_last"]
+        rule, numbers["on the last gradient"] = "momentum with a share of the last gradient", _point(by["g_last"])
+        if abs(by["g_last"] * (1 + by.get("weights", 0.0)) - beta * ahead) <= 1e3 * exact * abs(ahead):
+            rule, step, numbers = "Nesterov momentum", ahead, {"beta": _point(by["g_last"] / ahead)}
     if "weights" in by:
         rule, numbers["lr·decay"] = rule + ", weight decay", _point(-by["weights"])
     return rule, {"lr": _point(step), **numbers}, residual

@@ -110,6 +110,30 @@ def test_i22_rules_are_read_blind(name):
     assert ("lr·decay" in found.estimates) == ("lr·decay" in truth)
 
 
+def test_i22_any_hyperparameters_are_read_blind():
+    """Sixty runs on noisy quadratics: dampening is a part of lr, and decay goes through Nesterov's buffer, too."""
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        lr, beta, decay = 10 ** rng.uniform(-3.5, -1.5), rng.uniform(0.3, 0.95), 10 ** rng.uniform(-3, -1)
+        options, truth = (
+            ({"weight_decay": decay}, {"lr": lr, "lr·decay": lr * decay}),
+            ({"momentum": beta, "dampening": 0.3}, {"lr": 0.7 * lr, "beta": beta}),
+            ({"momentum": beta, "nesterov": True, "weight_decay": decay},
+             {"lr": lr, "beta": beta, "lr·decay": lr * decay}),
+        )[i % 3]  # fmt: skip
+        weights = torch.nn.Parameter(torch.tensor(rng.normal(size=40)))
+        h, places, gradients = torch.tensor(10 ** rng.uniform(-1, 1, 40)), [], []
+        optimizer = O.SGD([weights], lr, **options)
+        for _ in range(40):
+            weights.grad = h * weights.detach() + 0.3 * torch.tensor(rng.normal(size=40))
+            places.append(weights.detach().numpy().copy())
+            gradients.append(weights.grad.numpy().copy())
+            optimizer.step()
+        places.append(weights.detach().numpy().copy())
+        found = ln.infer(ln.infer.Steps(np.array(places), np.array(gradients)), family="rule")
+        assert {name: one.value for name, one in found.estimates.items()} == pytest.approx(truth, rel=1e-6)
+
+
 @pytest.mark.slow
 def test_i22_schedules_are_read_as_such():
     clipped = ln.infer(run(lambda p: O.SGD(p, 0.1), clip=0.5)[0], family="rule")
