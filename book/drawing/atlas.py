@@ -56,10 +56,9 @@ def verdict(row):
 def table(rows):
     """Return the table as HTML: complete by itself, and with a script that filters and sorts it."""
     lands = list(next(row["landscapes"] for row in rows if row.get("landscapes")))
-    heads = ("optimizer", "what its steps are", "what explain says", f"regret: {', '.join(lands)}", "bytes", "cost")
+    heads = ("optimizer", "what its steps are", "what explain says", "regret", "bytes", "cost")
     body = "\n".join(_line(row, heads, lands) for row in rows)
     script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-    style = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
     top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
     options = "".join(f'<option value="{name}">{escape(text)}</option>' for name, text in KINDS.items())
     controls = (
@@ -72,7 +71,7 @@ def table(rows):
         '<output aria-live="polite"></output></form>'
     )
     return (
-        f'<div class="ln-atlas"><style>{style}</style>{controls}'
+        f'<div class="ln-atlas">{controls}'
         f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table><script>{script}</script></div>"
     )
 

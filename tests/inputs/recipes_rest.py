@@ -183,6 +183,7 @@ def _style() -> dict[str, Recipe]:
 
 
 EXEMPT = {
+    "Fingerprint": "a result, which the library makes",
     "sweep.Finished": "a result, which the library makes",
     "sweep.Tuned": "a result, which the library makes",
     "records.Record": "a result, which the library makes; what a file holds is checked by records.load",

@@ -484,6 +484,8 @@ def _optimizers() -> dict[str, Recipe]:
         "lanczos": whole(4), "keep": whole(2, none=True),
     })  # fmt: skip
     found["fingerprint"] = Recipe(ln.fingerprint, {"make_optimizer": function(torch.optim.SGD), "timed": flag(False)})
+    read = ln.fingerprint(torch.optim.SGD, timed=False)
+    found["Fingerprint.plot"] = Recipe(read.plot, {"ax": thing(None, none=True)})
     return found | _seen()
 
 

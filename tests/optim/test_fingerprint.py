@@ -88,7 +88,7 @@ def drawn():
         yield case(
             f"Adadelta {seed}", lambda p, lr=lr, b=b2: o.Adadelta(p, lr, rho=b),
             "the gradient times a root of its own squared steps over its own", "constant", beta2=b2,
-            floor=np.log10(1e-6 * lr**2),  # the rate and ε are one number in its steps
+            floor=np.log10(1e-6 * lr**2),  # of large gradients the rate and ε are one number
         )  # fmt: skip
         yield case(
             f"Adamax {seed}", lambda p, lr=lr, more=both: o.Adamax(p, lr, **more),
