@@ -362,6 +362,23 @@ def test_what_none_of_the_listed_assumptions_give_says_so_with_the_reason(kind, 
     assert words in reading.why and "none of the listed" in str(reading)
 
 
+def test_limits_of_speed_are_prices():
+    import pytorch_optimizer
+
+    (reading,) = ln.explain(pytorch_optimizer.SophiaH([weights()], lr=0.1))
+    assert "price Box" in reading.assumptions and "every discount" in reading.why
+    (reading,) = ln.explain(pytorch_optimizer.SCION([weights()], lr=0.1))
+    assert "price Norm" in reading.assumptions and reading.rule is None
+
+
+def test_of_two_classes_of_one_name_the_one_that_is_meant_is_read():
+    """The collection's ASGD adapts its rate, and averages nothing."""
+    import pytorch_optimizer
+
+    with pytest.raises(ValueError, match=r"optimizer is a pytorch_optimizer\..*ASGD"):
+        ln.explain(pytorch_optimizer.ASGD([weights()], lr=0.1))
+
+
 def ballistic_step(gradient, curvature):
     """Return the first-order step of a plan without discount, per unit of time, of a matrix; curvature in row-major."""
     step = ln.update(ln.Objective(), gradient.ravel(), curvature, 1e-9) / 1e-9

@@ -51,11 +51,12 @@ class Reading(Shown):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: names of an optimizer's class, assumptions (or ""), regime or reason."""
+    """A row of the table: names of an optimizer's class, assumptions (or ""), regime or reason, whose class it is."""
 
     names: tuple[str, ...]
     assumptions: str
     why: str
+    places: tuple[str, ...] = _PLACES
 
 
 _OVERDAMPED = "no curvature, γ > 0"
@@ -104,16 +105,20 @@ TABLE = (
         "average of g, and a share of white signal for Nesterov. With a decay: as metric, γ > 0, f = −jθ",
         "Read off one mean: worst for square layers. Its polynomial misses the polar factor, by up to a third in a "
         "direction; its rate is that of matrices with one number of columns"),
-    Row(("SophiaH", "Sophia"), "",
-        "A one-step quadratic model under a limit of speed |θ̇|∞ ≤ ρ: another price of speed than |θ̇|²/2η"),
+    Row(("SophiaH", "Sophia"), "price Box, |θ̇|∞ ≤ ρ and free within; curvature h, an average; belief: an average "
+        "of g", "The exact step −clip(m/h, ρΔt), at every discount, on a sum of bowls along the axes"),
+    Row(("SCION", "SCIONLight"), "price Norm, a limit of speed for each layer in a norm of its own; belief: an average "
+        "of g", "Full speed, at every discount, on a loss of the singular values of W − W* alone; elsewhere as γ → ∞"),
     Row(("NAdam",), "", "Its weights of m and g change with the step: the share of white signal would need a schedule"),
     Row(("RAdam",), "", "Its factor changes with the step number alone, and no belief of ours begins without V"),
     Row(("Adamax", "AdaMax"), "", "A maximum of |g| is no average: no belief with a mean gives it"),
     Row(("Adadelta", "AdaDelta"), "", "Its rate is an average of its own squared steps"),
     Row(("Rprop",), "", "Its steps grow by the signs of two gradients"),
-    Row(("ASGD",), "", "It averages iterates after the fact; so do schedule-free methods: no policy of this J does"),
+    Row(("ASGD",), "", "It averages iterates after the fact; so do schedule-free methods: no policy of this J does",
+        ("torch.optim",)),
     Row(("ScheduleFreeSGD", "ScheduleFreeAdamW", "ScheduleFreeRAdam"), "",
-        "Gradients are taken at an average of iterates: no policy of this J does that"),
+        "Gradients are taken between a walker and the average of its places; who pays for acceleration takes them "
+        "where the walker is"),
     Row(("SAM",), "", "The gradient is taken elsewhere, at the worst point nearby"),
     Row(("Adan",), "",
         "It looks ahead along differences of gradients by a constant, which a trend does only overdamped, and "
@@ -155,7 +160,7 @@ def explain(optimizer: Any) -> list[Reading]:
         return [optimizer.reading()]
     row = next((row for row in TABLE if name in row.names), None)
     # who has an optimizer of a collection has imported it; a name says nothing, the class does
-    if row is None or not any(getattr(sys.modules.get(place), name, None) is kind for place in _PLACES):
+    if row is None or not any(getattr(sys.modules.get(place), name, None) is kind for place in row.places):
         raise ValueError(
             f"optimizer is a {kind.__module__}.{name}, but it must be of lossnav.optim or, in {' or '.join(_PLACES)}, "
             f"one of {', '.join(n for row in TABLE for n in row.names)}"
