@@ -85,7 +85,7 @@ def measured(found: moving.Walk) -> dict[str, Any]:
     """Return what the record keeps of any run: its loss and how it drifts, distances, and how lengths change."""
     change = series.drift(found.loss)
     return {
-        "setting": asdict(found.setting), "loss": float(found.loss.mean()), "drift": [change.change, change.error],
+        "setting": told(found.setting), "loss": float(found.loss.mean()), "drift": [change.change, change.error],
         "lags": found.lags.tolist(), "displacement": found.displacement.mean(axis=0).tolist(),
         "radii": {name: float(radii[-1] / radii[0]) for name, radii in found.radii.items()},
     }  # fmt: skip
@@ -115,6 +115,11 @@ def at_base(dataset: data.Dataset, seed: int, modes: int) -> dict[str, Any]:
     return base(*trained(dataset, seed), seed, modes)
 
 
+def told(setting: moving.Setting) -> dict[str, Any]:
+    """Return the numbers of a setting of SGD."""
+    return {name: value for name, value in asdict(setting).items() if name not in ("second", "eps")}
+
+
 def along(dataset: data.Dataset, seed: int, sweep: str, setting: dict[str, Any]) -> dict[str, Any]:
     """Predict and measure at one setting of a sweep."""
     return run(*trained(dataset, seed), sweep, moving.Setting(**setting), seed)
@@ -126,7 +131,7 @@ def wanted(seeds: int, modes: int, sweeps: bool) -> list[Measurement]:
     for seed in range(seeds):
         found.append(Measurement("cifar10", seed, at_base, {"modes": modes}))
         for sweep, setting in around(BASE, SWEEPS) if sweeps else ():
-            found.append(Measurement("cifar10", seed, along, {"sweep": sweep, "setting": asdict(setting)}))
+            found.append(Measurement("cifar10", seed, along, {"sweep": sweep, "setting": told(setting)}))
     return found
 
 
@@ -135,7 +140,7 @@ def config(sweeps: bool, **_: int) -> dict[str, Any]:
     weights = sum(p.numel() for p in models.resnet(blocks=BLOCKS, width=WIDTH, seed=0).parameters())
     return {
         "examples": EXAMPLES, "curved": CURVED, "model": f"resnet, blocks = {BLOCKS}, width = {WIDTH}",
-        "weights": weights, "base": asdict(BASE), "training": [[asdict(setting), steps] for setting, steps in TRAINING],
+        "weights": weights, "base": told(BASE), "training": [[told(setting), steps] for setting, steps in TRAINING],
         "steps": STEPS, "burn": BURN, "sweeps": SWEEPS if sweeps else {}, "short": [REST, SHORT], "points": POINTS,
     }  # fmt: skip
 
