@@ -22,7 +22,6 @@ before. Derivatives are divided by w_n, so that nothing underflows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -31,7 +30,7 @@ import numpy as np
 
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
-from lossnav.problem.functions.roots import exp_mean
+from lossnav.problem.functions.roots import exp_mean, exp_moment
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.mesh import Even, Mesh
@@ -101,7 +100,7 @@ class Transcription:
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
         if self.rule == "exact":
-            return self.dt * _ramp(self._turn), self.dt * _ramp(-self._turn)
+            return self.dt * exp_moment(self._turn, 1), self.dt * exp_moment(-self._turn, 1)
         return self.dt / 2, self.dt / 2
 
     @cached_property
@@ -429,11 +428,3 @@ def _bent(drift: Any, theta: Array, weight: Array) -> Array:
         change = (drift.jacobian(theta + offset) - drift.jacobian(theta - offset)) / (2 * step)[..., None, None]
         result[..., j] = np.einsum("...ik,...i->...k", change, weight)
     return (result + np.swapaxes(result, -1, -2)) / 2
-
-
-def _ramp(x: Array) -> Array:
-    """Return the mean of (1 − u)·e^{−xu} over u in [0, 1]; its series where the formula would cancel."""
-    small = np.abs(x) < 0.5
-    tame = np.where(small, x, 0.0)
-    series = sum((-tame) ** k / math.factorial(k + 2) for k in range(14))
-    return np.where(small, series, (1 - exp_mean(x)) / np.where(small, 1.0, x))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.roots import exp_mean, exp_moment
 
 
 def mass(eta: float, beta: float) -> float:
@@ -169,14 +170,14 @@ def _average(grid: Array, rate: float, source: Any, ndim: int) -> Array:
     else:
         values = _checks.nonnegatives(name, source)
         if values.ndim == 0:
-            return values * grid * _weight(rate * grid)
+            return values * grid * exp_mean(rate * grid)
         if values.shape != grid.shape or ndim == 0 or grid[0] != 0:
             allowed = f"it must be a number, a function of t, or one value at each of t, {grid.shape}, from t = 0 on"
             raise ValueError(f"{name} has shape {values.shape}, but {allowed}")
         steps = np.diff(grid, prepend=0.0)
         before = np.r_[values[0], values[:-1]]
-        late = _ramp(rate * steps)  # ∫₀¹ x e^{−rate·step·(1−x)} dx
-        parts = steps * (before * (_weight(rate * steps) - late) + values * late)
+        late = exp_moment(rate * steps, 1)  # ∫₀¹ x e^{−rate·step·(1−x)} dx
+        parts = steps * (before * (exp_mean(rate * steps) - late) + values * late)
     found, total = np.empty_like(grid), 0.0
     for index, (part, step) in enumerate(zip(parts, steps, strict=True)):
         total = math.exp(-rate * step) * total + part
@@ -190,18 +191,6 @@ def _piece(source: Callable[[float], float], start: float, end: float, rate: flo
         return math.exp(-rate * (end - tau)) * value
 
     return float(scipy.integrate.quad(integrand, start, end, limit=200)[0]) if end > start else 0.0
-
-
-def _weight(x: Array) -> Array:
-    """Return (1 − e^{−x})/x, without cancellation."""
-    small = x < 1e-12
-    return np.where(small, 1.0, -np.expm1(-x) / np.where(small, 1.0, x))
-
-
-def _ramp(x: Array) -> Array:
-    """Return (1 − (1 − e^{−x})/x)/x, ½ at 0, without cancellation."""
-    safe = np.where(x < 1e-3, 1.0, x)
-    return np.where(x < 1e-3, 0.5 - x / 6 + x**2 / 24 - x**3 / 120, (1 - _weight(safe)) / safe)
 
 
 def _gain(m: float, mu: float, gradient_noise: str | None) -> float:
