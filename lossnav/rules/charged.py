@@ -9,8 +9,9 @@ import numpy as np
 
 from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
+from lossnav.problem.losses import Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import accelerated, charged, modes
+from lossnav.trajectory import accelerated, charged
 
 
 def pushed(objective: Objective, slope: Array, hessian: Array, dt: float, velocity: Any) -> tuple[Array, Array]:
@@ -20,19 +21,14 @@ def pushed(objective: Objective, slope: Array, hessian: Array, dt: float, veloci
         raise ValueError(
             "velocity = None, but where acceleration is charged it must be given: zeros for a start at rest"
         )
-    metric = objective.metric_matrix(len(slope))
-    basis = modes.decompose(hessian, metric)
-    h, directions = basis.curvature, basis.directions
-    speed = directions.T @ metric @ _checks.array("velocity", velocity, shape=slope.shape)
-    own = directions.T @ slope
-    accelerated.require(objective, h, np.abs(own) > 1e-12 * np.max(np.abs(own), initial=0.0))
+    speed = _checks.array("velocity", velocity, shape=slope.shape)
+    path = accelerated.start(objective, Quadratic(hessian, gradient=slope), np.zeros_like(slope), speed)
     if math.isinf(dt):
-        if np.any(h <= 0):
+        if np.any(path.curvature <= 0):
             raise NoMinimiser(f"dt = {dt:g}: along a direction of curvature <= 0 no path comes to rest; take dt < inf")
-        return -directions @ (own / h), np.zeros_like(slope)
-    one = accelerated.held(objective, h, dt)
-    moved = one.slide * speed - one.psi * own
-    return directions @ moved, directions @ (one.beta * speed - one.kappa * one.slide * own)
+        return -path.directions @ (path.slope / path.curvature), np.zeros_like(slope)
+    after = np.array([dt])
+    return path.position(after)[0], path.rate(after)[0]
 
 
 def moved(objective: Objective, slope: Array, hessian: Array, dt: float, limit: str | None) -> Array:
@@ -46,12 +42,12 @@ def moved(objective: Objective, slope: Array, hessian: Array, dt: float, limit: 
             )
         return _checks.finite("dt", dt, low=0.0) * price.velocity(-objective.k / objective.gamma * slope)
     if math.isfinite(objective.horizon):
-        raise ValueError(f"objective.horizon = {objective.horizon:g}, but it must be inf beside a price: use solve")
+        raise ValueError(f"objective.horizon = {objective.horizon:g}, but it must be inf beside a price")
     axes, declined = charged.bowl(objective, hessian)
     if declined:
         raise ValueError(
             f"objective.price = {price!r} {declined}; elsewhere its rule is known only as gamma → inf: give "
-            "limit='overdamped', or use solve"
+            "limit='overdamped'"
         )
     place = slope / axes.curvature
     return price.settle(place, np.array([dt]), axes)[0] - place

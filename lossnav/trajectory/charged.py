@@ -1,4 +1,4 @@
-"""The optimum under another price than |θ̇|²/2η: exact on bowls, and by direct minimisation of J elsewhere."""
+"""The optimum under another price than |θ̇|²/2η, exact on bowls; on other losses there is no solver yet."""
 
 from __future__ import annotations
 

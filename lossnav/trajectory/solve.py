@@ -15,7 +15,7 @@ from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.functions.budget import Budget, OutOfBudget
 from lossnav.problem.losses import Loss
 from lossnav.problem.losses.function import Formula
-from lossnav.problem.objective import Objective
+from lossnav.problem.objective import Objective, check_objective
 from lossnav.trajectory import registry, units
 from lossnav.trajectory.candidates import standstill
 from lossnav.trajectory.case import Case, Solver, checked
@@ -223,7 +223,8 @@ def optimal_velocity(
         >>> optimal_velocity(ln.Objective(gamma=1.0), ln.losses.Quadratic([[2.0]], minimum=[0.0]), [1.0])
         array([-1.])
     """
-    price = getattr(objective, "price", None)
+    check_objective(objective, priced=True)
+    price = objective.price
     if price is not None and not price.moves:
         raise ValueError(f"objective.price = {price!r}, but it must be one under which the optimum moves: it jumps")
     free: Literal["free"] | None = "free" if price is not None and price.order == 2 else None
