@@ -197,7 +197,8 @@ class _Recorder:
         self.velocity = torch.zeros_like(body.theta)
         self.memory = torch.zeros_like(body.theta)  # of gradients: −m/(1−β)
         scale, square = scale_of(body.model) or (torch.ones_like(body.theta), torch.zeros_like(body.theta))
-        self.scale, self.square, self.weight = scale, square, float(square.any())  # V, and what its terms add up to
+        self.scale, self.first = scale, scale**2
+        self.square, self.weight = square, float(square.any())  # V, and what its terms add up to
 
     def run(self, steps: int, burn: int, seed: int, starts: int, longest: int) -> Walk:
         """Burn in, then record."""
@@ -259,14 +260,14 @@ class _Recorder:
         return value.detach()
 
     def _adapt(self, second: float) -> None:
-        """Set v so that φ moves as AdamW moves θ = φ/scale: P₀P⁻¹ of the memory, P₀ = scale², less the decay."""
+        """Set v so that φ moves as AdamW moves θ = φ/scale: P₀P⁻¹ of the memory, P₀ the first P, less the decay."""
         now, theta, gradient = self.setting, self.body.theta, self.body.gradient
         given = gradient * self.scale
         self.square.mul_(second).addcmul_(given, given, value=1 - second)
         self.weight = second * self.weight + 1 - second
         self.memory.mul_(now.beta).sub_(gradient)
         precision = (self.square / self.weight).sqrt_().add_(now.eps)
-        torch.mul(self.memory, self.scale**2 / precision, out=self.velocity)
+        torch.mul(self.memory, self.first / precision, out=self.velocity)
         self.velocity.sub_(theta, alpha=now.decay / (1 - now.beta))
 
     def _batches(self, generator: torch.Generator) -> Iterator[Tensor]:

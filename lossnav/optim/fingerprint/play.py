@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,15 @@ Maker = Callable[[list[torch.nn.Parameter]], torch.optim.Optimizer]
 
 class Refused(Exception):
     """The optimizer cannot be fed with gradients; the message says what it did instead."""
+
+
+@contextlib.contextmanager
+def _alone(seed: int) -> Iterator[None]:
+    """Seed torch, whose state is put back afterwards, and let nothing warn."""
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        yield
 
 
 class Player:
@@ -69,13 +79,9 @@ class Player:
         Raises:
             Refused: the steps are not finite, or ``step`` wants the gradient at other weights than it was called with.
         """
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.manual_seed(seed)
+        with _alone(seed):
             weights = [torch.nn.Parameter(torch.tensor(start, dtype=self.dtype)) for start in starts]
-            optimizer = self.make(weights)
-            if hasattr(optimizer, "train"):
-                optimizer.train()
+            optimizer = self._made(weights)
             steps: list[list[Array]] = [[] for _ in starts]
             for given in zip(*gradients, strict=True):
                 before = [weight.detach().clone() for weight in weights]
@@ -87,6 +93,13 @@ class Player:
         if not all(np.isfinite(each).all() for each in found):
             raise Refused("its steps are not finite")
         return found
+
+    def _made(self, weights: list[torch.nn.Parameter]) -> Any:
+        """Return a fresh optimizer, in the mode for training where it has one."""
+        optimizer = self.make(weights)
+        if hasattr(optimizer, "train"):
+            optimizer.train()
+        return optimizer
 
     def _step(
         self, optimizer: Any, weights: list[torch.nn.Parameter], before: list[Tensor], made: list[Tensor]
@@ -149,13 +162,9 @@ class Player:
         return times
 
     def _running(self, shape: tuple[int, int], steps: int) -> tuple[torch.nn.Parameter, Any]:
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.manual_seed(0)
+        with _alone(0):
             weight = torch.nn.Parameter(torch.randn(shape))
-            optimizer = self.make([weight])
-            if hasattr(optimizer, "train"):
-                optimizer.train()
+            optimizer = self._made([weight])
             for _ in range(steps):
                 self._step(optimizer, [weight], [weight.detach().clone()], [torch.randn(shape)])
         return weight, optimizer
