@@ -15,10 +15,11 @@ SOURCES: dict[str, Sequence[int]] = {
     "V": range(1, 150), "K": range(1, 52), "T": range(19, 34), "L": range(1, 28), "M": range(1, 25),
     "W": range(1, 30),
     "I": (3, 4, 5, 7, 10, 23),
+    "N": (3,),
 }  # fmt: skip
 
 _TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
-_PART = re.compile(r"([VKTLMWI]?)(\d+)(?:\s*(?:–|—|-{1,2})\s*([VKTLMWI]?)(\d+))?")
+_PART = re.compile(r"([VKTLMWIN]?)(\d+)(?:\s*(?:–|—|-{1,2})\s*([VKTLMWIN]?)(\d+))?")
 _FENCE = re.compile(r"\s*(?:>\s*)*(`{3,}|~{3,}|:{3,})\s*(.*?)\s*$")
 _CODE = re.compile(r"\{(?:code-cell|code|code-block|literalinclude|raw|raw-cell|eval-rst)\b")
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")

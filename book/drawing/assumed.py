@@ -1,22 +1,8 @@
 """Figures of the chapter on what a learner assumed."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from lossnav.figures import COLOURS, label, letter, line
-
-
-def plot_of_assumptions(*, shapes, record, top):
-    """Draw h/r against r: a line for each family, with its name, and what was recorded of one learner."""
-    figure, ax = plt.subplots(figsize=(5.8, 3.9))
-    for name, shape in shapes.items():
-        ax.plot(shape["r"], shape["pull"], **line(shape["rule"], lw=2.0))
-        x, y = shape["at"]
-        label(ax, x, y, name, shape["rule"])
-    h, r, error = (np.asarray(part) for part in record)
-    ax.errorbar(r, h / r, xerr=error, yerr=h / r**2 * error, fmt="o", color=COLOURS["ink"], ms=5, lw=1.0, zorder=6)
-    ax.set(xlabel="rate $r$ of a mode", ylabel="$h/r$", xlim=(0, 1.02 * r.max()), ylim=(0, top))
-    return figure
 
 
 def intervals(*, found, truth, differences):

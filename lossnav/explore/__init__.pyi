@@ -1,6 +1,7 @@
 """What ``lossnav.explore`` offers: each name is loaded from here on first use."""
 
 from lossnav.explore.acceleration.widget import Acceleration as Acceleration
+from lossnav.explore.assumption_plot.widget import AssumptionPlot as AssumptionPlot
 from lossnav.explore.ball_decides.widget import BallDecides as BallDecides
 from lossnav.explore.base import Explorable as Explorable
 from lossnav.explore.belief_filter.widget import BeliefFilter as BeliefFilter

@@ -14,7 +14,7 @@ import { inked, lineTable } from "./tables.js";
 
 /** @typedef {{ trait: string, name: string, mark: string, range: number[], ticks: (string | number)[][], log?: boolean, whole?: boolean, seconds?: number }} Axis */
 /** @typedef {{ title: string, range: number[], ticks: (string | number)[][], tall: number, short: number }} CurveRow */
-/** @typedef {{ row: string, name: string, tint: string, dash: string }} CurveLine */
+/** @typedef {{ row: string, name: string, tint: string, dash: string, dots?: boolean }} CurveLine */
 /** @typedef {{ title: string, label: string, hint: string, traits: Record<string, any>, axis: Axis, rows: Record<string, CurveRow>, lines: Record<string, CurveLine> }} Sheet */
 /** @typedef {{ f: ChartFrame<string>, x: Scale, up: Record<string, Scale> }} CurveScene */
 
@@ -58,8 +58,9 @@ function buildCurves(root, state, sheet, parts) {
     const found = clamp(axis.log ? 10 ** u : u, low, high);
     return /** @type {any} */ (axis.whole ? Math.round(found) : found);
   };
-  const style = (/** @type {CurveLine} */ line) => ({ ...inked(line), "stroke-width": 2.4 });
-  const table = lineTable(lines, [], style);
+  // A dot is a line without a length; in the legend a dash is.
+  const style = (/** @type {CurveLine} */ line) => ({ ...inked(line), ...(line.dots ? { "stroke-width": 8, "stroke-linecap": "round" } : { "stroke-width": 2.4 }) });
+  const table = lineTable(lines, [], (line) => ({ ...style(line), ...(line.dots ? { "stroke-dasharray": "0 10", "stroke-dashoffset": 5 } : {}) }));
   const go = (/** @type {number} */ u) => {
     time?.pause();
     state.set(trait, value(u));
@@ -106,7 +107,8 @@ function buildCurves(root, state, sheet, parts) {
       const inner = mapped(f.rows, (box) => panelWindow(layer, box));
       for (const [key, line] of entries(lines)) {
         const y = up[line.row];
-        drawLine(inner[line.row], found[key].map(([u, v]) => [x(u), y(v)]), { ...style(line), ...curve(key, x, y) });
+        const points = found[key].map(([u, v]) => [x(u), y(v)]);
+        for (const piece of line.dots ? points.map((point) => [point, point]) : [points]) drawLine(inner[line.row], piece, { ...style(line), ...curve(key, x, y) });
       }
       for (const box of Object.values(f.rows)) upright(layer, x(along(axis, at())), box, "ln-plumb");
       return parts.words(given);

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 # What one moves where there is no γ, and how it is then told.
 KNOB = {
     "Acceleration": ("guess", 2.5, "2.50"),
+    "AssumptionPlot": ("rate", 2.5, "2.50"),
     "Certainty": ("now", 2.5, "2.50"),
     "CloudEdge": ("stretch", 1.25, "1.25"),
     "DecayShrinks": ("curvature", 2.5, "2.50"),
@@ -50,6 +51,7 @@ KNOB = {
 # A state for each, to be taken away and brought back; where none is given, another γ.
 MOVED = {
     "Acceleration": {"kappa": 30.0, "guess": 2.5, "curvature": 0.25},
+    "AssumptionPlot": {"gamma": 2.5, "decay": 0.5, "friction": 9.5, "impatience": 2.5, "rate": 4.5},
     "BeliefFilter": {"gamma": 0.37, "noise": 1.25, "now": 77, "jumps": [[80, 2.5]]},
     "BelievedEllipse": {"gradient": [0.5, -0.25], "angle": -22.5, "turn": 12.5, "ratio": 2.5, "gamma": 0.3},
     "Board": {"horizon": "discounted", "metric": "rms", "drift": "decay", "dt": 0.37, "start": [0.5, -1.25]},

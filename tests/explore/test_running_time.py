@@ -124,6 +124,7 @@ def test_a_mark_runs_when_it_is_asked_to_and_starts_again_at_its_end(stand, make
 
 # Where no time passes, and what the picture is of instead. Every other explorable has a button that lets time pass.
 STILL = {
+    "AssumptionPlot": "curvature over rate, over the rate",
     "BelievedEllipse": "one step from one gradient, by five beliefs",
     "CloudEdge": "a law that holds at all times, over the step",
     "DecayShrinks": "where a path ends, over curvature",

@@ -84,3 +84,11 @@ def test_lengths_are_those_of_the_integral_and_the_arc_is_shortest(setting):
 
     assert lengths["spread"] == pytest.approx(quad(pace, 0, 1)[0], rel=1e-3, abs=1e-9)
     assert lengths["arc"] <= min(lengths.values()) * (1 + 1e-9) + 1e-12
+
+
+def test_the_learner_of_the_assumption_plot_is_a_planner_whose_rates_are_known_to_two_percent():
+    learner = explore.AssumptionPlot._shared["learner"]
+    h = np.array(learner["h"], dtype=float)
+    truth = h * ln.rules.deadline_rate(ln.Objective(gamma=2.0), h, np.inf)
+    noise = np.random.default_rng(0).normal(size=len(h))
+    np.testing.assert_allclose(learner["r"], truth * (1 + 0.02 * noise), atol=5e-5)

@@ -16,6 +16,7 @@ WIDGETS = {
     **{name: getattr(oracles, name) for name in explore.__all__ if name != "Explorable"},
     "acceleration that overestimates": lambda: oracles.Acceleration(30.0, 1.7, 0.4),
     "acceleration that underestimates": lambda: oracles.Acceleration(8.0, 0.6, 0.02),
+    "assumed by the patient": lambda: oracles.AssumptionPlot(0.0, 0.1, 8.0, 0.7, 5.0),
     "ball along the axes": lambda: oracles.BallDecides(0.0, 2.0, 2, (-0.6, 1.1)),
     "ball that is round": lambda: oracles.BallDecides(-30.0, 1.0, 1, (0.9, 1.0)),
     "ball that is a diamond": lambda: oracles.BallDecides(22.5, 0.5, 0, (1.0, 0.4)),

@@ -1,0 +1,1 @@
+"""What a learner assumed, read from the rates of its modes."""
