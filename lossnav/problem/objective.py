@@ -29,7 +29,7 @@ class _Unsaid(float):
 class Objective:
     r"""The assumptions of the control problem
 
-    .. math:: J[\theta] = \int_0^T e^{-\gamma t}\{\tfrac1{2\eta}|\dot\theta-f(\theta)|_G^2 + kL(\theta)\}\,dt .
+    .. math:: J[\theta] = \int_0^T e^{-\gamma t}\{\tfrac1{2\eta}|\dot\theta-f|_G^2 + kL\}\,dt .
 
     Units: θ in u, loss in ℓ, time in T. γ/√(ηk·curvature) alone decides the regime.
 

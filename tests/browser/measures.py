@@ -72,19 +72,20 @@ LINES = r"""(() => {
 READ = """document.querySelectorAll('.katex').forEach(
   e => e.replaceWith(e.querySelector('.katex-mathml').textContent))"""
 
-# Nine of ten spans of a chapter are words of code, and to judge a colour takes axe a millisecond: of the visible ones
-# with the same classes all the way up, one stays. That wide code scrolls by the Tab key is asked by CUT.
+# Nine of ten spans of a chapter are words of code, those of an API page are of signatures, and to judge a colour takes axe
+# a millisecond: of the visible ones with the same classes all the way up, one stays, and of hidden code nothing. That
+# wide code scrolls by the Tab key is asked by CUT.
 TOKENS = """(() => {
   const seen = new Set();
   const way = e => (e.matches('.bd-article') ? '' : `${way(e.parentElement)}<${e.className}`);
-  const codes = [...document.querySelectorAll('.bd-article pre')].filter(code => code.getClientRects().length);
-  for (const code of codes) {
-    const tokens = [...code.querySelectorAll('span')].filter(span => !span.childElementCount);
-    const fresh = tokens.filter((token) => {
+  for (const code of document.querySelectorAll('.bd-article :is(pre, dt.sig, em.sig-param)')) {
+    const shown = code.getClientRects().length > 0;
+    const tokens = [...code.querySelectorAll('span')].filter(span => !span.querySelector('a'));
+    const fresh = new Set(tokens.filter((token) => {
       const kind = way(token) + (token.getAttribute('style') ?? '');
-      return token.textContent.trim() && !seen.has(kind) && seen.add(kind);
-    });
-    for (const token of tokens) if (!fresh.includes(token)) token.remove();
+      return shown && token.textContent.trim() && !seen.has(kind) && seen.add(kind);
+    }));
+    for (const token of tokens) if (![...fresh].some((kept) => token.contains(kept))) token.remove();
     const gaps = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), blank = [];
     while (gaps.nextNode()) if (!gaps.currentNode.data.trim()) blank.push(gaps.currentNode);
     blank.forEach((gap) => gap.remove());

@@ -11,11 +11,14 @@ from handles import LONG
 SHIFT = 0.01  # of the layout, as browsers add it up: what has moved, times how far, as parts of the window
 SEEN, WHOLE, FIRST = 700, 780, 760  # CSS pixels: see below
 
-# All shifts since the page began to load, those of a reader's own doing left out.
-SHIFTS = """new Promise((done) => new PerformanceObserver((list) => done(
-  list.getEntries().filter((shift) => !shift.hadRecentInput).map(({ value, sources }) =>
-    [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')])
-)).observe({ type: 'layout-shift', buffered: true }) || setTimeout(() => done([]), 300))"""
+# All shifts since the page began to load, which the browser keeps. What moves soon after a window has changed its size
+# it calls a reader's own doing, and a phone's window does when a page comes: nothing is left out.
+SHIFTS = """(() => {
+  const observer = new PerformanceObserver(() => {});
+  observer.observe({ type: 'layout-shift', buffered: true });
+  return observer.takeRecords().map(({ value, sources }) =>
+    [value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? '').slice(0, 120)).join(' | ')]);
+})()"""
 
 # Of each explorable: its top, how far its plot and its sentence reach, how far its main control does, and its height.
 BOXES = """[...document.querySelectorAll('.lossnav-explorable')].map((root) => {
