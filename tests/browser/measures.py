@@ -72,9 +72,9 @@ LINES = r"""(() => {
 READ = """document.querySelectorAll('.katex').forEach(
   e => e.replaceWith(e.querySelector('.katex-mathml').textContent))"""
 
-# Nine of ten spans of a chapter are words of code, those of an API page are of signatures, and to judge a colour takes axe
-# a millisecond: of the visible ones with the same classes all the way up, one stays, and of hidden code nothing. That
-# wide code scrolls by the Tab key is asked by CUT.
+# Nine of ten spans of a chapter are words of code, those of an API page are of signatures, and to judge a colour takes
+# axe a millisecond: of the visible ones with the same classes all the way up, one stays, and of hidden code nothing.
+# That wide code scrolls by the Tab key is asked by CUT.
 TOKENS = """(() => {
   const seen = new Set();
   const way = e => (e.matches('.bd-article') ? '' : `${way(e.parentElement)}<${e.className}`);
