@@ -85,7 +85,7 @@ FUZZ = """(async () => {
   };
   const evenly = () => Object.fromEntries(Object.entries(limits).map(([name, range]) => [name, any(range)]));
   let broken = null;
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < 10; i++) {
     const state = (draw[root.dataset.explorable] ?? evenly)();
     model.put(state);
     heights.add(root.offsetHeight);

@@ -19,14 +19,11 @@ class Nowhere:
             raise ModuleNotFoundError(f"No module named {blocked!r}", name=blocked)
 sys.meta_path.insert(0, Nowhere())
 """
-EXPLAINED = """
+LOOK = """
 import lossnav
 print(*sys.modules)
 print(*(name for name, _ in inspect.getmembers(lossnav)))
 print("__all__ = [" in pydoc.plain(pydoc.render_doc(lossnav)))
-"""
-ROOMS = """
-import lossnav
 print(*dir(lossnav))
 for name in lossnav.__all__:
     for ask in (lambda: getattr(lossnav, name), lambda: importlib.import_module(f"lossnav.{name}")):
@@ -48,22 +45,16 @@ def run(missing, code, *arguments):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ROOM)
-def test_names_that_need_what_is_missing_say_how_to_get_it_and_are_not_listed(missing):
-    listed, *said = run(missing, ROOMS)
+def test_help_and_inspect_work_and_names_that_need_what_is_missing_say_how_to_get_it(missing):
+    loaded, members, helped, listed, *said = run(missing, LOOK)
+    assert not {"torch", "sympy", "matplotlib", "ipywidgets", "scipy"} & {*loaded.split()}
+    assert {*lossnav.__all__} - {*members.split()} == lossnav._NEED[missing]
+    assert helped == "True"
     names = {line.split()[0] for line in said}
     assert ROOM[missing] in names
     assert names == {*lossnav.__all__} - {*listed.split()}
     if missing in EXTRAS:
         assert all(f'{missing} is missing: pip install "lossnav[{EXTRAS[missing]}]"' in line for line in said)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", ROOM)
-def test_help_and_inspect_work(missing):
-    loaded, members, helped = run(missing, EXPLAINED)
-    assert not {"torch", "sympy", "matplotlib", "ipywidgets", "scipy"} & {*loaded.split()}
-    assert {*lossnav.__all__} - {*members.split()} == lossnav._NEED[missing]
-    assert helped == "True"
 
 
 @pytest.mark.slow
