@@ -22,7 +22,8 @@ TOOK = $$(($$(date +%s) - $(STARTED))) s
 
 # What is installed is known by what the lists and the project's own table say, not by when they were written.
 PROJECT := sed -n '/^\[project\]/,/^\[tool/p' pyproject.toml
-BOOK_LISTS := requirements/torch.txt requirements/book.txt
+LOCK := $(if $(LOCKED),requirements/lock.txt)
+BOOK_LISTS := requirements/torch.txt requirements/book.txt $(LOCK)
 TEST_LISTS := requirements/test.txt requirements/oracle.txt
 BOOK_READY := $(VENV)/.book-$(shell { $(PROJECT); cat $(BOOK_LISTS); } | cksum | tr -dc 0-9)
 TEST_READY := $(VENV)/.test-$(shell { $(PROJECT); cat $(BOOK_LISTS) $(TEST_LISTS); } | cksum | tr -dc 0-9)
@@ -58,16 +59,18 @@ $(BOOK_READY):
 	@[ -n "$(PYTHON)" ] || { echo "make: needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
 	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
 	@echo "install: what the book needs (a minute or two the first time)"
-	@$(PIP) $(addprefix -r ,$(BOOK_LISTS)) --editable .
+	@$(if $(LOCKED),$(PIP) --no-deps --require-hashes -r $(LOCK))
+	@$(PIP) $(if $(LOCKED),--no-deps --no-build-isolation,$(addprefix -r ,$(BOOK_LISTS))) --editable .
 	@rm -f $(VENV)/.book-* && touch $@
 	@echo "install: done, $(TOOK)"
 
+# make … LOCKED=1: all at once from the lock, each file by its hash (for CI).
 # make quick FLOOR=1: the quick tests in a venv of their own, with the oldest releases that pyproject.toml promises.
 # (Types are checked with the pins alone: those of old releases are written differently.)
 $(TEST_READY): | $(BOOK_READY)
 	@echo "install: what the checks need"
-	@$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS))
-	@$(PIP) --no-deps -r requirements/oracle.txt
+	@$(if $(LOCKED),,$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS)))
+	@$(if $(LOCKED),,$(PIP) --no-deps -r requirements/oracle.txt)
 	@$(if $(FLOOR),$(PIP) --no-deps $$($(PROJECT) | sed -nE 's/[^"]*"([a-z-]+)>=([0-9.]+)"[^"]*/\1==\2 /gp'))
 	@rm -f $(VENV)/.test-* && touch $@
 	@echo "install: done, $(TOOK)"
@@ -101,7 +104,8 @@ lint: $(TEST_READY)
 	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
 	@$(PY) book/_tools/node.py check
 	@said=$$(PYTHONPATH=book $(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
-	@echo "lint: ruff, mypy, import-linter and, where they are installed, tsc and ESLint have nothing to say"
+	@$(VENV)/bin/zizmor --quiet --offline --no-progress .github
+	@echo "lint: ruff, mypy, import-linter, zizmor and, where they are installed, tsc and ESLint have nothing to say"
 
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
 # beside them.
@@ -127,7 +131,7 @@ test: $(TEST_READY) $(VENDORED)
 
 # What PyPI would get, tried as a stranger would: in an empty environment the wheel runs the README.
 release: $(BOOK_READY)
-	@$(PIP) -r requirements/release.txt
+	@$(if $(LOCKED),,$(PIP) -r requirements/release.txt)
 	@rm -rf _build/dist _build/fresh && $(PY) -m build --outdir _build/dist . > _build/release.log
 	@$(PY) -m twine check --strict _build/dist/*
 	@version=$$($(PROJECT) | sed -nE 's/^version = "(.*)"/v\1/p'); \

@@ -18,6 +18,7 @@ from paths import ROOT, config
 
 TEXT = {".md", ".yml", ".yaml", ".toml", ".cff", ".py", ".ipynb", ".json", ".js", ".css", ".txt", ""}
 LISTS = ROOT / "requirements"
+LOCK = LISTS / "lock.txt"
 
 
 def ignored(path: Path) -> bool:
@@ -53,7 +54,7 @@ def test_the_repository_has_one_address() -> None:
 
 def pins(*names: str) -> dict[str, str]:
     """Package -> version of these lists, all without an argument; each line pins one."""
-    paths = [LISTS / f"{name}.txt" for name in names] or sorted(LISTS.glob("*.txt"))
+    paths = [LISTS / f"{name}.txt" for name in names] or sorted(set(LISTS.glob("*.txt")) - {LOCK})
     lines = [line for path in paths for line in path.read_text("utf-8").splitlines() if line and line[0] != "#"]
     found = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines]
     assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
@@ -64,6 +65,13 @@ def pins(*names: str) -> dict[str, str]:
 
 def test_every_requirement_is_pinned_once() -> None:
     assert set(pins("book")) < set(pins())
+
+
+def test_the_lock_pins_what_the_lists_do_and_each_file_by_its_hash() -> None:
+    entries = re.split(r"\n(?=[a-z])", LOCK.read_text("utf-8"))[1:]
+    locked = {entry.partition("==")[0]: re.split(r"[ ;]", entry.partition("==")[2])[0] for entry in entries}
+    assert all("--hash=sha256:" in entry and "://" not in entry for entry in entries)
+    assert {name: locked.get(name) for name in pins()} == pins()
 
 
 def test_the_environment_takes_torch_from_conda_and_all_else_from_the_list_of_the_book() -> None:
@@ -88,9 +96,11 @@ def test_what_is_promised_is_pinned_at_or_above_its_floor() -> None:
 def test_workflows_and_ci_call_make() -> None:
     for path in [*(ROOT / ".github" / "workflows").glob("*.yml")]:
         jobs = yaml.safe_load(path.read_text())["jobs"]
-        commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+        steps = [step for job in jobs.values() for step in job["steps"]]
+        commands = [step["run"] for step in steps if "run" in step]
         assert commands
-        assert all(re.fullmatch(r"make [a-z]+( FLOOR=1)?", command.strip()) for command in commands), commands
+        assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
+        assert all(re.fullmatch(r"make [a-z]+( FLOOR=1| LOCKED=1)?", command.strip()) for command in commands), commands
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     test_command = re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert test_command, "the README does not say how to test"
