@@ -50,7 +50,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 def answer(browser: Any, address: str, size: tuple[int, int]) -> float:
     """Return after how many milliseconds the first explorable of a page answered."""
-    context = browser.new_context(viewport=dict(zip(("width", "height"), size, strict=True)), is_mobile=size == PHONE)
+    context = browser.new_context(
+        viewport=dict(zip(("width", "height"), size, strict=True)), is_mobile=size == PHONE, bypass_csp=True
+    )
     context.add_init_script(ASK)
     tab = context.new_page()
     if size == PHONE:

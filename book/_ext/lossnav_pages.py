@@ -18,6 +18,7 @@ from typing import Any
 
 from lossnav_bundles import with_bundles
 from lossnav_dark import dark_copy
+from lossnav_policy import policed
 from PIL import Image
 from sphinx.application import Sphinx
 
@@ -135,7 +136,7 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
         page = TWIN.sub(partial(_own_file, root=root, folder=path.parent), page)
         if path.name != "search.html":
             page = SEARCHES.sub("", page)
-        path.write_text(lighter(page, path.parent), encoding="utf-8")
+        path.write_text(policed(lighter(page, path.parent)), encoding="utf-8")
     for name in ALSO:
         (root / name).unlink(missing_ok=True)
     search = root / "_static" / "searchtools.js"

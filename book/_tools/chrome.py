@@ -208,8 +208,12 @@ class Page:
         return self.tab.evaluate(expression)
 
     def wait_until(self, condition: str, patience: float = PATIENCE) -> None:
-        """Wait for a JavaScript expression to become true."""
-        self.tab.wait_for_function(condition, timeout=1e3 * patience)
+        """Wait for a JavaScript expression to become true, which is asked from outside: pages forbid what is evaluated."""
+        deadline = time.monotonic() + patience
+        while not self.evaluate(condition):
+            if time.monotonic() > deadline:
+                raise BrowserError(f"waited {patience:.0f} s for {condition}")
+            self.tab.wait_for_timeout(10)
 
     # ---- what went wrong
     def requests(self) -> list[str]:

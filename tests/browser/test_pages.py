@@ -169,6 +169,24 @@ def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browse
             assert_nothing_overlaps(page)
 
 
+@pytest.mark.parametrize("base", ["http"], indirect=True)
+def test_a_page_runs_no_script_but_its_own_and_asks_nobody_else(browser: Browser, html: Path, base: str) -> None:
+    told = [path for path in html.rglob("*.html") if "<head>" in path.read_text("utf-8")]
+    assert len(told) > len(pages())
+    assert all(path.read_text("utf-8").count('http-equiv="Content-Security-Policy"') == 1 for path in told)
+    slipped_in = "Object.assign(document.createElement('script'), {textContent: 'window.slipped = true'})"
+    elsewhere = "fetch('http://127.0.0.1:9/').then(() => 'answered', (error) => String(error))"
+    with browser.page(WIDE) as page:
+        page.open(f"{base}/book/momentum.html")
+        assert page.complaints() == []
+        page.evaluate(f"document.body.append({slipped_in})")
+        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x: onerror=\"window.slipped = true\">')")
+        page.evaluate(elsewhere)
+        page.wait_for_frames()
+        assert page.evaluate("window.slipped") is None
+        assert len([said for said in page.complaints() if "Content Security Policy" in said]) >= 3
+
+
 @pytest.mark.parametrize("base", ["file"], indirect=True)
 def test_one_switch_shows_the_code_that_is_furniture(browser: Browser, base: str) -> None:
     shown = "[...document.querySelectorAll('.ln-furniture')].filter((part) => part.offsetHeight > 0).length"
