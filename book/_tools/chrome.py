@@ -208,7 +208,7 @@ class Page:
         return self.tab.evaluate(expression)
 
     def wait_until(self, condition: str, patience: float = PATIENCE) -> None:
-        """Wait for a JavaScript expression to become true, which is asked from outside: pages forbid what is evaluated."""
+        """Wait for a JavaScript expression to become true; it is asked from outside, as pages forbid to evaluate it."""
         deadline = time.monotonic() + patience
         while not self.evaluate(condition):
             if time.monotonic() > deadline:
