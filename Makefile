@@ -104,7 +104,7 @@ lint: $(TEST_READY)
 	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
 	@$(PY) book/_tools/node.py check
 	@said=$$(PYTHONPATH=book $(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
-	@$(VENV)/bin/zizmor --quiet --offline --no-progress .github
+	@said=$$($(VENV)/bin/zizmor --quiet --offline --no-progress .github 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy, import-linter, zizmor and, where they are installed, tsc and ESLint have nothing to say"
 
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
