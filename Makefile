@@ -48,7 +48,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip site notebooks check quick lint test release committed browser shots clean
+.PHONY: help install book pdf zip site notebooks check quick lint test release committed sanitize browser shots clean
 
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
@@ -144,6 +144,12 @@ release: $(BOOK_READY)
 
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
+
+# The kernels in C, built so that they stop at the first access out of bounds and at what C does not define.
+sanitize: $(TEST_READY)
+	@CC="gcc -g -fsanitize=address,undefined -fno-sanitize-recover=all" LOSSNAV_KERNELS=_build/sanitized \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		$(PY) -m pytest tests/optim/test_fused.py tests/optim/test_fused_rules.py
 
 browser: $(TEST_READY)
 	@$(PY) -m pytest tests/browser
