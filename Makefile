@@ -48,7 +48,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip site notebooks check quick lint test release committed sanitize browser shots clean
+.PHONY: help install book pdf zip site notebooks check quick lint test release committed reproduce sanitize browser shots clean
 
 help:
 	@sed -n '3,6s/^#  *//p' Makefile
@@ -141,6 +141,10 @@ release: $(BOOK_READY)
 	@_build/fresh/bin/python -m pip install -qq -r requirements/torch.txt "$$(ls _build/dist/*.whl)[torch]"
 	@cp README.md _build/fresh && cd _build/fresh && bin/python -X utf8 -m doctest README.md
 	@echo "release: _build/dist is what is published, $(TOOK)"
+
+# make reproduce STUDY=root-known, make reproduce HOURS=2, make reproduce: recorded studies again, and how far they are.
+reproduce: $(BOOK_READY)
+	@$(PY) book/_tools/reproduce.py $(STUDY) $(if $(HOURS),--hours $(HOURS))
 
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
