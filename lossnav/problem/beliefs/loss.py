@@ -138,7 +138,7 @@ def _slope(model: Beliefs, x: Array, g: Array, q: Array) -> Array:
     """Return ∇L at states of shape (3, ...), shape (..., 3)."""
     delta, m, v = x = _inside(model, x)
     c, share = model.curvature_scale, model.weight / model.k
-    by_mean, by_variance = model.observation.slope(m, v, g, q)
+    by_mean, by_variance = model.observation.derivative(m, v, g, q)
     parts = [m + c * v * delta, delta + share * by_mean, c * delta**2 / 2 + share * by_variance]
     return np.stack(parts, axis=-1)
 
