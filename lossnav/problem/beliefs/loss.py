@@ -107,9 +107,20 @@ def loss(model: Beliefs, gradient: float | Data, square: float | Data | None) ->
 
 
 def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
-    """Return the states with V > 0 at which a plan can rest under constant data, shape (N, 3), nearest δ first.
+    """Return the states with V > 0 at which a plan can rest while the data stay what they are.
 
     With the simplified model they are the roots of a cubic in δ: m = −cVδ, with m and V from their own equations.
+
+    Args:
+        model: with ``belief.Simplified`` as its observation.
+        gradient: datum g, unit 1/u.
+        square: datum q, unit 1/u².
+
+    Returns:
+        (δ, m, V), shape (N, 3), nearest δ first; N can be 0.
+
+    Raises:
+        ValueError: the observation is the exact one, or a datum is not a finite number.
     """
     _checks.instance("model", model, Beliefs, "a belief.Beliefs")
     if isinstance(model.observation, Exact):
