@@ -70,8 +70,8 @@ def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
     """Return the experiments of a TOML file.
 
     Args:
-        path: of the file: shared settings, ``seeds`` (by default [0]), and one or more tables ``[[grid]]``, whose entries
-            are lists of values; each table is a product, as of ``grid``.
+        path: of the file: shared settings, ``seeds`` (by default [0]), and one or more tables ``[[grid]]``, whose
+            entries are lists of values; each table is a product, as of ``grid``.
 
     Raises:
         ValueError: the file is not TOML, or a setting is not allowed; names the file.

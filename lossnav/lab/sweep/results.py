@@ -73,9 +73,9 @@ def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
         finished: from ``sweep.run``; those without a record are left out.
 
     Returns:
-        One entry for each combination: ``config`` (its settings), ``seeds`` (how many), ``diverged`` (how many of them),
-        and of the others ``accuracy``, the mean of the last test accuracy (of a stream of tasks: of the mean score), and
-        ``spread``, the sample standard deviation; None where there are too few.
+        One entry for each combination: ``config`` (its settings), ``seeds`` (how many), ``diverged`` (how many of
+        them), and of the others ``accuracy``, the mean of the last test accuracy (of a stream of tasks: of the mean
+        score), and ``spread``, the sample standard deviation; None where there are too few.
     """
     for index, entry in enumerate(sequence("finished", finished, "results of a sweep")):
         instance(f"finished[{index}]", entry, Finished, "a sweep.Finished")

@@ -108,7 +108,7 @@ def simulate(
 
 
 def averaged_variance(curvature: ArrayLike, window: float, *, noise: float = 1.0, tau: float = 1.0) -> Array:
-    """Return the variance of a gradient averaged over a time, for hidden weights that are an Ornstein–Uhlenbeck process.
+    """Return the variance of a gradient averaged over a time, where hidden weights move as in ``simulate``.
 
     With x = hT/τ it is Dh·2(x − 1 + e^{−x})/x²: Dh for short windows, 2Dτ/T for long ones, whatever h.
 
