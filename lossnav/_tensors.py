@@ -80,7 +80,14 @@ def device(name: str, value: Any, allowed: str = "a device") -> torch.device:
 
 
 def bfloat16_units(place: torch.device) -> str | None:
-    """Return the name of what multiplies bfloat16 directly on this device, or None if it would be emulated."""
+    """Return the name of what multiplies bfloat16 directly on a device.
+
+    Args:
+        place: the device.
+
+    Returns:
+        Such as "tensor cores" or "AMX"; None if it would be emulated.
+    """
     instance("place", place, torch.device, "a torch.device")
     if place.type == "cuda":
         return "tensor cores" if torch.cuda.get_device_capability(place) >= (8, 0) else None

@@ -58,7 +58,7 @@ class NumericTerms:
         """Return ∂G_ij/∂θ_k, shape (..., D, D, D)."""
         self._metric(points)
         if self._slopes is None:
-            self._slopes = self._objective.metric_on(self._loss.dim).slope(points)
+            self._slopes = self._objective.metric_on(self._loss.dim).derivative(points)
         return self._slopes
 
     def require_definite(self, metric: Array) -> None:

@@ -75,7 +75,20 @@ def new(
     duration: float,
     device: str,
 ) -> Record:
-    """Return a record of an experiment that has just run, with the revision and the versions it ran with."""
+    """Return a record of an experiment that has just run, with the revision and the versions it ran with.
+
+    Args:
+        command: what runs it again, as it is typed.
+        config: settings, by their names.
+        seeds: whole numbers.
+        data: where the data are from; ``data["label"]`` is printed.
+        results: anything that JSON can hold.
+        duration: ≥ 0, in seconds.
+        device: what it ran on, in words.
+
+    Raises:
+        ValueError: naming the argument that is wrong or empty.
+    """
     for name, text in (("command", command), ("device", device)):
         if not instance(name, text, str, "a string"):
             raise ValueError(f"{name} = '', but it must say something")
@@ -90,6 +103,10 @@ def new(
 
 def save(path: str | os.PathLike[str], record: Record) -> None:
     """Write a record, whole or not at all.
+
+    Args:
+        path: of the file; what was there is replaced.
+        record: from ``new``.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot hold.
@@ -106,6 +123,9 @@ def save(path: str | os.PathLike[str], record: Record) -> None:
 
 def load(path: str | os.PathLike[str]) -> Record:
     """Read a record.
+
+    Args:
+        path: of the file.
 
     Raises:
         FileNotFoundError: there is none.

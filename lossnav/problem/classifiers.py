@@ -30,8 +30,8 @@ class Link(NamedTuple):
     """p(z), p′(z), p″(z), and log p(z); both links here are odd about ½, so that 1 − p(z) = p(−z)."""
 
     chance: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
-    bend: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    second_derivative: Callable[[Array], Array]
     log_chance: Callable[[Array], Array]
 
 
@@ -123,7 +123,7 @@ class LogisticRegression(Loss):
         """
         z = self._points(theta) @ self._x.T
         if self.link == "logistic":
-            return self._gram(self._link.slope(z))
+            return self._gram(self._link.derivative(z))
         # p′²/(p(1−p)) as a product: far out, p or 1−p underflows and p′/p does not
         return self._gram(self._pull(z) * self._pull(-z))
 
@@ -143,7 +143,7 @@ class LogisticRegression(Loss):
     def _slopes(self, z: Array) -> Array:
         """Return ds/dz, shape (..., N)."""
         if self.score == "brier":
-            return -self._side * self._miss(z) * self._link.slope(z)
+            return -self._side * self._miss(z) * self._link.derivative(z)
         if self.link == "logistic":
             return -self._side * self._miss(z)
         return -self._side * self._pull(self._side * z)
@@ -151,9 +151,9 @@ class LogisticRegression(Loss):
     def _bends(self, z: Array) -> Array:
         """Return d²s/dz², shape (..., N)."""
         if self.score == "brier":
-            return self._link.slope(z) ** 2 - self._side * self._miss(z) * self._link.bend(z)
+            return self._link.derivative(z) ** 2 - self._side * self._miss(z) * self._link.second_derivative(z)
         if self.link == "logistic":
-            return self._link.slope(z)
+            return self._link.derivative(z)
         pull = self._pull(self._side * z)
         return pull * (pull + self._side * z)
 

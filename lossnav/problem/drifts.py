@@ -159,11 +159,33 @@ class Function(Drift):
 
 
 def rotation(rate: float) -> Linear:
-    """Return the plane rotation f = Qθ with Q = rate·[[0, −1], [1, 0]]: counter-clockwise for rate > 0 (Eq. 119)."""
+    """Return the plane rotation f = Qθ with Q = rate·[[0, −1], [1, 0]] (Eq. 119).
+
+    Args:
+        rate: radians per unit of time, counter-clockwise if > 0.
+
+    Raises:
+        ValueError: it is not a finite number.
+
+    Example:
+        >>> rotation(0.5)([1.0, 0.0])
+        array([0. , 0.5])
+    """
     rate = _checks.finite("rate", rate)
     return Linear(rate * np.array([[0.0, -1.0], [1.0, 0.0]]))
 
 
 def weight_decay(rate: float) -> Linear:
-    """Return the decay f = −rate·θ in any dimension, rate > 0 (Eq. 122)."""
+    """Return the decay f = −rate·θ, in any dimension (Eq. 122).
+
+    Args:
+        rate: > 0, unit 1/T.
+
+    Raises:
+        ValueError: it is not a finite number > 0.
+
+    Example:
+        >>> weight_decay(0.1)([1.0, -2.0])
+        array([-0.1,  0.2])
+    """
     return Linear(-_checks.positive("rate", rate))

@@ -103,7 +103,22 @@ def _unused(objective: Objective, **values: Any) -> None:
 
 
 def rates(objective: Objective, hessian: ArrayLike) -> Array:
-    """Return r_i = √(γ²/4+ηkh_i) − γ/2 (Eq. 75) for h_i ascending, shape (D,); NaN where the root is imaginary."""
+    """Return r_i = √(γ²/4 + ηkh_i) − γ/2, the rates at which the optimal path comes to rest (Eq. 75).
+
+    Args:
+        objective: the assumptions; a metric must be constant.
+        hessian: H, shape (D, D), symmetric, unit ℓ/u². The h_i are the eigenvalues of G⁻¹H.
+
+    Returns:
+        Shape (D,), unit 1/T, for h_i ascending; NaN where the root is imaginary.
+
+    Raises:
+        ValueError: naming the argument that is wrong.
+
+    Example:
+        >>> rates(Objective(gamma=3.0), [[4.0, 0.0], [0.0, 0.0]])
+        array([0., 1.])
+    """
     check_objective(objective)
     matrix = _checks.symmetric("hessian", hessian)
     curvature = modes.decompose(matrix, objective.metric_matrix(len(matrix))).curvature

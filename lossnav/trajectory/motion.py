@@ -38,7 +38,7 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
         turn = np.einsum("...ij,...j->...i", jacobian, velocity)
         force = force - np.einsum("...ji,...j->...i", jacobian, _times(matrix, slip))
     if objective.curved:
-        change = metric.slope(theta)
+        change = metric.derivative(theta)
         force = force - np.einsum("...ijk,...j,...k->...i", change, slip, velocity)
         force += np.einsum("...jki,...j,...k->...i", change, slip, slip) / 2
     return turn + objective.gamma * slip + np.linalg.solve(matrix, force[..., None])[..., 0]

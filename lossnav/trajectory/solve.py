@@ -130,9 +130,13 @@ def methods(
     horizon: float | None = None,
     endpoint: ArrayLike | None = None,
 ) -> dict[str, str]:
-    """Return for each method of ``solve``, by name and in the order of "auto", why it declines a problem, or "".
+    """Return for each method of ``solve`` why it declines a problem; nothing is solved.
 
-    The arguments are those of ``solve``; nothing is solved.
+    Args:
+        objective, loss, theta0, horizon, endpoint: as in ``solve``.
+
+    Returns:
+        Reasons by the methods' names, in the order of "auto"; "" for those that apply.
 
     Raises:
         ValueError: naming the argument that does not fit.

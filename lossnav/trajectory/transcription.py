@@ -399,7 +399,7 @@ class _Middles:
 
     def _slopes(self) -> Array:
         if self._slope is None:
-            self._slope = self._metric.slope(self._theta)
+            self._slope = self._metric.derivative(self._theta)
         return self._slope
 
     def tilt(self, slips: Array) -> Array:
@@ -413,7 +413,7 @@ class _Middles:
     def bend(self, slips: Array) -> Array:
         """Return Q, the second derivatives of |s|²_G by m, shape (..., N, D, D)."""
         if self._bend is None:
-            self._bend = self._metric.bend(self._theta)
+            self._bend = self._metric.second_derivative(self._theta)
         found = np.einsum("...jkil,...j,...k->...il", self._bend, slips, slips)
         return (found + np.swapaxes(found, -1, -2)) / 2
 

@@ -89,7 +89,7 @@ def _models() -> dict[str, Recipe]:
         "belief.Beliefs.expected_loss": Recipe(MODEL.expected_loss, {"state": state}),
         **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), both) for name in ("surprise", "cost_rate",
         "acceleration")},
-        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), one) for name in ("pull", "bend")},
+        **{f"belief.Beliefs.{name}": Recipe(getattr(MODEL, name), one) for name in ("pull", "second_derivative")},
         "belief.Beliefs.objective": Recipe(MODEL.objective, {"horizon": positive(1.0, infinite=True)}),
         "belief.Beliefs.loss": Recipe(MODEL.loss, {
             "gradient": _datum(number(0.6, also=("datum",))), "square": _datum(number(1.1, also=("datum",)))
@@ -114,7 +114,7 @@ def _models() -> dict[str, Recipe]:
         }),
         "belief.adam": Recipe(belief.adam, {"model": thing(EXACT), "dt": positive(1.0), "variance": positive(1.0)}),
     }  # fmt: skip
-    for name in ("cost", "slope", "bend"):
+    for name in ("cost", "derivative", "second_derivative"):
         found[f"belief.Simplified.{name}"] = Recipe(getattr(belief.Simplified(), name), free)
         found[f"belief.Exact.{name}"] = Recipe(getattr(belief.Exact(), name), spread)
     return found

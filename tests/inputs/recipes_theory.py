@@ -91,7 +91,8 @@ def _landscape(name: str, made: ln.losses.Loss, at: Any) -> dict[str, Recipe]:
 
 
 def _metric(name: str, made: ln.metrics.Metric, at: Any) -> dict[str, Recipe]:
-    calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in ("matrix", "slope", "bend", "__call__")}
+    methods = ("matrix", "derivative", "second_derivative", "__call__")
+    calls = {key: Recipe(getattr(made, key), {"theta": points(at)}) for key in methods}
     calls["norm_squared"] = Recipe(
         made.norm_squared, {"theta": points(at, also=("velocity",)), "velocity": points(at, also=("theta",))}
     )
@@ -168,7 +169,7 @@ def recipes() -> dict[str, Recipe]:
         "metrics.Fisher": Recipe(ln.metrics.Fisher, {"weights": whole(1), "spread": word("deviation")}),
         "metrics.Relative": Recipe(ln.metrics.Relative, {"dim": whole(2), "each": flag(False)}),
         "metrics.Function": Recipe(ln.metrics.Function, {
-            "matrix": function(np.diag), "slope": function(None, none=True), "dim": whole(2)
+            "matrix": function(np.diag), "derivative": function(None, none=True), "dim": whole(2)
         }),
         **_metric("Constant", ln.metrics.Constant(H), POINT),
         **_metric("Diagonal", ln.metrics.Diagonal([1.0, 2.0]), POINT),
@@ -505,7 +506,7 @@ EXEMPT = {
         *(f"metrics.{name}.{ask}" for name in ln.metrics.__all__ for ask in ("units_at", "geodesic")),
     ), "what solvers ask, of points that they have checked"),
     **dict.fromkeys((
-        "metrics.Metric.norm_squared", "metrics.Metric.bend", "metrics.Metric.__call__", "losses.Loss.at",
+        "metrics.Metric.norm_squared", "metrics.Metric.second_derivative", "metrics.Metric.__call__", "losses.Loss.at",
         "uncertainty.Potential.at", "belief.Believed.at",
         *(f"task.Task.{name}" for name in ("value", "gradient", "hessian")),
     ), "walked at those that inherit it"),

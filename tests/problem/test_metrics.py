@@ -1,4 +1,4 @@
-"""Metrics: matrices by hand, slopes against differences, formulas against numbers, and what a plain function costs."""
+"""Metrics: matrices by hand, derivatives against differences, formulas against numbers; what a plain function costs."""
 
 import math
 
@@ -39,13 +39,13 @@ def points(metric, *shape):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_slope_and_bend_are_the_derivatives_of_the_matrix(name):
+def test_derivatives_are_those_of_the_matrix(name):
     metric = METRICS[name]
     theta = points(metric, 2, 3)
-    slope, bend = metric.slope(theta), metric.bend(theta)
-    assert slope.shape == (2, 3, *(metric.dim,) * 3) and bend.shape == (2, 3, *(metric.dim,) * 4)
-    assert np.allclose(slope, differences.first(metric.matrix, theta, 2e-3), atol=1e-8)
-    assert np.allclose(bend, differences.first(metric.slope, theta, 2e-3), atol=1e-5)
+    first, second = metric.derivative(theta), metric.second_derivative(theta)
+    assert first.shape == (2, 3, *(metric.dim,) * 3) and second.shape == (2, 3, *(metric.dim,) * 4)
+    assert np.allclose(first, differences.first(metric.matrix, theta, 2e-3), atol=1e-8)
+    assert np.allclose(second, differences.first(metric.derivative, theta, 2e-3), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -159,10 +159,10 @@ def test_a_plain_function_is_called_with_batches_where_it_can_be(function, layou
         theta = points(metric, count)
         expected = theta[:, 1, None, None] ** -2 * np.diag([1.0, 2.0])
         assert np.allclose(metric.matrix(theta), expected, rtol=1e-14)
-        assert np.allclose(metric.slope(theta)[..., 1], -2 * expected / theta[:, 1, None, None], rtol=1e-9)
+        assert np.allclose(metric.derivative(theta)[..., 1], -2 * expected / theta[:, 1, None, None], rtol=1e-9)
     assert metric.batches == {"matrix": layout}
     before = metric.calls
-    metric.slope(points(metric, 1000))
+    metric.derivative(points(metric, 1000))
     assert metric.calls - before <= (4 if layout != "one by one" else 8000)
 
 
@@ -188,16 +188,16 @@ def test_a_number_that_hardly_changes_is_no_constant(function):
         assert np.allclose(metric.matrix(theta), [function(x) for x in theta], rtol=1e-12)
 
 
-def test_a_given_slope_is_used():
+def test_a_given_derivative_is_used():
     asked = []
 
-    def slope(x):
+    def derivative(x):
         asked.append(x)
         return np.zeros((2, 2, 2))
 
-    metric = ln.metrics.Function(lambda x: x[0] * np.eye(2), slope, dim=2)
-    assert not np.any(metric.slope([1.0, 2.0])) and len(asked) == 1
-    assert set(metric.batches) == {"matrix", "slope"}
+    metric = ln.metrics.Function(lambda x: x[0] * np.eye(2), derivative, dim=2)
+    assert not np.any(metric.derivative([1.0, 2.0])) and len(asked) == 1
+    assert set(metric.batches) == {"matrix", "derivative"}
 
 
 def test_objectives_take_every_kind_of_metric():

@@ -19,17 +19,28 @@ from lossnav.problem.functions.roots import exp_mean, exp_moment
 
 
 def mass(eta: float, beta: float) -> float:
-    """Return m = η(1 + β)/2, the inertia that a step of finite length has (T25).
+    """Return m = η(1 + β)/2, the inertia that a step of finite length has (T25), unit T.
+
+    Args:
+        eta: η > 0, the learning rate, which is the time that one step stands for.
+        beta: β in [0, 1), the momentum.
 
     Raises:
         ValueError: η is not > 0, or β not in [0, 1).
+
+    Example:
+        >>> round(mass(0.1, 0.9), 3)
+        0.095
     """
     eta, beta = _rates(eta, beta)
     return eta * (1 + beta) / 2
 
 
 def friction(beta: float) -> float:
-    """Return μ = 1 − β (T25).
+    """Return μ = 1 − β (T25), without a unit.
+
+    Args:
+        beta: β in [0, 1), the momentum.
 
     Raises:
         ValueError: β is not in [0, 1).

@@ -128,7 +128,8 @@ def _lie(objective: Objective, field: Drift, points: Array, dim: int) -> Array:
     """Return 𝓛_ξG, shape (T, D, D): ξ^k ∂_kG_ij + G_kj ∂_iξ^k + G_ik ∂_jξ^k."""
     ruler = objective.metric_on(dim)
     stretched = np.broadcast_to(ruler.matrix(points), (len(points), dim, dim)) @ field.jacobian(points)
-    moved = np.einsum("tijk,tk->tij", np.broadcast_to(ruler.slope(points), (len(points), dim, dim, dim)), field(points))
+    change = np.broadcast_to(ruler.derivative(points), (len(points), dim, dim, dim))
+    moved = np.einsum("tijk,tk->tij", change, field(points))
     return moved + stretched + np.swapaxes(stretched, -1, -2)
 
 

@@ -196,7 +196,23 @@ class Ensemble(nn.Module):
 
 
 def member_losses(outputs: Tensor, y: Tensor, loss: Loss = cross_entropy) -> Tensor:
-    """Return (S,) losses of outputs (S, B, …) and targets (S, B, …), each the mean over one member's batch."""
+    """Return the loss of each member, the mean over its own batch.
+
+    Args:
+        outputs: shape (S, B, …), one row of predictions for each of S members.
+        y: targets, shape (S, B, …).
+        loss: maps outputs and targets of one member, (B, …), to a scalar.
+
+    Returns:
+        Shape (S,).
+
+    Raises:
+        ValueError: shapes do not fit, or an argument is not a tensor or not callable.
+
+    Example:
+        >>> member_losses(torch.tensor([[[1.0], [3.0]], [[0.0], [0.0]]]), torch.zeros(2, 2, 1), mse_loss)
+        tensor([5., 0.])
+    """
     check_tensor("outputs", outputs, "a tensor (S, B, …)")
     check_tensor("y", y, "a tensor of targets (S, B, …)")
     function("loss", loss)

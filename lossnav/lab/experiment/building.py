@@ -69,6 +69,10 @@ def _facts(experiment: Experiment, dataset: Dataset | None) -> tuple[dict[str, i
 def make_stream(experiment: Experiment, dataset: Dataset | None) -> Stream:
     """Return the stream of tasks of an experiment, for all of its seeds.
 
+    Args:
+        experiment: what to run, with ``stream`` "permuted" or "bits".
+        dataset: whose images are permuted; None for bits, which need none.
+
     Raises:
         ValueError: the experiment has no tasks, or the stream does not take an option; names it.
     """
@@ -86,10 +90,20 @@ def make_stream(experiment: Experiment, dataset: Dataset | None) -> Stream:
 
 
 def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
-    """Return the optimizer of a model's parameters.
+    """Return the optimizer of a model's parameters, with the rate and the options of an experiment.
+
+    Args:
+        experiment: what to run.
+        parameters: of the model.
 
     Raises:
         ValueError: the rule does not take an option, or is for streams of tasks alone; names it.
+
+    Example:
+        >>> import torch
+        >>> experiment = Experiment(data="digits", optimizer="sgd", lr=0.1, epochs=1)
+        >>> make_optimizer(experiment, torch.nn.Linear(2, 1).parameters()).defaults["lr"]
+        0.1
     """
     from lossnav._tensors import parameters as check_parameters
 
@@ -102,7 +116,18 @@ def make_optimizer(experiment: Experiment, parameters: Iterable[torch.Tensor]) -
 
 
 def make_stepper(experiment: Experiment, ensemble: Ensemble) -> Stepper:
-    """Return the rule that steps all members of an ensemble; what it draws, it draws from the first seed."""
+    """Return the rule that steps all members of an ensemble; what it draws, it draws from the first seed.
+
+    Args:
+        experiment: names the rule, its rate and its options.
+        ensemble: what is stepped.
+
+    Returns:
+        The rule's optimizer, or what wraps one for each member: with ``step``, ``state_dict``, ``load_state_dict``.
+
+    Raises:
+        ValueError: the rule does not take an option; names it.
+    """
     from lossnav.lab.ensemble import Ensemble
 
     instance("experiment", experiment, Experiment, "an Experiment")
@@ -122,7 +147,18 @@ def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
 
 
 def why_alone(experiment: Experiment) -> str:
-    """Return why seeds of an experiment cannot be trained together, naming the setting; "" if they can."""
+    """Return why seeds of an experiment cannot be trained together as one stack of models.
+
+    Args:
+        experiment: what to run.
+
+    Returns:
+        The reason, which names the setting; "" if they can.
+
+    Example:
+        >>> why_alone(Experiment(data="digits", optimizer="sgd", lr=0.1, epochs=1, compile=True))
+        'compile = True is for one model at a time'
+    """
     instance("experiment", experiment, Experiment, "an Experiment")
     if isinstance(experiment.seed, tuple):
         return f"seed = {experiment.seed} has its seeds together already"

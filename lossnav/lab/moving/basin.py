@@ -176,7 +176,19 @@ def measure_batches(
 
 
 def per_example(model: nn.Module, data: Pair, loss: Loss = cross_entropy) -> str:
-    """Return "" if the loss of a batch is the mean of losses of single examples, else why it is not."""
+    """Say whether the loss of a batch is the mean of losses of single examples, as the law of SGD's noise needs.
+
+    Args:
+        model: as it is to be analysed; batch normalisation in training mode, for one, mixes examples.
+        data: inputs and targets, both with N rows; the first 64 are looked at.
+        loss: maps outputs and targets to a scalar.
+
+    Returns:
+        "" if it is, else why it is not.
+
+    Raises:
+        ValueError: naming the argument that is wrong.
+    """
     _prepared(model, data, loss, 0)
     try:
         Hessian(model, loss, (data[0][:64], data[1][:64]), memory=0)

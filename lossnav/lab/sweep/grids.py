@@ -67,10 +67,15 @@ def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | Seq
 
 
 def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
-    """Return the experiments of a TOML file: shared settings, ``seeds``, and one or more tables ``[[grid]]`` of lists.
+    """Return the experiments of a TOML file.
+
+    Args:
+        path: of the file: shared settings, ``seeds`` (by default [0]), and one or more tables ``[[grid]]``, whose
+            entries are lists of values; each table is a product, as of ``grid``.
 
     Raises:
         ValueError: the file is not TOML, or a setting is not allowed; names the file.
+        OSError: it cannot be read.
     """
     check_path("path", path)
     with Path(path).open("rb") as stream:

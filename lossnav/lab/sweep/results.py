@@ -67,10 +67,15 @@ def outcome(result: Mapping[str, Any]) -> float | None:
 
 
 def summarise(finished: Sequence[Finished]) -> list[dict[str, Any]]:
-    """Return one entry for each combination: settings, number of seeds, mean and spread of the last test accuracy.
+    """Return what became of each combination of settings, over its seeds.
 
-    ``accuracy`` (of a stream of tasks: the mean score) and ``spread`` (sample standard deviation over seeds; None for a
-    single one) count the runs that did not diverge; ``diverged`` counts the others.
+    Args:
+        finished: from ``sweep.run``; those without a record are left out.
+
+    Returns:
+        One entry for each combination: ``config`` (its settings), ``seeds`` (how many), ``diverged`` (how many of
+        them), and of the others ``accuracy``, the mean of the last test accuracy (of a stream of tasks: of the mean
+        score), and ``spread``, the sample standard deviation; None where there are too few.
     """
     for index, entry in enumerate(sequence("finished", finished, "results of a sweep")):
         instance(f"finished[{index}]", entry, Finished, "a sweep.Finished")

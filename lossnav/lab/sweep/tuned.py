@@ -18,7 +18,14 @@ Seeds = Sequence[int | tuple[int, ...]]
 
 
 def mean_outcome(record: records.Record) -> float | None:
-    """Return the last test accuracy of a record, or the mean score of its stream of tasks; None if a seed diverged."""
+    """Return the last test accuracy of a record, or the mean score of its stream of tasks, averaged over its seeds.
+
+    Args:
+        record: of a run.
+
+    Returns:
+        A fraction in [0, 1]; None if a seed diverged.
+    """
     found = [outcome(result) for result in instance("record", record, records.Record, "a records.Record").results]
     return None if None in found else statistics.fmean(x for x in found if x is not None)
 
@@ -144,7 +151,15 @@ def compare(comparison: Comparison, folder: str | os.PathLike[str], **how: Any) 
 
 
 def every(wanted: Sequence[Experiment], folder: str | os.PathLike[str], **how: Any) -> dict[str, records.Record]:
-    """Run experiments as ``sweep.run`` does, and return the records of all by their keys.
+    """Run experiments as ``sweep.run`` does, and return the records of all.
+
+    Args:
+        wanted: the experiments.
+        folder: where their records are kept; what is there already is not run again.
+        how: options of ``sweep.run``, such as ``workers``.
+
+    Returns:
+        The records by the experiments' ``key()``.
 
     Raises:
         RuntimeError: one could not be run; says which, and why.

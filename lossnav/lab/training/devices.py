@@ -17,10 +17,17 @@ Result = TypeVar("Result")
 
 
 def pick_device(device: Any = "auto") -> torch.device:
-    """Return the device to train on; "auto" takes CUDA, else Apple's MPS, else the CPU.
+    """Return the device to train on.
+
+    Args:
+        device: "auto", which takes CUDA, else Apple's MPS, else the CPU; or what torch takes.
 
     Raises:
         ValueError: torch knows no such device, or this machine has none.
+
+    Example:
+        >>> pick_device("cpu")
+        device(type='cpu')
     """
     if not isinstance(device, str) or device != "auto":
         return check_device("device", device, "'auto' or a device")

@@ -86,7 +86,16 @@ def observes(optimizer: torch.optim.Optimizer) -> bool:
 def evaluate(
     model: nn.Module, split: Split, *, loss: Loss = cross_entropy, batch_size: int = 2000
 ) -> tuple[float, float]:
-    """Return mean loss and accuracy (a fraction) of the model on a split; the model's mode is left as it was.
+    """Return loss and accuracy of a model on a split, in evaluation mode; the model's mode is left as it was.
+
+    Args:
+        model: on the split's device.
+        split: images and labels.
+        loss: maps outputs (B, classes) and labels (B,) to the mean over a batch.
+        batch_size: how many images at a time.
+
+    Returns:
+        The mean loss, and the accuracy as a fraction in [0, 1].
 
     Raises:
         ValueError: ``batch_size`` is no whole number >= 1, or the split is empty.

@@ -76,7 +76,13 @@ def team(distributed: bool) -> Team:
 
 @contextmanager
 def process_group(device: Any = "auto") -> Iterator[torch.device]:
-    """Join the processes that ``torchrun`` started, and leave them at the end; yield this process's device.
+    """Join the processes that ``torchrun`` started, and leave them at the end; a context manager.
+
+    Args:
+        device: as of ``pick_device``; of several GPUs each process takes its own.
+
+    Yields:
+        This process's device.
 
     Raises:
         RuntimeError: the process was not started by torchrun.

@@ -107,9 +107,20 @@ def loss(model: Beliefs, gradient: float | Data, square: float | Data | None) ->
 
 
 def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
-    """Return the states with V > 0 at which a plan can rest under constant data, shape (N, 3), nearest δ first.
+    """Return the states with V > 0 at which a plan can rest while the data stay what they are.
 
     With the simplified model they are the roots of a cubic in δ: m = −cVδ, with m and V from their own equations.
+
+    Args:
+        model: with ``belief.Simplified`` as its observation.
+        gradient: datum g, unit 1/u.
+        square: datum q, unit 1/u².
+
+    Returns:
+        (δ, m, V), shape (N, 3), nearest δ first; N can be 0.
+
+    Raises:
+        ValueError: the observation is the exact one, or a datum is not a finite number.
     """
     _checks.instance("model", model, Beliefs, "a belief.Beliefs")
     if isinstance(model.observation, Exact):
@@ -138,7 +149,7 @@ def _slope(model: Beliefs, x: Array, g: Array, q: Array) -> Array:
     """Return ∇L at states of shape (3, ...), shape (..., 3)."""
     delta, m, v = x = _inside(model, x)
     c, share = model.curvature_scale, model.weight / model.k
-    by_mean, by_variance = model.observation.slope(m, v, g, q)
+    by_mean, by_variance = model.observation.derivative(m, v, g, q)
     parts = [m + c * v * delta, delta + share * by_mean, c * delta**2 / 2 + share * by_variance]
     return np.stack(parts, axis=-1)
 

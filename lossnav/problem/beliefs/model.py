@@ -190,22 +190,22 @@ class Beliefs:
         """Return the right-hand sides of ẍ − γẋ = …, shape (3, ...); arguments as in ``acceleration``."""
         (delta, m, v), _, g, q = self._arguments(state, gradient, square)
         c, tilt = self.curvature_scale, self.k / self.weight
-        by_mean, by_variance = self.observation.slope(m, v, g, q)
+        by_mean, by_variance = self.observation.derivative(m, v, g, q)
         on_mean = self.mean.stiffness(self.gamma) * m + self.mean.diffusion**2 * (tilt * delta + by_mean)
         on_variance = self.variance.stiffness(self.gamma) * v + self.variance.diffusion**2 * (
             tilt * c * delta**2 / 2 + by_variance
         )
         return np.stack([self.eta * self.k * (m + c * v * delta), on_mean, on_variance])
 
-    def bend(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
+    def second_derivative(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the second derivatives of kL̂ + λ_b·(observation) by (δ, m, V), shape (..., 3, 3)."""
         x, _, g, q = self._arguments(state, gradient, square)
         return self._stiffness(x, g, q)
 
     def _stiffness(self, x: Array, g: Array, q: Array) -> Array:
-        """Return what ``bend`` does, unchecked."""
+        """Return what ``second_derivative`` does, unchecked."""
         delta, m, v = x
-        mm, mv, vv = self.observation.bend(m, v, g, q)
+        mm, mv, vv = self.observation.second_derivative(m, v, g, q)
         k, c, one = self.k, self.curvature_scale, np.ones(np.shape(delta))
         rows = [
             [k * c * v, k * one, k * c * delta],
@@ -295,8 +295,8 @@ class Beliefs:
     def is_minimum(self, state: ArrayLike, gradient: float, square: float | None = None) -> bool:
         """Say whether J is at a minimum when it rests at a state, in all three variables.
 
-        The second variation of a path that rests at (δ, m, V) is smallest at frequency zero, where it is the matrix
-        ``bend`` plus mass·(α + γ/2)² on the diagonal; the rest is a minimum iff that is positive definite.
+        The second variation of a path that rests at (δ, m, V) is smallest at frequency zero, where it is
+        ``second_derivative`` plus mass·(α + γ/2)² on the diagonal; the rest is a minimum iff that is positive definite.
 
         Args:
             state: (δ, m, V), shape (3,).
@@ -308,7 +308,8 @@ class Beliefs:
         if square is not None:
             _checks.finite("square", square)
         root = np.sqrt(self.masses)  # of units of their own
-        slow = self.bend(x, gradient, square) / root / root[:, None] + np.diag((self.decays + self.gamma / 2) ** 2)
+        slow = self.second_derivative(x, gradient, square) / root / root[:, None]
+        slow = slow + np.diag((self.decays + self.gamma / 2) ** 2)
         return bool(np.linalg.eigvalsh(slow)[0] > 0)
 
 

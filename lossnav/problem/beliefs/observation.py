@@ -67,12 +67,12 @@ class Simplified:
         m, v, g, q = _data(m=m, v=v, g=g, q=q)
         return (g - m) ** 2 / (2 * self.mean_noise**2) + (q - v) ** 2 / (2 * self.variance_noise**2)
 
-    def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
+    def derivative(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
         """Return its derivatives by m and V."""
         m, v, g, q = _data(m=m, v=v, g=g, q=q)
         return -(g - m) / self.mean_noise**2, -(q - v) / self.variance_noise**2
 
-    def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
+    def second_derivative(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
         """Return its second derivatives by mm, mV, VV."""
         _data(m=m, v=v, g=g, q=q)
         return 1 / self.mean_noise**2, 0.0, 1 / self.variance_noise**2
@@ -96,12 +96,12 @@ class Exact:
         m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return (g - m) ** 2 / (2 * v) + np.log(v) / 2
 
-    def slope(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
+    def derivative(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Array, Array]:
         """Return its derivatives by m and V; the second is −[(g−m)² − V]/2V² (Eq. 140)."""
         m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return -(g - m) / v, -((g - m) ** 2 - v) / (2 * v**2)
 
-    def bend(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
+    def second_derivative(self, m: Any, v: Any, g: Any, q: Any) -> tuple[Any, Any, Any]:
         """Return its second derivatives by mm, mV, VV."""
         m, v, g, _ = _spread(_data(m=m, v=v, g=g, q=q))
         return 1 / v, (g - m) / v**2, (g - m) ** 2 / v**3 - 1 / (2 * v**2)

@@ -1,7 +1,7 @@
 r"""Metrics G(θ): what a step costs in each direction, :math:`|\dot\theta|_G^2=\dot\theta^\top G(\theta)\dot\theta`.
 
-Every method accepts leading batch axes: θ of shape (..., D) gives a matrix of shape (..., D, D) and a slope of shape
-(..., D, D, D), whose last axis is the coordinate that is moved.
+Every method accepts leading batch axes: θ of shape (..., D) gives a matrix of shape (..., D, D) and a derivative of
+shape (..., D, D, D), whose last axis is the coordinate that is moved.
 """
 
 from __future__ import annotations

@@ -29,13 +29,13 @@ class Metric(abc.ABC):
         """Return G(θ), shape (..., D, D). An ``Objective`` checks that it is symmetric positive definite."""
 
     @abc.abstractmethod
-    def slope(self, theta: ArrayLike) -> Array:
+    def derivative(self, theta: ArrayLike) -> Array:
         """Return ∂G_ij/∂θ_k, shape (..., D, D, D)."""
 
-    def bend(self, theta: ArrayLike) -> Array:
+    def second_derivative(self, theta: ArrayLike) -> Array:
         """Return ∂²G_ij/∂θ_k∂θ_l, shape (..., D, D, D, D), to about six digits: Newton's method needs no more."""
         theta = self._points(theta)
-        return differences.in_parts(lambda x: differences.first(self.slope, x), theta, 4 * self.dim)
+        return differences.in_parts(lambda x: differences.first(self.derivative, x), theta, 4 * self.dim)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return |θ̇|²_G, shape (...), at θ and θ̇ of shape (..., D) that broadcast."""

@@ -14,7 +14,7 @@ from lossnav.problem.metrics.base import Metric
 
 
 class _Constant(Metric):
-    """A metric without slope; a subclass says what its matrix is."""
+    """A metric that is the same everywhere; a subclass says what its matrix is."""
 
     constant = True
 
@@ -26,11 +26,11 @@ class _Constant(Metric):
         points = self._points(theta)
         return np.broadcast_to(self._dense(), (*points.shape, self.dim))
 
-    def slope(self, theta: ArrayLike) -> Array:
+    def derivative(self, theta: ArrayLike) -> Array:
         points = self._points(theta)
         return np.zeros((*points.shape, self.dim, self.dim))
 
-    def bend(self, theta: ArrayLike) -> Array:
+    def second_derivative(self, theta: ArrayLike) -> Array:
         points = self._points(theta)
         return np.zeros((*points.shape, self.dim, self.dim, self.dim))
 

@@ -1,4 +1,4 @@
-"""A metric given as a function, with the slope that it lacks."""
+"""A metric given as a function, with the derivative that it lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lossnav.problem.metrics.base import Metric
 
 
 class Function(Metric):
-    """A metric given as a function; a missing slope comes from central differences.
+    """A metric given as a function; a missing derivative comes from central differences.
 
     **Batches.** As with ``losses.Function`` the function is tried once on several points together. Ways of writing
     that pass: for arrays of shape (..., D), and for one θ with ``x[0]``, ``x[1]``, if that also works on an array of
@@ -25,7 +25,7 @@ class Function(Metric):
 
     Args:
         matrix: maps θ to G(θ), shape (D, D); sympy symbols are tried too, for the symbolic equations.
-        slope: maps θ to ∂G_ij/∂θ_k, shape (D, D, D).
+        derivative: maps θ to ∂G_ij/∂θ_k, shape (D, D, D).
         dim: D, the number of parameters.
 
     Attributes:
@@ -39,45 +39,45 @@ class Function(Metric):
 
     Example:
         >>> half_plane = Function(lambda x: [[1 / x[1] ** 2, 0], [0, 1 / x[1] ** 2]], dim=2)
-        >>> half_plane.slope([0.0, 2.0])[0, 0].round(9)
+        >>> half_plane.derivative([0.0, 2.0])[0, 0].round(9)
         array([ 0.  , -0.25])
     """
 
     dim: int
 
-    def __init__(self, matrix: Callable[[Any], Any], slope: Callable[[Any], Any] | None = None, *, dim: int):
+    def __init__(self, matrix: Callable[[Any], Any], derivative: Callable[[Any], Any] | None = None, *, dim: int):
         _checks.function("matrix", matrix)
-        if slope is not None:
-            _checks.function("slope", slope)
+        if derivative is not None:
+            _checks.function("derivative", derivative)
         self.dim = _checks.whole("dim", dim, low=1)
         self._given = matrix
         self._matrix = _nested("metric", matrix, (self.dim,) * 2)
-        self._slope = None if slope is None else _nested("slope", slope, (self.dim,) * 3)
+        self._derivative = None if derivative is None else _nested("derivative", derivative, (self.dim,) * 3)
 
     @property
     def calls(self) -> int:
         """How often the functions were called so far."""
-        return self._matrix.calls + (self._slope.calls if self._slope else 0)
+        return self._matrix.calls + (self._derivative.calls if self._derivative else 0)
 
     @property
     def batches(self) -> dict[str, str | None]:
         """How each function takes several points; None where it is not known yet."""
-        named = {"matrix": self._matrix, "slope": self._slope}
+        named = {"matrix": self._matrix, "derivative": self._derivative}
         return {name: part.layout for name, part in named.items() if part is not None}
 
     def matrix(self, theta: ArrayLike) -> Array:
         return self._matrix(self._points(theta))
 
-    def slope(self, theta: ArrayLike) -> Array:
+    def derivative(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
-        if self._slope is not None:
-            return self._slope(theta)
+        if self._derivative is not None:
+            return self._derivative(theta)
         return differences.in_parts(lambda x: differences.first(self._matrix, x), theta, 4 * self.dim)
 
-    def bend(self, theta: ArrayLike) -> Array:
+    def second_derivative(self, theta: ArrayLike) -> Array:
         theta = self._points(theta)
-        if self._slope is not None:
-            return super().bend(theta)
+        if self._derivative is not None:
+            return super().second_derivative(theta)
         points = self.dim**2 + self.dim + 1
         return differences.in_parts(lambda x: differences.second(self._matrix, x, differences.STEP), theta, points)
 

@@ -56,9 +56,25 @@ def geodesic(
 
 
 def distance(mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_variance: ArrayLike) -> Array:
-    r"""Return the Fisher distance of one-dimensional Gaussians, the length of the geodesic; arguments broadcast.
+    r"""Return the Fisher distance of one-dimensional Gaussians, the length of the geodesic.
 
     .. math:: \sqrt2\,\mathrm{arcosh}\Big(1+\frac{(\mu-\mu')^2/2+(\sigma-\sigma')^2}{2\sigma\sigma'}\Big)
+
+    Args:
+        mean: μ, unit u.
+        variance: v = σ² > 0, unit u².
+        other_mean: μ′.
+        other_variance: v′ > 0.
+
+    Returns:
+        The distance, without a unit, of the shape to which the arguments broadcast.
+
+    Raises:
+        ValueError: a variance is not positive, or shapes do not broadcast.
+
+    Example:
+        >>> float(distance(0.0, 1.0, 0.0, 4.0).round(4))  # √2 ln(σ′/σ)
+        0.9803
     """
     mu, other = _checks.array("mean", mean), _checks.array("other_mean", other_mean)
     sd, other_sd = (

@@ -29,7 +29,7 @@ class _Diagonal(Metric):
         prices = self._prices(self._points(theta))
         return np.where(np.eye(self.dim, dtype=bool), prices[..., None], 0.0)
 
-    def slope(self, theta: ArrayLike) -> Array:
+    def derivative(self, theta: ArrayLike) -> Array:
         changes = self._changes(self._points(theta))
         return np.where(np.eye(self.dim, dtype=bool)[:, :, None], changes[..., :, None, :], 0.0)
 

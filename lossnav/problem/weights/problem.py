@@ -110,14 +110,27 @@ class Problem:
 def kl_divergence(
     mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike = 0.0, other_variance: ArrayLike = 1.0
 ) -> Array:
-    r"""Return KL(N(μ, v)‖N(μ', v')) of one-dimensional Gaussians, in nats; arguments broadcast.
+    r"""Return KL(N(μ, v)‖N(μ′, v′)) of one-dimensional Gaussians.
 
     .. math:: \tfrac12\Big\{\frac{v}{v'} - 1 - \ln\frac v{v'} + \frac{(\mu-\mu')^2}{v'}\Big\}
 
     Written with log1p, so that it stays exact to rounding for neighbours.
 
+    Args:
+        mean: μ, unit u.
+        variance: v > 0, unit u².
+        other_mean: μ′.
+        other_variance: v′ > 0.
+
+    Returns:
+        The divergence in nats, of the shape to which the arguments broadcast.
+
     Raises:
         ValueError: if a variance is not positive.
+
+    Example:
+        >>> float(kl_divergence(1.0, 1.0))
+        0.5
     """
     mu, v = _checks.array("mean", mean), _checks.positives("variance", variance)
     other, w = _checks.array("other_mean", other_mean), _checks.positives("other_variance", other_variance)

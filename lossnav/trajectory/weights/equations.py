@@ -60,6 +60,18 @@ def log_acceleration(
 
     .. math:: \ddot\mu = (\gamma+\dot\ell)\,\dot\mu + \eta k\,e^\ell\,\partial_\mu\bar L,\qquad
         \ddot\ell = \gamma\dot\ell + 2\eta k\,e^\ell\,\partial_v\bar L - \eta\lambda_S - \dot\mu^2e^{-\ell}
+
+    Args:
+        problem, loss, mean: as in ``acceleration``.
+        log_variance: ℓ, shape (..., D), of v in u².
+        mean_rate: μ̇, unit u/T.
+        log_rate: ℓ̇, unit 1/T.
+
+    Returns:
+        Two arrays, shape (..., D) each.
+
+    Raises:
+        ValueError: naming the argument that is wrong.
     """
     _check(problem, loss)
     given = {"mean": mean, "log_variance": log_variance, "mean_rate": mean_rate, "log_rate": log_rate}
@@ -73,12 +85,18 @@ def log_acceleration(
 
 
 def overdamped_rate(problem: Problem, loss: Average, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
-    r"""Return (μ̇, v̇) in the limit of a myopic learner (Eq. 148), shape (..., D) each.
+    r"""Return (μ̇, v̇) in the limit of a myopic learner (Eq. 148).
 
     .. math:: \gamma\dot\mu = -\eta k\,v\,\partial_\mu\bar L,\qquad
         \gamma\dot v = \eta\lambda_S v - 2\eta k\,v^2\,\partial_v\bar L
 
     Valid for γ² ≫ 4ηλ_S; the relative error falls as 1/γ².
+
+    Args:
+        problem, loss, mean, variance: as in ``acceleration``.
+
+    Returns:
+        Two arrays, shape (..., D) each.
 
     Raises:
         ValueError: if γ = 0, or a variance is not positive.

@@ -61,10 +61,25 @@ def equilibrium_variance(curvature: ArrayLike, k: float, entropy: float, prior_v
 
 
 def relaxation_rate(eta: ArrayLike, gamma: ArrayLike, entropy: ArrayLike) -> Any:
-    r"""Return :math:`r=\sqrt{\gamma^2/4+\eta\lambda_S}-\gamma/2`, the rate of return to equilibrium, unit 1/T.
+    r"""Return :math:`r=\sqrt{\gamma^2/4+\eta\lambda_S}-\gamma/2`, the rate of return to equilibrium.
 
     Log-variances relax at this rate whatever the curvature is, and so do means under a diagonal Hessian: Newton-like.
     If H couples them, means relax at the rates that diag(H)⁻¹H·ηλ_S has in the place of ηλ_S. For large γ it is ηλ_S/γ.
+
+    Args:
+        eta: η > 0.
+        gamma: γ ≥ 0, unit 1/T.
+        entropy: λ_S ≥ 0, unit 1/T.
+
+    Returns:
+        r, unit 1/T, of the shape to which the arguments broadcast.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    Example:
+        >>> relaxation_rate(eta=1.0, gamma=3.0, entropy=4.0)
+        1.0
     """
     rate, strength, hurry = (
         _checks.positives("eta", eta),
@@ -132,10 +147,23 @@ def overdamped_offset(
     entropy: float,
     prior_variance: float = math.inf,
 ) -> Any:
-    r"""Return (μ(t)−μ*)/(μ(0)−μ*) of Eq. 148; arguments as ``overdamped_variance``.
+    r"""Return (μ(t)−μ*)/(μ(0)−μ*) of Eq. 148 for constant curvature, in closed form; arguments broadcast.
 
     It is :math:`e^{-\rho t}v(t)/v_0`. Without entropy it is v(t)/v₀: the mean has left its start
     behind as far as the data have sharpened it.
+
+    Args:
+        t, initial, curvature, eta, k, gamma, entropy, prior_variance: as in ``overdamped_variance``.
+
+    Returns:
+        The share of the offset that is left, broadcast shape; inf where the variance is.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    Example:
+        >>> overdamped_offset([0, 1, 10], initial=1.0, curvature=2.0, eta=1, k=1, gamma=4, entropy=0).round(4)
+        array([1.    , 0.6667, 0.1667])
     """
     decay, gain = _precision_parts(t, initial, curvature, eta, k, gamma, entropy, prior_variance)
     below = decay + _checks.positives("initial", initial) * gain

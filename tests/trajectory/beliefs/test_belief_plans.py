@@ -237,7 +237,7 @@ def test_second_variation_at_rest_agrees_with_differences_of_the_cost() -> None:
             ]
             for a in e
         ]
-        np.testing.assert_allclose(one.bend(x, *data), numeric, atol=1e-5)
+        np.testing.assert_allclose(one.second_derivative(x, *data), numeric, atol=1e-5)
 
 
 @pytest.mark.parametrize(("decay", "stable"), [(0.5, True), (0.0, False)])
@@ -258,7 +258,7 @@ def test_rests_are_minima_where_the_discretised_cost_is_convex(decay: float, sta
     fade = np.exp(-gamma * h * (np.arange(steps) + 0.5) / 2)  # e^{−γt} once from the left and once from the right
     difference = fade[:, None] * (np.eye(steps) - np.eye(steps, k=-1))
     middle = fade[:, None] * (np.eye(steps) + np.eye(steps, k=-1)) / 2
-    total = np.kron(here.bend(rest, 0.0, 1.0), middle.T @ middle)
+    total = np.kron(here.second_derivative(rest, 0.0, 1.0), middle.T @ middle)
     for i, (mass, slip) in enumerate(zip(here.masses, here.decays, strict=True)):
         rate = difference / h + slip * middle
         block = slice(i * steps, (i + 1) * steps)
