@@ -158,13 +158,9 @@ def revision() -> str:
         return "unknown"
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those whose numerics matter."""
-    return dict(_versions())
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "lossnav": __version__}
     for name in _PACKAGES:
         try:

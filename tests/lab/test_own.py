@@ -1,15 +1,14 @@
-"""A model, data and an optimizer of the user's own: named by MODULE:FUNCTION, or by what is assumed."""
+"""A model, data and an optimizer of the user's own: named by MODULE:FUNCTION, or class."""
 
 from __future__ import annotations
 
 import shlex
 
 import pytest
-import torch
 
-from lossnav import experiment, records, sweep
+from lossnav import experiment, records
 from lossnav.cli import main
-from lossnav.lab.experiment import Experiment, own
+from lossnav.lab.experiment import Experiment
 
 MINE = """
 import torch
@@ -64,22 +63,6 @@ def test_train_sweep_and_analyse_take_them(folder, capsys):
     assert "run of Adagrad" in said and "--eta, --beta" in said and said.count("\n") == 1
 
 
-def test_a_rule_is_derived_of_what_is_assumed():
-    one = Experiment(data="digits", optimizer="derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)", train_size=100)
-    weight = torch.nn.Parameter(torch.ones(3))
-    made = experiment.make_optimizer(one, [weight])
-    import lossnav as ln
-
-    rule = ln.derive(ln.Objective(gamma=1e-3), dt=0.01, belief=ln.assume.Filter(0.9))
-    other = torch.nn.Parameter(torch.ones(3))
-    known = rule.optimizer([other])
-    for step in range(3):
-        weight.grad = other.grad = torch.tensor([1.0, -2.0, float(step)])
-        made.step()
-        known.step()
-    assert torch.equal(weight, other) and not torch.equal(weight, torch.ones(3))
-
-
 @pytest.mark.parametrize(("values", "message"), [
     ({"optimizer": "lion"}, "optimizer = 'lion', but it must be one of .*'adam'.*MODULE:FUNCTION"),
     ({"model": "mine_own:"}, "model = 'mine_own:', but it must be one of"),
@@ -91,19 +74,7 @@ def test_a_rule_is_derived_of_what_is_assumed():
     ({"data": "mine_own:network"}, "data = 'mine_own:network' returned a Sequential, but it must be a pair"),
     ({"data": "mine_own:targets"}, r"targets \(200, 5\) of torch.float32, but .* labels \(N,\)"),
     ({"optimizer": "torch.optim:Adagrad", "options": {"beta": 1}}, "options has 'beta', but Adagrad takes"),
-    ({"optimizer": "derive:gamma=open('x')"}, "gamma=open.*derive:NAME=VALUE"),
-    ({"optimizer": "derive:gamma"}, "must be derive:NAME=VALUE"),
-    ({"optimizer": "derive:slope=1"}, "must be one of 'belief'"),
-    ({"optimizer": "derive:gamma=1"}, "dt = None"),
 ])  # fmt: skip
 def test_what_is_not_there_or_is_something_else_is_named(folder, values, message):
     with pytest.raises(ValueError, match=message):
         experiment.run(Experiment.of({"data": "digits", "train_size": 50, "test_size": 20, **values}))
-
-
-def test_what_it_does_to_weights_is_not_known(folder):
-    """So seeds are trained one by one, unless they are told to be together."""
-    assert own.rule("torch.optim:Adagrad").mixes and not own.rule("sgd").mixes
-    wanted = sweep.grid({}, range(2), {"data": "mine_own:examples", "model": "mine_own:network", "lr": 0.1,
-                                       "optimizer": "torch.optim:Adagrad"})  # fmt: skip
-    assert [len(job) for job in sweep.groups.jobs(wanted, "auto", None, 1)] == [1, 1]

@@ -1,26 +1,22 @@
-"""Things of the user's own: a model, data or an optimizer that MODULE:FUNCTION names, and rules that are derived."""
+"""Things of the user's own: a model, data or an optimizer that MODULE:FUNCTION names."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
-import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnav._checks import one_of, shown
+from lossnav._checks import one_of
 from lossnav.lab.registry import RULES, Rule
 
 if TYPE_CHECKING:
     import torch
 
     from lossnav.lab.data import Dataset
-
-DERIVE = "derive:"
 
 
 def check(setting: str, name: Any, known: Collection[str]) -> None:
@@ -125,56 +121,5 @@ def dataset(name: str) -> Dataset:
 
 @cache
 def rule(name: str) -> Rule:
-    """Return the rule of this name: of the registry, of a module, or "derive:" and what is assumed.
-
-    It is not known whether one of the last two treats every weight by itself, so that it is taken for one that mixes.
-    """
-    if name in RULES:
-        return RULES[name]
-    kind = Assumed if name.startswith(DERIVE) else Rule
-    return kind(name, "#000000", "-", "o", name, mixes=True)
-
-
-class Assumed(Rule):
-    """A rule that ``derive`` makes of assumptions, "derive:gamma=1e-3,dt=0.01,belief=Filter(beta=0.9)"."""
-
-    def maker(self) -> Any:
-        """Return a function from parameters to the derived optimizer.
-
-        Raises:
-            ValueError: what is assumed is not written as it must be, or is not allowed.
-        """
-        from lossnav.problem.objective import Objective
-        from lossnav.rules.derive import derive
-
-        given = assumptions(self.optimizer)
-        objective = {key: given.pop(key) for key in ("eta", "k", "gamma", "horizon", "terminal") if key in given}
-        for name in given:
-            one_of(f"a name in {self.optimizer!r}", name, tuple(inspect.signature(derive).parameters)[1:])
-        return derive(Objective(**objective), **given).optimizer
-
-
-def assumptions(name: str) -> dict[str, Any]:
-    """Return the arguments of "derive:NAME=VALUE,…": numbers, and calls of what ``lossnav.assume`` offers.
-
-    Raises:
-        ValueError: it is written otherwise.
-    """
-    from lossnav.rules import assume
-
-    def value(node: ast.expr) -> Any:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in assume.__all__:
-            given = {entry.arg: value(entry.value) for entry in node.keywords if entry.arg}
-            return getattr(assume, node.func.id)(*map(value, node.args), **given)
-        return float("inf") if isinstance(node, ast.Name) and node.id == "inf" else ast.literal_eval(node)
-
-    try:
-        written = ast.parse(f"derive({name.removeprefix(DERIVE)})", mode="eval").body
-        assert isinstance(written, ast.Call) and not written.args
-        return {entry.arg: value(entry.value) for entry in written.keywords if entry.arg}
-    except (SyntaxError, AssertionError, ValueError, TypeError) as error:
-        why = f" ({error})" if str(error) else ""
-        raise ValueError(
-            f"optimizer = {shown(name)}{why}, but it must be derive:NAME=VALUE,… with numbers (gamma=1e-3) and "
-            f"assumptions ({', '.join(assume.__all__)}), as in derive:gamma=1e-3,dt=0.01,belief=Filter(0.9)"
-        ) from None
+    """Return the rule of this name: of the registry, or of a module."""
+    return RULES[name] if name in RULES else Rule(name, "#000000", "-", "o", name)

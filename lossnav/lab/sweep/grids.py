@@ -1,16 +1,12 @@
-"""Which experiments: combinations of values, times seeds, from arguments or from a file."""
+"""Which experiments: combinations of values, times seeds."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lossnav._checks import instance, sequence, shown, whole
-from lossnav._checks import path as check_path
 from lossnav.lab.experiment import Experiment
 
 _NESTED = {"option": "options", "model_option": "model_options", "stream_option": "stream_options"}
@@ -64,26 +60,3 @@ def _combined(base: Mapping[str, Any], point: Mapping[str, Any], seed: int | Seq
         else:
             settings[name] = value
     return Experiment.of(settings)
-
-
-def read_grids(path: str | os.PathLike[str]) -> list[Experiment]:
-    """Return the experiments of a TOML file: shared settings, ``seeds``, and one or more tables ``[[grid]]`` of lists.
-
-    Raises:
-        ValueError: the file is not TOML, or a setting is not allowed; names the file.
-    """
-    check_path("path", path)
-    with Path(path).open("rb") as stream:
-        try:
-            content = tomllib.load(stream)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not TOML: {error}") from None
-    grids, seeds = content.pop("grid", [{}]), content.pop("seeds", [0])
-    if not isinstance(grids, list) or not all(isinstance(entry, dict) for entry in grids):
-        raise ValueError(f"{path}: grids are tables, written as [[grid]]")
-    if not isinstance(seeds, list):
-        raise ValueError(f"{path}: seeds = {shown(seeds)}, but it must be a list")
-    try:
-        return [found for axes in grids for found in grid(axes, seeds, content)]
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from lossnav import models
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.streams import ContinualBackprop, ShrinkAndPerturb, networks
+from lossnav.lab.streams.undecayed import Undecayed
 
 
 def batches(size, count, inputs=12, seed=0):
@@ -209,3 +210,13 @@ def test_the_noise_is_its_own():
     assert torch.equal(torch.get_rng_state(), before)
     with pytest.raises(ValueError, match="noise = -1"):
         ShrinkAndPerturb([nn.Parameter(torch.zeros(1))], 0.1, noise=-1.0, seed=0)
+
+
+def test_without_decay_a_weight_that_nothing_pulls_stays():
+    weight = nn.Parameter(torch.randn(50, generator=torch.Generator().manual_seed(0)))
+    start = weight.detach().clone()
+    rule = Undecayed([weight], lr=1e-2, clip=None)
+    for _ in range(20):
+        weight.grad = torch.zeros(50)
+        rule.step()
+    assert torch.equal(weight.detach(), start)
