@@ -91,7 +91,7 @@ def train(
     place = pick_device(device)
     dataset = dataset.to(place)
     ensemble = Ensemble(models).to(place)
-    optimizer = rule(ensemble.parameters())
+    optimizer = rule(list(ensemble.parameters()))
     check_optimizer("rule", optimizer, ensemble.parameters(), "the ensemble")
     histories = [
         History(settings={
