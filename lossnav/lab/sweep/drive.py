@@ -17,7 +17,7 @@ from lossnav._checks import counts, flag, instance, path, sequence
 from lossnav._writing import claim
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
-from lossnav.lab.sweep.results import Finished, complete, recorded
+from lossnav.lab.sweep.results import Finished, recorded
 from lossnav.lab.sweep.worker import How, Outcome, begin, work
 
 CONNECT = 10.0  # seconds in which a scheduler must answer
@@ -120,7 +120,7 @@ def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
     """Return the record of an experiment; one that cannot be read, or tells of another experiment, does not count."""
     try:
         record = records.load(folder / f"{experiment.key()}.json")
-        return record if complete(record) and recorded(record).key() == experiment.key() else None
+        return record if recorded(record).key() == experiment.key() else None
     except (OSError, ValueError):
         return None
 

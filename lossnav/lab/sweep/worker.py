@@ -37,19 +37,16 @@ class Outcome(NamedTuple):
 
 def work(experiment: Experiment, how: How) -> Outcome:
     """Run an experiment in a worker; an error comes back as text, since not every exception can travel."""
-    import torch
+    from lossnav.lab.training.devices import on_threads
 
-    before = torch.get_num_threads()  # a lone worker is the calling process itself
-    torch.set_num_threads(how.threads)
     try:
-        dataset = None if experiment.data == "bits" else _dataset(experiment.data, how.root, how.download)
-        state = None if how.checkpoints is None else how.checkpoints / f"{experiment.begun().key()}.pt"
-        record = experiments.run(experiment, dataset=dataset, checkpoint=state, resume=state is not None)
+        with on_threads(how.threads):  # of the calling process itself, if it is the only worker
+            dataset = None if experiment.data == "bits" else _dataset(experiment.data, how.root, how.download)
+            state = None if how.checkpoints is None else how.checkpoints / f"{experiment.begun().key()}.pt"
+            record = experiments.run(experiment, dataset=dataset, checkpoint=state, resume=state is not None)
         return Outcome(experiment.key(), record)
     except Exception as error:
         return Outcome(experiment.key(), None, f"{type(error).__name__}: {error}")
-    finally:
-        torch.set_num_threads(before)
 
 
 def begin(driver: Connection) -> None:

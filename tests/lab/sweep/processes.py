@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 from fresh import COMMAND, PATIENCE, Running
 
 from lossnav import experiment, records, sweep
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.training.devices import on_threads
 
 SCRIPT = Path(sys.executable).with_name("lossnav")
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="worker processes are found through /proc")
@@ -40,10 +40,8 @@ _alone: dict[str, list[dict]] = {}
 def alone(one: Experiment) -> list[dict]:
     """Return the numbers of a run in this process, on one core as workers have it; each is made once."""
     if one.key() not in _alone:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        _alone[one.key()] = numbers(experiment.run(one))
-        torch.set_num_threads(threads)
+        with on_threads(1):
+            _alone[one.key()] = numbers(experiment.run(one))
     return _alone[one.key()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +26,14 @@ def epochs_in(path: Path) -> int:
 
 def run(
     digits, path, *, epochs=2, seed=0, lr=1e-3, hidden=16, rule=optim.Ballistic, size=600, dtype=torch.float32,
-    **options,
+    sha256=None, **options,
 ):  # fmt: skip
-    model, digits = models.mlp(64, (hidden,), seed=seed).to(dtype), digits.head(size, 200)
-    options = {"batch_size": 50, "checkpoint": path, "resume": True, **options}
-    history = training.train(
-        model,
-        digits,
-        rule(model.parameters(), lr=lr),
-        epochs=epochs,
-        seed=seed,
-        progress=False,
-        device="cpu",
-        **options,
-    )
-    return model, history
+    where = digits.provenance if sha256 is None else replace(digits.provenance, sha256=sha256)
+    model, digits = models.mlp(64, (hidden,), seed=seed).to(dtype), replace(digits.head(size, 200), provenance=where)
+    how = {"epochs": epochs, "seed": seed, "batch_size": 50, "checkpoint": path, "resume": True, **options}
+    return model, training.train(
+        model, digits, rule(model.parameters(), lr=lr), progress=False, device="cpu", **how
+    )  # fmt: skip
 
 
 def test_a_finished_run_is_not_repeated_and_can_be_prolonged(digits, tmp_path):
@@ -79,6 +73,7 @@ def test_an_existing_checkpoint_is_not_overwritten_unasked(digits, tmp_path):
         ({"augment": data.CropFlip(1)}, "augment = None there, 'CropFlip"),
         ({"precision": "bfloat16"}, "precision = 'float32' there, 'bfloat16' here"),
         ({"epochs": 1}, "2 epochs there, 1 here"),
+        ({"sha256": {"file": "0"}}, r"sha256\.file = nothing there, '0' here"),
         ({"size": 400}, r"examples\.0 = 600 there, 400 here"),
         ({"dtype": torch.float64}, r"model\.1\.weight\.0 = 'torch\.float32' there, 'torch\.float64' here"),
         (
