@@ -113,9 +113,6 @@ def test_what_runs_away_is_an_error():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: moving.Setting(0.0), "eta = 0.0"),
-        (lambda: moving.Setting(0.1, 1.0), "beta = 1.0"),
-        (lambda: moving.Setting(0.1, sampling="random"), "sampling = 'random'"),
         (lambda: moving.walk(network(), examples()[0], moving.Setting(0.1), steps=9, burn=0, seed=0), "data = "),
         (lambda: moving.walk(network(), examples(0), moving.Setting(0.1), steps=9, burn=0, seed=0), "at least one"),
         (lambda: moving.walk(network(), examples(9), moving.Setting(0.1, sampling="epochs"), steps=9, burn=0, seed=0),

@@ -159,13 +159,9 @@ def test_continual_backprop_needs_hidden_units(model):
         ContinualBackprop(several, torch.optim.SGD(several.parameters(), 0.1), rate=0.1, seed=0)
 
 
-def test_continual_backprop_names_what_is_wrong():
+def test_continual_backprop_has_to_listen_first():
     several = networks.perceptrons(12, (6,), 4, seeds=(0,))
     sgd = torch.optim.SGD(several.parameters(), 0.1)
-    for options, match in (({"rate": 1.5}, "rate = 1.5"), ({"rate": 0.1, "decay": 1.0}, "decay = 1.0"),
-                           ({"rate": 0.1, "maturity": -1}, "maturity = -1")):  # fmt: skip
-        with pytest.raises(ValueError, match=match):
-            ContinualBackprop(several, sgd, seed=0, **options)
     with pytest.raises(RuntimeError, match="before any forward pass"):
         ContinualBackprop(several, sgd, rate=0.1, seed=0).step()
 
@@ -208,8 +204,6 @@ def test_the_noise_is_its_own():
     before = torch.get_rng_state()
     assert torch.equal(walk(1), walk(1)) and not torch.equal(walk(1), walk(2))
     assert torch.equal(torch.get_rng_state(), before)
-    with pytest.raises(ValueError, match="noise = -1"):
-        ShrinkAndPerturb([nn.Parameter(torch.zeros(1))], 0.1, noise=-1.0, seed=0)
 
 
 def test_without_decay_a_weight_that_nothing_pulls_stays():

@@ -123,14 +123,3 @@ def test_bits_do_not_depend_on_company():
     several, alone = BitFlipping((5, 3), period=50), BitFlipping((3,), period=50)
     for group, single in zip(several.task(2), alone.task(2), strict=True):
         assert torch.equal(group[:, 1], single[:, 0])
-
-
-def test_wrong_arguments_are_named(digits):
-    with pytest.raises(ValueError, match="examples = 1798"):
-        Permuted(digits, (0,), examples=1798)
-    with pytest.raises(ValueError, match="batch_size = 0"):
-        Permuted(digits, (0,), batch_size=0)
-    with pytest.raises(ValueError, match="seeds is empty"):
-        Permuted(digits, ())
-    with pytest.raises(ValueError, match="slow = 21"):
-        BitFlipping((0,), slow=21)

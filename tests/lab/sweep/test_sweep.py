@@ -89,12 +89,6 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path, shared):
     assert len(list(other("b"))) == 2
 
 
-@pytest.mark.parametrize(("option", "value"), [("workers", 0), ("threads", 0), ("threads", 1.5), ("attempts", 0)])
-def test_bad_options_are_named(tmp_path, option, value):
-    with pytest.raises(ValueError, match=f"^{option} = {value}, but it must be a whole number"):
-        sweep.run([Experiment()], tmp_path, **{option: value})
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("base", [SMALL, {**STREAM, "optimizer": "continual backprop", "options": {"rate": 0.1}}])
 def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one_and_not_the_other_way(tmp_path, base):

@@ -129,15 +129,6 @@ def test_products_in_bfloat16_use_the_weights_of_this_step(digits):
     assert history.test_loss[-1] < 0.5 * history.step_loss[0]
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("precision", "float16"), ("memory_format", "nhwc"), ("precision", "tf32")],
-)
-def test_bad_choices_are_named(digits, option, value):
-    with pytest.raises(ValueError, match=rf"^{option} = "):
-        train(digits, **{option: value})
-
-
 @pytest.mark.slow
 def test_compiled_training_is_the_same_run(digits):
     """Through the compiler of the machine; all batches are of one size, so that it has one graph to compile."""

@@ -246,26 +246,6 @@ def test_the_bar_goes_to_stderr_and_can_be_off(digits, capfd):
     assert out == "" and "58/58" in err and "test_accuracy" in err
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("epochs", 0),
-        ("epochs", 1.5),
-        ("batch_size", 0),
-        ("batch_size", 2.0),
-        ("clip", 0.0),
-        ("clip", -1.0),
-        ("clip", math.nan),
-        ("seed", None),
-        ("seed", 0.5),
-        ("seed", 2**64),
-    ],
-)
-def test_bad_options_are_named(digits, option, value):
-    with pytest.raises(ValueError, match=f"^{option} = "):
-        run(small(), digits, **{option: value})
-
-
 def test_settings_and_record(digits):
     history = run(small(), digits, seed=7)
     assert history.settings == {
