@@ -18,7 +18,7 @@ from lossnav._writing import claim
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.sweep.results import Finished, recorded
-from lossnav.lab.sweep.worker import How, Outcome, begin, work
+from lossnav.lab.sweep.worker import How, begin, work
 
 CONNECT = 10.0  # seconds in which a scheduler must answer
 
@@ -111,9 +111,10 @@ def _run(
         count = _workers(workers) if client is None else sum(client.nthreads().values())
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
         jobs = [experiment.settled() for experiment in pending.values()]
-        for outcome in _survive(jobs, count, client, attempts, how):
-            error = outcome.error or _keep(folder, outcome)
-            yield Finished(pending[outcome.key], None if error else outcome.record, error)
+        for done in _survive(jobs, count, client, attempts, how):
+            key = done.experiment.key()
+            error = done.error or _keep(folder / f"{key}.json", done.record)
+            yield Finished(pending[key], None if error else done.record, error)
 
 
 def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
@@ -125,22 +126,21 @@ def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
         return None
 
 
-def _keep(folder: Path, outcome: Outcome) -> str:
+def _keep(path: Path, record: Any) -> str:
     """Write a record; return why that is impossible, or "". What no record can be written for stops the sweep."""
-    assert outcome.record is not None
     try:
-        records.save(folder / f"{outcome.key}.json", outcome.record)
+        records.save(path, record)
         return ""
     except ValueError as error:
         return f"the record cannot be written: {error}"
     except OSError as error:
         raise RuntimeError(
-            f"records cannot be written to {folder}: {error}. What was written is kept: the same sweep goes on from "
-            "there"
+            f"records cannot be written to {path.parent}: {error}. What was written is kept: the same sweep goes on "
+            "from there"
         ) from None
 
 
-def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: int, how: How) -> Iterator[Outcome]:
+def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: int, how: How) -> Iterator[Finished]:
     """Run the jobs, and once more those that the workers that died have left."""
     dead: tuple[type[Exception], ...] = (BrokenExecutor,)
     if client is not None:
@@ -151,10 +151,10 @@ def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: in
     deaths = 0
     while left:
         try:
-            for outcome in _results(list(left.values()), workers, client, how):
-                del left[outcome.key]
+            for done in _results(list(left.values()), workers, client, how):
+                del left[done.experiment.key()]
                 deaths = 0
-                yield outcome
+                yield done
         except dead as error:
             deaths += 1
             if deaths == attempts:
@@ -165,7 +165,7 @@ def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: in
                 ) from None
 
 
-def _results(jobs: Sequence[Experiment], workers: int, client: Any, how: How) -> Iterator[Outcome]:
+def _results(jobs: Sequence[Experiment], workers: int, client: Any, how: How) -> Iterator[Finished]:
     """Yield what became of each job, as it ends: of the calling process, of processes of this machine, or of Dask's."""
     if client is None and workers == 1:
         yield from (work(job, how) for job in jobs)

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lossnav.lab import experiment as experiments
-from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.experiment.building import load_data
+from lossnav.lab.sweep.results import Finished
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,7 @@ class How:
     checkpoints: Path | None
 
 
-class Outcome(NamedTuple):
-    """What a worker has made of an experiment: a record, or why there is none."""
-
-    key: str
-    record: records.Record | None
-    error: str = ""
-
-
-def work(experiment: Experiment, how: How) -> Outcome:
+def work(experiment: Experiment, how: How) -> Finished:
     """Run an experiment in a worker; an error comes back as text, since not every exception can travel."""
     from lossnav.lab.training.devices import on_threads
 
@@ -44,9 +36,9 @@ def work(experiment: Experiment, how: How) -> Outcome:
             dataset = None if experiment.data == "bits" else _dataset(experiment.data, how.root, how.download)
             state = None if how.checkpoints is None else how.checkpoints / f"{experiment.begun().key()}.pt"
             record = experiments.run(experiment, dataset=dataset, checkpoint=state, resume=state is not None)
-        return Outcome(experiment.key(), record)
+        return Finished(experiment, record)
     except Exception as error:
-        return Outcome(experiment.key(), None, f"{type(error).__name__}: {error}")
+        return Finished(experiment, None, f"{type(error).__name__}: {error}")
 
 
 def begin(driver: Connection) -> None:
