@@ -66,5 +66,6 @@ def test_a_forecast_is_the_law_of_single_modes():
     speeds = 2 * s2 / (0.2 * (2 * 1.8 - 0.02 * basin.values))
     np.testing.assert_allclose(expected.velocity_variances, speeds, rtol=1e-6)
     assert expected.speed == pytest.approx(0.02**2 * speeds.sum(), rel=1e-3)
+    assert expected.excess == pytest.approx(np.sum(basin.values * expected.position_variances) / 2, rel=0.02)
     widest = np.sum(0.02 * 1.8 / basin.values * speeds)  # twice the variance, for positions far apart in time
     assert expected.displacement([10**7])[0] == pytest.approx(widest, rel=0.1)
