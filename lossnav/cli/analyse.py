@@ -21,7 +21,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--eval", action="store_true", help="run the model in evaluation mode: frozen normalisation")
     parser.add_argument("--anyway", action="store_true", help="compare even if the network is not at rest")
     parser.add_argument("--device", metavar="X", default="auto", help="auto, cpu, cuda, mps")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     add_places(parser)
 
 
@@ -90,7 +88,7 @@ def run(parsed: argparse.Namespace) -> int:
         steps=parsed.steps, burn=parsed.burn, modes=parsed.modes, examples=parsed.examples, seed=parsed.seed,
         anyway=parsed.anyway,
     )  # fmt: skip
-    print(_json(found) if parsed.json else _text(found))
+    print(_text(found))
     return 0
 
 
@@ -110,18 +108,6 @@ def _text(found: Any) -> str:
     lines += ["", table([("", "predicted", "measured", "ratio"), *rows])]
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
-
-
-def _json(found: Any) -> str:
-    from dataclasses import asdict
-
-    rows = [{"name": row.name, "predicted": row.predicted, "measured": row.measured} for row in found.rows]
-    basin = found.basin
-    content = {
-        "setting": asdict(found.forecast.setting), "traces": basin.traces.tolist(), "curvatures": basin.values.tolist(),
-        "rows": rows, "notes": list(found.notes),
-    }  # fmt: skip
-    return json.dumps(content)
 
 
 def _setting(parsed: argparse.Namespace, known: dict[str, Any]) -> Any:

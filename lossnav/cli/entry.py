@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from lossnav import __version__, _extras
 from lossnav._checks import NoMinimiser, NotConverged
-from lossnav.cli import analyse, data, records, solve, sweep, train
+from lossnav.cli import analyse, solve, sweep, train
 
-_COMMANDS = (train, sweep, data, solve, records, analyse)
+_COMMANDS = (train, sweep, solve, analyse)
 _EPILOG = """\
-examples:
-  lossnav train --data digits --epochs 5 --output run.json
-  lossnav sweep --data digits --grid optimizer=sgd,ballistic --grid lr=1e-3,1e-2 --seeds 0-2 --output runs
-  lossnav data mnist
-  lossnav solve --loss double-well --gamma 0.1 --start=-1.2,0.8
-  lossnav records runs
-  lossnav analyse run.ckpt --data digits
-
 exit codes:
   0 done   1 it could not be done   2 wrong arguments   3 no result: a run diverged or a solver did not converge
   130 interrupted (Ctrl-C)
@@ -37,7 +29,7 @@ DONE, FAILED, WRONG, NO_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     top = argparse.ArgumentParser(
-        prog="lossnav", description="Learning rules as optimal policies: train, sweep, solve, and read records.",
+        prog="lossnav", description="Learning rules as optimal policies: train, sweep, solve, analyse.",
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"lossnav {__version__}")
@@ -86,15 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Let stdout and stderr take any text: letters that a terminal's encoding lacks become their codes, no errors.
-
-    A process may be started without them (``2>&-``); what is written to them is then lost, and nothing else.
-    """
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (as long as the process)
-        elif hasattr(stream, "reconfigure"):
+    """Let stdout and stderr take any text: letters that a terminal's encoding lacks become their codes, no errors."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 

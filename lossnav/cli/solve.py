@@ -5,7 +5,7 @@ The path minimises J = ∫ exp(−γt) (|dθ/dt|²/2η + k L(θ)) dt. Write a ve
 examples:
   lossnav solve --loss double-well --gamma 0.1 --start=-1.2,0.8
   lossnav solve --loss quadratic --hessian "[[2, 0], [0, 0.5]]" --minimum 1,1 --start 0,0 --json
-  lossnav solve --loss rosenbrock --gamma 1 --start 0,1 --points 200 --output path.npz
+  lossnav solve --loss rosenbrock --gamma 1 --start 0,1 --points 200
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lossnav._checks import finite
-from lossnav._writing import check_place, replacing
 from lossnav.cli.values import pair, table, value, vector
 
 NAME = "solve"
@@ -40,10 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", metavar="A,B,…", type=vector, help="θ at the deadline")
     parser.add_argument("--method", default="auto", choices=("auto", "closed_form", "riccati", "action", "bvp"),
                         help="solver")  # fmt: skip
-    parser.add_argument("--points", metavar="N", type=int, default=11, help="times to print or store")
-    parser.add_argument("--until", metavar="T", type=float, help="last time to print or store")
+    parser.add_argument("--points", metavar="N", type=int, default=11, help="times to print")
+    parser.add_argument("--until", metavar="T", type=float, help="last time to print")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="store times, path and velocity (.npz)")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -54,10 +52,6 @@ def run(parsed: argparse.Namespace) -> int:
         raise ValueError(f"--points = {parsed.points}, but it must be >= 2")
     if parsed.endpoint is not None and not math.isfinite(parsed.horizon):
         raise ValueError("--endpoint needs a deadline: --horizon T")
-    if parsed.output is not None:
-        if parsed.output.suffix != ".npz":
-            raise ValueError(f"--output = {str(parsed.output)!r}, but its name must end in .npz")
-        check_place(parsed.output)
     if parsed.until is not None:
         finite("--until", parsed.until, low=0.0, high=parsed.horizon, open_low=True)
     deadline = math.inf if parsed.endpoint is not None else parsed.horizon
@@ -66,10 +60,7 @@ def run(parsed: argparse.Namespace) -> int:
     path = ln.solve(objective, _loss(parsed), parsed.start, method=parsed.method, **ends)
     last = min(float(path.times[-1]), path.end) if parsed.until is None else parsed.until
     times = np.linspace(0.0, last, parsed.points)
-    found = {"times": times, "path": path(times), "velocity": path.velocity(times)}
-    if parsed.output is not None:
-        _store(parsed.output, found)
-    print(_json(path, found) if parsed.json else _text(path, found))
+    print(json.dumps(replace(path, times=times).to_dict()) if parsed.json else _text(path, times))
     return 0
 
 
@@ -91,40 +82,13 @@ def _loss(parsed: argparse.Namespace) -> Any:
     return maker(**options)
 
 
-def _facts(path: Any) -> dict[str, Any]:
-    return {
-        "method": path.method, "action": path.action, "asymptote": path.asymptote.tolist(),
-        "is_minimum": path.is_minimum, "residual": path.residual, "compared": len(path.candidates),
-    }  # fmt: skip
-
-
-def _text(path: Any, found: dict[str, Any]) -> str:
-    facts = _facts(path)
+def _text(path: Any, times: Any) -> str:
     certified = {True: "certified minimum", False: "not a minimum", None: "not certified"}[path.is_minimum]
-    place = ", ".join(f"{x:.6g}" for x in facts["asymptote"])
+    place = ", ".join(f"{x:.6g}" for x in path.asymptote)
     head = (
         f"method         {path.method}\naction J       {path.action:.10g}\nends at        {place}\n"
-        f"certificate    {certified}; residual {path.residual:.1e}; extremals compared: {facts['compared']}\n\n"
+        f"certificate    {certified}; residual {path.residual:.1e}; extremals compared: {len(path.candidates)}\n\n"
     )
-    columns = ["t", *(f"theta_{d + 1}" for d in range(found["path"].shape[1]))]
-    rows = np.column_stack([found["times"], found["path"]])
+    rows = np.column_stack([times, path(times)])
+    columns = ["t", *(f"theta_{d}" for d in range(1, rows.shape[1]))]
     return head + table([columns, *([f"{x:.6g}" for x in row] for row in rows)])
-
-
-def _json(path: Any, found: dict[str, Any]) -> str:
-    """Return strict JSON: what is not finite becomes null."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, dict):
-            return {key: plain(entry) for key, entry in item.items()}
-        if isinstance(item, list):
-            return [plain(entry) for entry in item]
-        return None if isinstance(item, float) and not math.isfinite(item) else item
-
-    arrays = {name: array.tolist() for name, array in found.items()}
-    return json.dumps(plain({**_facts(path), **arrays}), allow_nan=False)
-
-
-def _store(target: Path, found: dict[str, Any]) -> None:
-    with replacing(target) as stream:
-        np.savez(stream, **found)

@@ -4,14 +4,9 @@ Each run is kept in the output folder as it finishes. The same command again run
 processes of this machine, or those of a Dask scheduler given by --cluster. Grids in which the rates depend on the rule
 are written in a TOML file: shared settings, seeds, and tables [[grid]] of lists.
 
-Seeds of small models train several times faster together, as one ensemble in one process (--together): the losses are
-those of single runs up to rounding, about 1e-6, and each record says how many were together. Left out, each run is
-alone and its numbers are those of "lossnav train", digit for digit.
-
 examples:
   lossnav sweep --data digits --grid optimizer=sgd,ballistic --grid lr=1e-3,1e-2 --seeds 0-2 --output runs
   lossnav sweep --data mnist --optimizer belief --grid option.variance=centred,uncentred --output runs
-  lossnav sweep --data digits --model-option hidden=[32] --grid lr=1e-3,1e-2 --seeds 0-15 --together auto --output runs
   lossnav sweep --data cifar10 --model cnn --seeds 0-2 --epochs 25 --checkpoints states --output runs
   lossnav sweep --config grids.toml --output runs --cluster tcp://scheduler:8786
 """
@@ -44,30 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", type=Path, help="TOML file instead of settings and --grid")
     parser.add_argument("--output", metavar="FOLDER", type=Path, required=True, help="folder of the records")
     parser.add_argument("--workers", metavar="N", type=int, help="processes; default: one a core, one for a GPU")
-    parser.add_argument("--threads", metavar="N", type=int, default=1, help="cores a process uses")
     parser.add_argument("--cluster", metavar="ADDRESS", help="of a Dask scheduler, tcp://host:port")
     parser.add_argument(
         "--checkpoints", metavar="FOLDER", type=Path,
         help="keep the state of each run there: one that was cut off, or was shorter, is continued",
-    )  # fmt: skip
-    parser.add_argument(
-        "--together", metavar="N", type=_together, default=1,
-        help="train up to N seeds of a combination together, or auto: where it is possible and pays",
     )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Run what is missing, print each result as it comes and a table at the end; 1 if a run could not be done."""
-    wanted = _wanted(parsed)
     from tqdm import tqdm
 
     from lossnav.lab import sweep
 
+    wanted = _wanted(parsed)
     results = sweep.run(
-        wanted, parsed.output, workers=parsed.workers, threads=parsed.threads, cluster=parsed.cluster,
+        wanted, parsed.output, workers=parsed.workers, cluster=parsed.cluster,
         root=parsed.root, download=not parsed.no_download, checkpoints=parsed.checkpoints,
-        together=parsed.together,
     )  # fmt: skip
     finished = []
     varying = _varying(wanted)
@@ -130,25 +119,15 @@ def _seeds(word: str) -> list[int]:
     return found
 
 
-def _together(word: str) -> int | str:
-    if word != "auto" and not (word.isdecimal() and int(word) >= 1):
-        raise argparse.ArgumentTypeError(f"{word!r} is neither auto nor a whole number >= 1")
-    return word if word == "auto" else int(word)
-
-
 def _varying(wanted: list[Experiment]) -> list[str]:
     """Return the settings in which the experiments differ."""
-    first = _flat(wanted[0])
-    return [name for name in {k: None for e in wanted for k in _flat(e)} if any(
-        _flat(e).get(name) != first.get(name) for e in wanted
-    )]  # fmt: skip
+    told = [_flat(experiment.config()) for experiment in wanted]
+    names = dict.fromkeys(name for one in told for name in one)
+    return [name for name in names if any(one.get(name) != told[0].get(name) for one in told)]
 
 
-def _flat(experiment: Experiment) -> dict[str, Any]:
-    return _flattened(experiment.config())
-
-
-def _flattened(config: dict[str, Any]) -> dict[str, Any]:
+def _flat(config: dict[str, Any]) -> dict[str, Any]:
+    """Return settings whose names say it where they are options of the optimizer, the model or the stream."""
     flat = {}
     for name, entry in config.items():
         if isinstance(entry, dict):
@@ -161,7 +140,7 @@ def _flattened(config: dict[str, Any]) -> dict[str, Any]:
 def _line(result: Any, varying: list[str]) -> str:
     from lossnav.lab.sweep.results import outcome
 
-    flat = _flat(result.experiment)
+    flat = _flat(result.experiment.config())
     what = "  ".join(f"{name}={flat.get(name)}" for name in varying) or result.experiment.key()
     if result.record is None:
         return f"lossnav: {what}: {result.error}"
@@ -176,7 +155,7 @@ def _line(result: Any, varying: list[str]) -> str:
 def _table(groups: list[dict[str, Any]], varying: list[str], what: str) -> str:
     rows = [[*varying, "seeds", "diverged", what]]
     for group in groups:
-        flat = _flattened(group["config"])
+        flat = _flat(group["config"])
         accuracy = "-" if group["accuracy"] is None else f"{group['accuracy']:.4f}"
         accuracy += "" if group["spread"] is None else f" ± {group['spread']:.4f}"
         rows.append([*(str(flat.get(n)) for n in varying), str(group["seeds"]), str(group["diverged"]), accuracy])

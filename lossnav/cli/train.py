@@ -29,14 +29,15 @@ from pathlib import Path
 from typing import Any
 
 from lossnav._writing import check_place
-from lossnav.cli.values import number_or_none, pair
+from lossnav.cli.values import number_or_none, pair, value
 from lossnav.lab.experiment import DATA, LOSSES, MODELS, OPTIMIZERS, STREAMS, Experiment
 
 NAME = "train"
-_CHOICES = {"stream": tuple(STREAMS), "loss": LOSSES}
 _HELP = {
     "data": f"{', '.join(DATA)} or MODULE:FUNCTION",
+    "stream": ", ".join(STREAMS),
     "model": f"{', '.join(MODELS)} or MODULE:FUNCTION",
+    "loss": ", ".join(LOSSES),
     "optimizer": f"{', '.join(OPTIMIZERS)}, MODULE:CLASS or derive:NAME=VALUE,…",
     "lr": "learning rate; the rule's own default if left out",
     "epochs": "passes over the training images",
@@ -59,21 +60,18 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the settings of an experiment."""
     group = parser.add_argument_group("settings")
     for entry in fields(Experiment):
-        flag, kind = "--" + entry.name.replace("_", "-"), {"clip": number_or_none, "lr": number_or_none, "seed": _seed}
+        flag = "--" + entry.name.replace("_", "-")
         if entry.name.endswith("options"):
             what = entry.name.removesuffix("options").rstrip("_") or "optimizer"
             group.add_argument(
                 flag.removesuffix("s"), dest=entry.name, type=pair, action="append", default=[], metavar="NAME=VALUE",
                 help=f"further argument of the {what}; may be repeated",
             )  # fmt: skip
-        elif entry.name in _CHOICES:
-            group.add_argument(flag, choices=_CHOICES[entry.name], default=entry.default, help=entry.name)
         elif entry.default is False:
             group.add_argument(flag, action="store_true", help=_HELP[entry.name])
         else:
-            whole = entry.name in ("epochs", "batch_size", "tasks", "train_size", "test_size", "validation")
-            of: Any = int if whole else kind.get(entry.name, str)
-            group.add_argument(flag, type=of, default=entry.default, metavar="X", help=_HELP[entry.name])
+            kind = number_or_none if entry.name in ("lr", "clip") else value  # 1 is the number 1.0 there
+            group.add_argument(flag, type=kind, default=entry.default, metavar="X", help=_HELP[entry.name])
 
 
 def add_places(parser: argparse.ArgumentParser) -> None:
@@ -85,13 +83,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 def settings(parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of an experiment as a mapping."""
     found = {entry.name: getattr(parsed, entry.name) for entry in fields(Experiment)}
-    return {name: dict(value) if name.endswith("options") else value for name, value in found.items()}
-
-
-def _seed(word: str) -> int | tuple[int, ...]:
-    """Return a seed, or several of A,B,…"""
-    found = tuple(int(entry) for entry in word.rstrip(",").split(","))
-    return found if "," in word else found[0]
+    return {name: dict(entry) if name.endswith("options") else entry for name, entry in found.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,9 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
     add_places(parser)
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the record there (JSON)")
-    parser.add_argument("--steps", action="store_true", help="record the loss of every step, too")
     parser.add_argument("--checkpoint", metavar="FILE", help="keep the state of the run there")
-    parser.add_argument("--checkpoint-every", metavar="N", type=int, help="also every N steps of an epoch")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint, if it is there")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -120,8 +110,7 @@ def run(parsed: argparse.Namespace) -> int:
     with training.process_group(experiment.device) if together else nullcontext(None) as device:
         record = experiments.run(
             experiment, root=parsed.root, download=not parsed.no_download, progress=not parsed.quiet,
-            steps=parsed.steps, checkpoint=parsed.checkpoint, checkpoint_every=parsed.checkpoint_every,
-            resume=parsed.resume, distributed=together, device=device,
+            checkpoint=parsed.checkpoint, resume=parsed.resume, distributed=together, device=device,
         )  # fmt: skip
     if together and os.environ["RANK"] != "0":
         return 0

@@ -43,11 +43,6 @@ def vector(word: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"{word!r} is not a list of numbers A,B,…") from None
 
 
-def printable(text: str) -> str:
-    """Return a text that does nothing to a terminal but stand there: what is no letter is written as its code."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-
-
 def table(rows: Iterable[Iterable[str]]) -> str:
     """Return rows of words in aligned columns."""
     lines = [list(row) for row in rows]

@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import shutil
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +24,8 @@ class Damaged(ValueError):
     """A file is not as it was written; the message is the reason, worded to stand in parentheses."""
 
 
-def save(path: Path, content: dict[str, Any], *, keep: bool = False) -> None:
-    """Write a file, whole or not at all; ``keep`` leaves the one that it replaces under the name ``previous``.
+def save(path: Path, content: dict[str, Any]) -> None:
+    """Write a file, whole or not at all.
 
     Raises:
         OSError: it cannot be written; the old file stays.
@@ -44,8 +42,6 @@ def save(path: Path, content: dict[str, Any], *, keep: bool = False) -> None:
         if not path.exists():  # once a run: find out now, not after a crash, that this state cannot be read back
             torch.load(stream.name, map_location="meta", weights_only=True)
         _seal(stream)
-        if keep:
-            _keep(path)
 
 
 def load(path: Path) -> Any:
@@ -67,12 +63,6 @@ def load(path: Path) -> Any:
             raise Damaged("it holds more than tensors and plain values, and nothing in it is executed") from None
         except Exception as error:  # torch and zipfile raise a dozen kinds
             raise Damaged(str(error).splitlines()[0] if str(error) else type(error).__name__) from None
-
-
-def previous(path: Path) -> Path:
-    """Return where the file is kept that the one at ``path`` has replaced."""
-    real = Path(os.path.realpath(path))
-    return real.with_name(f"{real.name}.previous")
 
 
 def _seal(stream: IO[bytes]) -> None:
@@ -109,27 +99,3 @@ def _verify(stream: IO[bytes]) -> None:
     if wrong is not None:
         raise Damaged(f"its part {wrong!r} has the wrong checksum")
     stream.seek(0)
-
-
-def _keep(path: Path) -> None:
-    """Give the present file a second name, unless it is damaged: then the one before it stays the previous one."""
-    kept = previous(path)
-    if not path.exists():
-        kept.unlink(missing_ok=True)  # of a run that was deleted to begin again
-        return
-    try:
-        with path.open("rb") as stream:
-            _verify(stream)
-    except Damaged:
-        return
-    link = kept.with_name(f"{kept.name}.link")
-    link.unlink(missing_ok=True)
-    try:
-        os.link(os.path.realpath(path), link)
-    except OSError:  # a file system without second names
-        with path.open("rb") as old, replacing(kept) as copy:
-            shutil.copyfileobj(old, copy)
-        return
-    link.replace(kept)
-    with suppress(FileNotFoundError):  # it stays if both were names of one file already
-        link.unlink()

@@ -21,7 +21,6 @@ from lossnav._writing import replacing
 __all__ = ["Record", "load", "new", "processor", "revision", "save", "versions"]
 
 _FORMAT = 2
-_SCRIPTS = "python studies/"
 _PACKAGES = ("torch", "numpy")
 
 
@@ -97,8 +96,7 @@ def new(
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
         whole(f"seeds[{index}]", seed, low=-(2**63))
     finite("duration", duration, low=0.0)
-    about = (round(duration, 1), device, revision(), versions(), _study_of(command))
-    return Record(command, config, seeds, data, results, *about)
+    return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
 
 
 def save(path: str | os.PathLike[str], record: Record) -> None:
@@ -151,13 +149,6 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _study_of(command: str) -> str:
-    """Return the name of the study that a command runs: of its script, and of the one that it is told."""
-    script, *words = command.removeprefix(_SCRIPTS).split() if command.startswith(_SCRIPTS) else [""]
-    told = [word for word in words[:1] if not word.startswith("-")]
-    return "-".join([script.removesuffix(".py").replace("_", "-"), *told])
-
-
 @functools.cache  # the code of a process is that which it has loaded, and a sweep makes hundreds of records
 def revision() -> str:
     """Return the git revision of the package's checkout, "+changes" if tracked code differs; else "unknown".
@@ -178,13 +169,9 @@ def revision() -> str:
         return "unknown"
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those whose numerics matter."""
-    return dict(_versions())
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "lossnav": __version__}
     for name in _PACKAGES:
         try:

@@ -29,8 +29,6 @@ class Rule:
         given: options that the laboratory gives beside an experiment's own, which come first: what its records were
             made with, whatever the optimizer's defaults have become.
         like: the rule whose colour this one shares, as its relative; "" for a colour of its own.
-        mixes: whether it looks at more than one weight at a time (or draws for all of them from one seed), so that a
-            network in a stack of several is not stepped as it would be alone.
     """
 
     label: str
@@ -40,7 +38,6 @@ class Rule:
     optimizer: str = ""
     rates: tuple[float, float] | None = None
     like: str = ""
-    mixes: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def maker(self) -> Any:
@@ -83,12 +80,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "lossnav.optim:BallisticMatrix",
             _ADAPTIVE,
             like="ballistic",
-            mixes=True,
         ),
         "belief": Rule("Belief", "#332288", "-", "*", "lossnav.optim:Belief", _ADAPTIVE, given=_UNFUSED),
         "navigator": Rule("Navigator", "#B5179E", "-.", "<", "lossnav.optim:Navigator", _ADAPTIVE, given=_UNFUSED),
         "uncertain": Rule(
-            "Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), mixes=True, given=_AROUND_ZERO
+            "Uncertain", "#882255", "-", "p", "lossnav.optim:Uncertain", (1e-4, 1e-2), given=_AROUND_ZERO
         ),
         "undecayed": Rule(
             "Uncertain without decay",
@@ -98,7 +94,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "lossnav.lab.streams.undecayed:Undecayed",
             (1e-4, 1e-2),
             like="uncertain",
-            mixes=True,
             given=_AROUND_ZERO,
         ),
         "optimal": Rule("optimal", "#CC79A7", "-", "s"),
@@ -109,7 +104,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2": Rule("SGD + L2", "#44AA99", "--", ">", rates=_DESCENT),
         "adam + l2": Rule("Adam + L2", "#E69F00", (0, (2.0, 1.0)), "^", rates=_ADAPTIVE, like="adam"),
         "shrink and perturb": Rule(
-            "shrink and perturb", "#999933", ":", "H", "lossnav.lab.streams:ShrinkAndPerturb", _DESCENT, mixes=True
+            "shrink and perturb", "#999933", ":", "H", "lossnav.lab.streams:ShrinkAndPerturb", _DESCENT
         ),
         "utility perturbed": Rule(
             "noise on useless weights",
@@ -118,7 +113,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "h",
             "lossnav.lab.streams:UtilityPerturbed",
             like="shrink and perturb",
-            mixes=True,
         ),
         "continual backprop": Rule(
             "continual backprop",
@@ -127,7 +121,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "8",
             "lossnav.lab.streams.replacement:continual_backprop",
             _DESCENT,
-            mixes=True,
         ),
     }
 )

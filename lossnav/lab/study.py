@@ -50,15 +50,11 @@ class Measurement:
 
     def run(self, command: str, about: Mapping[str, Any], dataset: Dataset | None) -> records.Record:
         """Measure on one core, and return the record."""
-        import torch
+        from lossnav.lab.training.devices import on_threads
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         start = time.perf_counter()
-        try:
+        with on_threads(1):
             found = self.measure(dataset, self.seed, **self.settings)
-        finally:
-            torch.set_num_threads(threads)
         where = {"label": "none"} if dataset is None else dataset.provenance.record()
         seeds = list(self.seed) if isinstance(self.seed, tuple) else [self.seed]
         return records.new(

@@ -57,7 +57,6 @@ def _experiments() -> dict[str, Recipe]:
     }  # fmt: skip
     how = {
         "root": file(None), "download": flag(False), "dataset": thing(SET, none=True), "progress": flag(False),
-        "steps": flag(False),
     }  # fmt: skip
     one = Argument(RUN, [*thing(RUN).bad])
     compared: dict[str, Any] = {"trials": {"sgd": [RUN]}, "tuning_seeds": (0,), "seeds": (1,)}
@@ -68,11 +67,8 @@ def _experiments() -> dict[str, Recipe]:
             ("setting",))
         }),
         "experiment.run": Recipe(experiment.run, {
-            "experiment": one, **how, "checkpoint": file(None), "checkpoint_every": whole(None, none=True),
-            "resume": flag(False), "distributed": flag(False), "device": device,
-        }, costly=True),
-        "experiment.run_together": Recipe(experiment.run_together, {
-            "seeds": items([RUN], bad=[[], [RUN, 1.0], RUN]), **how, "device": device
+            "experiment": one, **how, "checkpoint": file(None), "resume": flag(False), "distributed": flag(False),
+            "device": device,
         }, costly=True),
         "experiment.make_stream": Recipe(experiment.make_stream, {
             "experiment": Argument(TASKS, [*one.bad, RUN]), "dataset": thing(SET)
@@ -80,7 +76,6 @@ def _experiments() -> dict[str, Recipe]:
         "experiment.make_stepper": Recipe(experiment.make_stepper, {
             "experiment": one, "ensemble": Argument(SEVERAL, [*thing(SEVERAL).bad, MODEL])
         }),
-        "experiment.why_alone": Recipe(experiment.why_alone, {"experiment": one}),
         "experiment.make_model": Recipe(experiment.make_model, {"experiment": one, "dataset": thing(SET)}),
         "experiment.make_optimizer": Recipe(experiment.make_optimizer, {
             "experiment": one, "parameters": Argument(list(MODEL.parameters()), [
@@ -91,7 +86,6 @@ def _experiments() -> dict[str, Recipe]:
             "wanted": items([RUN], bad=[[RUN, 1.0], RUN]), "folder": file("no such folder", none=False),
             "workers": whole(None, none=True), "threads": whole(1), "cluster": _words(None), "root": file(None),
             "download": flag(False), "attempts": whole(3), "checkpoints": file(None),
-            "together": whole(1),
         }, costly=True),
         "sweep.every": Recipe(sweep.every, {
             "wanted": items([RUN], bad=[[RUN, 1.0], RUN]), "folder": file("no such folder", none=False),
@@ -128,10 +122,14 @@ def _words(good: Any) -> Argument:
     return Argument(good, bad if good is None else [*bad, None])
 
 
-def _grid_file() -> Path:
+def _folder() -> Path:
     import tempfile
 
-    path = Path(tempfile.mkdtemp()) / "grid.toml"
+    return Path(tempfile.mkdtemp())
+
+
+def _grid_file() -> Path:
+    path = _folder() / "grid.toml"
     path.write_text('data = "digits"\n[[grid]]\nlr = [0.1]\n', encoding="utf-8")
     return path
 
@@ -146,14 +144,14 @@ def _records() -> dict[str, Recipe]:
     }  # fmt: skip
     return {
         "records.new": Recipe(records.new, new),
-        "records.save": Recipe(records.save, {"path": file(_grid_file().with_name("record.json"), none=False),
+        "records.save": Recipe(records.save, {"path": file(_folder() / "record.json", none=False),
         "record": thing(RECORD)}),
         "records.load": Recipe(records.load, {"path": file(_saved(), none=False)}),
     }  # fmt: skip
 
 
 def _saved() -> Path:
-    path = _grid_file().with_name("saved.json")
+    path = _folder() / "saved.json"
     records.save(path, RECORD)
     return path
 

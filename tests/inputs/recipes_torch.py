@@ -149,11 +149,7 @@ def _training() -> dict[str, Recipe]:
             "seed": whole(0, low=-(2**63), high=2**63 - 1), "clip": positive(5.0, none=True), "device": device,
             "progress": flag(False), "loss": loss, "augment": augment, "precision": word("float32"),
             "memory_format": word("contiguous"), "compile": flag(False),
-            "checkpoint": file(None),
-            "checkpoint_every": whole(None, none=True), "resume": flag(False), "distributed": flag(False),
-        }),
-        "training.evaluate": Recipe(training.evaluate, {
-            "model": thing(MODEL), "split": thing(SPLIT), "loss": loss, "batch_size": whole(2000)
+            "checkpoint": file(None), "resume": flag(False), "distributed": flag(False),
         }),
         "training.pick_device": Recipe(training.pick_device, {"device": device}),
         "training.bfloat16_units": Recipe(training.bfloat16_units, {"place": thing(torch.device("cpu"))}),
@@ -162,7 +158,6 @@ def _training() -> dict[str, Recipe]:
             10**400]),
             "workers": whole(1, none=True),
         }),
-        "training.History.record": Recipe(training.History().record, {"steps": flag(False)}),
     }  # fmt: skip
 
 
@@ -184,7 +179,6 @@ def _ensembles() -> dict[str, Recipe]:
         "ensemble.Ensemble.forward": Recipe(SEVERAL.forward, {"x": inputs}),
         "ensemble.Ensemble.losses": Recipe(SEVERAL.losses, {"x": inputs, "y": targets, "loss": loss}),
         "ensemble.Ensemble.clip_grad_norm": Recipe(SEVERAL.clip_grad_norm, {"max_norm": positive(1.0)}),
-        "ensemble.Ensemble.views": Recipe(SEVERAL.views, {"index": index}),
         "ensemble.Ensemble.member": Recipe(SEVERAL.member, {"index": index}),
         "ensemble.StackedLinear": Recipe(ensemble.StackedLinear, {
             "layers": items(linear, bad=[[], [nn.Linear(2, 3), nn.Linear(3, 2)], [MODEL], [nn.Linear(2, 2), 1.0],
@@ -199,9 +193,7 @@ def _ensembles() -> dict[str, Recipe]:
             "models": members, "dataset": thing(SET),
             "rule": Argument(rule.good, [*rule.bad, lambda p: STRANGE, lambda p: None, len]), "epochs": whole(1),
             "batch_size": count, "seeds": numbers, "clip": positive(5.0, none=True), "device": device,
-            "progress": flag(False),
-            "loss": loss, "augment": Argument(None, ["x", 1, 1.5, True, [], {}, Odd(), 1j, NAN]),
-            "elementwise": flag(True),
+            "progress": flag(False), "loss": loss,
         }),
     }  # fmt: skip
 
@@ -212,7 +204,7 @@ def _streams() -> dict[str, Recipe]:
     return {
         "continual.BitFlipping": Recipe(continual.BitFlipping, {
             "seeds": seeds, "inputs": whole(4, also=("slow",)), "slow": whole(2, low=0, high=4), "period": count,
-            "hidden": count, "beta": number(0.7, low=0.0, high=1.0), "change": word("flip"),
+            "hidden": count, "beta": number(0.7, low=0.0, high=1.0),
         }),
         "continual.BitFlipping.task": Recipe(BITS.task, {"number": whole(0, low=0)}),
         "continual.Permuted": Recipe(continual.Permuted, {
@@ -397,9 +389,6 @@ def _moving() -> dict[str, Recipe]:
             "lags": array([1.0, 2.0], any_shape=True, below=0.0, also=("n", "t")), "form": word("sde"),
         }),
         "moving.Forecast.exponent": Recipe(expected.exponent, {"lags": array([1.0, 2.0], also=("n",))}),
-        "moving.Forecast.autocorrelation": Recipe(expected.autocorrelation, {
-            "mode": whole(0, low=0, high=1), "lags": array([1.0, 2.0], any_shape=True, below=0.0, also=("n", "t")),
-        }),
         "moving.analyse": Recipe(moving.analyse, {
             **of, "setting": thing(setting), "steps": whole(64, low=64), "burn": whole(64, low=64), "modes": whole(1),
             "examples": whole(None, low=2, none=True), "seed": seed, "anyway": flag(True),
@@ -546,7 +535,6 @@ EXEMPT = {
         "moving.Walk", "training.History", "data.Provenance",
     ), "a result, which the library makes"),
     "curvature.Operator.matvec": "walked with the operators that there are", "curvature.Operator.dense": "as matvec",
-    "ensemble.Ensemble.lend_gradients": "takes what views() returned for all members: a round trip, not an input",
     "optim.Reset": "a tuple of numbers; the rule that takes it checks them",
     "training.process_group": "reads torchrun's environment before its argument, which pick_device checks",
 }  # fmt: skip

@@ -94,27 +94,12 @@ def test_validation_is_the_end_of_the_training_images():
         experiment.run(replace(case, validation=1437))
 
 
-def test_a_stream_is_run_by_settings_and_seeds_of_elementwise_rules_are_alike_in_any_company():
-    case = Experiment(
-        data="digits", stream="permuted", stream_options={"examples": 320}, tasks=3, batch_size=16, optimizer="adam",
-        lr=3e-3, model_options={"hidden": [16]},
-    )  # fmt: skip
-    alone = [experiment.run(replace(case, seed=seed)) for seed in (2, 5)]
-    together = experiment.run_together([replace(case, seed=seed) for seed in (2, 5)])
-    for one, other in zip(alone, together, strict=True):
-        assert (one.config, one.seeds, one.command) == (other.config, other.seeds, other.command)
-        assert other.results[0]["settings"]["together"] == 2 and len(other.results) == 1
-        assert other.results[0]["scores"] == pytest.approx(one.results[0]["scores"], abs=2 / 320)
-    with pytest.raises(ValueError, match="optimizer = 'uncertain' looks at all members together"):
-        experiment.run_together([replace(case, seed=seed, optimizer="uncertain") for seed in (2, 5)])
-
-
 def test_a_run_is_the_loop_with_these_settings():
     case = Experiment(
         data="digits", optimizer="ballistic", lr=2e-3, options={"beta": 0.99}, model_options={"hidden": [16]}, epochs=2,
         batch_size=50, seed=3, augment=True, train_size=400, test_size=100,
     )  # fmt: skip
-    record = experiment.run(case, steps=True)
+    record = experiment.run(case)
     digits = data.load("digits").head(400, 100)
     model = models.mlp(64, (16,), 10, seed=3)
     rule = optim.Ballistic(model.parameters(), lr=2e-3, beta=0.99, bias_correction=False, fused=False)
@@ -122,7 +107,7 @@ def test_a_run_is_the_loop_with_these_settings():
         model, digits, rule, epochs=2, batch_size=50, seed=3, augment=data.CropFlip(), progress=False
     )
     (result,) = record.results
-    assert result["step_loss"] == [round(x, 6) for x in history.step_loss]
+    assert result["train_loss"] == [round(x, 6) for x in history.train_loss]
     assert result["test_accuracy"] == [round(x, 6) for x in history.test_accuracy]
     assert result["settings"] == history.settings and "diverged" not in result
     assert record.config == case.config() and record.seeds == [3] and record.command == case.command()
@@ -131,7 +116,7 @@ def test_a_run_is_the_loop_with_these_settings():
 
 def test_a_run_that_diverges_has_a_record_that_can_be_stored(tmp_path):
     case = Experiment(data="digits", optimizer="sgd", lr=1e30, clip=None, train_size=400)
-    record = experiment.run(case, steps=True)
+    record = experiment.run(case)
     assert record.results[0]["diverged"] >= 1 and record.results[0]["test_accuracy"] == []
     records.save(tmp_path / "run.json", record)
     assert records.load(tmp_path / "run.json") == record
@@ -182,15 +167,8 @@ def test_only_models_that_need_square_images_ask_for_them():
         ({"data": "imagenet"}, "data = 'imagenet'.*'mnist'"),
         ({"optimizer": "lion"}, "optimizer = 'lion'.*'ballistic'"),
         ({"model": "rnn"}, "model = 'rnn'.*'resnet', 'vit'"),
-        ({"epochs": None}, "epochs = None.*whole number"),
-        ({"lr": 0.0}, "lr = 0.0"),
-        ({"epochs": 0}, "epochs = 0"),
-        ({"epochs": 1.5}, "epochs = 1.5.*whole number"),
-        ({"seed": -1}, "seed = -1"),
         ({"seed": 2**63}, "seed = 9223372036854775808, but it must be .* <= 9223372036854775807"),
-        ({"augment": "yes"}, "augment = 'yes'.*true or false"),
         ({"rate": 0.1}, "setting = 'rate'.*'lr'"),
-        ({"precision": "tf32"}, "precision = 'tf32'.*'bfloat16'"),
         ({"tasks": 3}, "tasks = 3, but stream = 'iid' has no tasks"),
         ({"seed": [0, 1]}, r"seed = \(0, 1\).*whole number for stream = 'iid'"),
         ({"seed": [0, 0], "stream": "permuted", "tasks": 1}, "its entries must differ"),

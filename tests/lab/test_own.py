@@ -5,11 +5,10 @@ from __future__ import annotations
 import shlex
 
 import pytest
-import torch
 
-from lossnav import experiment, records, sweep
+from lossnav import experiment, records
 from lossnav.cli import main
-from lossnav.lab.experiment import Experiment, own
+from lossnav.lab.experiment import Experiment
 
 MINE = """
 import torch
@@ -99,11 +98,3 @@ def test_a_rule_is_derived_of_what_is_assumed():
 def test_what_is_not_there_or_is_something_else_is_named(folder, values, message):
     with pytest.raises(ValueError, match=message):
         experiment.run(Experiment.of({"data": "digits", "train_size": 50, "test_size": 20, **values}))
-
-
-def test_what_it_does_to_weights_is_not_known(folder):
-    """So seeds are trained one by one, unless they are told to be together."""
-    assert own.rule("torch.optim:Adagrad").mixes and not own.rule("sgd").mixes
-    wanted = sweep.grid({}, range(2), {"data": "mine_own:examples", "model": "mine_own:network", "lr": 0.1,
-                                       "optimizer": "torch.optim:Adagrad"})  # fmt: skip
-    assert [len(job) for job in sweep.groups.jobs(wanted, "auto", None, 1)] == [1, 1]

@@ -3,19 +3,9 @@
 import pytest
 import torch
 
-from lossnav import experiment, figures, optim
+from lossnav import figures, optim
 from lossnav.lab import registry
 from lossnav.lab.streams.contenders import CONTENDERS
-
-
-@pytest.mark.parametrize("name", registry.OPTIMIZERS)
-def test_each_optimizer_of_the_registry_is_one_and_experiments_know_it(name):
-    maker = registry.RULES[name].maker()
-    assert name == "continual backprop" or issubclass(maker, torch.optim.Optimizer)
-    if name in ("continual backprop", "utility perturbed"):  # of an ensemble, for streams of tasks
-        return
-    run = experiment.Experiment(optimizer=name, lr=0.1, options={"seed": 0} if name == "shrink and perturb" else {})
-    assert type(experiment.make_optimizer(run, [torch.nn.Parameter(torch.ones(2))])) is maker
 
 
 def test_all_our_optimizers_are_in_it():

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
 from lossnav.optim.finite import judged_elsewhere
 
 
 class Stepper(Protocol):
-    """What the loop asks of a rule: a torch optimizer has it, and so have ``Apart`` and ``ContinualBackprop``."""
+    """What the loop asks of a rule: a torch optimizer has it, and so has ``ContinualBackprop``."""
 
     def step(self) -> Any:
         """Move the parameters by their gradients."""
-
-
-class Apart:
-    """An optimizer for each member, for rules that do not treat every weight by itself.
-
-    Args:
-        ensemble: whose members they step.
-        views: the parameters of each, ``ensemble.views(index)``.
-        optimizers: of these.
-    """
-
-    def __init__(
-        self, ensemble: Ensemble, views: Sequence[Sequence[nn.Parameter]], optimizers: Sequence[torch.optim.Optimizer]
-    ) -> None:
-        self._ensemble, self._views, self._optimizers = ensemble, views, optimizers
-
-    def step(self) -> None:
-        """Step every member."""
-        self._ensemble.lend_gradients(self._views)
-        for optimizer in self._optimizers:
-            optimizer.step()
 
 
 def learn(

@@ -69,8 +69,7 @@ class Ensemble(nn.Module):
 
     So every *elementwise* rule (SGD with momentum, Adam, RMSprop, ``optim.Ballistic`` …) moves each member as it would
     move it alone. A rule that mixes the entries of a tensor (a norm of the whole gradient, a matrix factorisation) does
-    not: use ``clip_grad_norm`` here instead of torch's, which would clip all members by their common norm, and for such
-    a rule an optimizer for each member's ``views``.
+    not: use ``clip_grad_norm`` here instead of torch's, which would clip all members by their common norm.
 
     A ``Sequential`` of linear layers and elementwise activations runs as batched matrix products, anything else through
     ``torch.func.vmap``. On the CPU the first takes less than half the time (measured for the MLP 64-32-32-32-10, eight
@@ -164,21 +163,6 @@ class Ensemble(nn.Module):
         for g in gradients:
             g.mul_(factor.view(-1, *[1] * (g.ndim - 1)))
         return norms
-
-    def views(self, index: int) -> list[nn.Parameter]:
-        """Return the parameters of one member, in the memory of the stack: who moves them moves the member.
-
-        For a rule that does not treat every weight by itself. An optimizer of each member's views steps the member as
-        it would step it alone, after ``lend_gradients`` has told them their gradients.
-        """
-        index = whole("index", index, low=0, high=self.size - 1)
-        return [nn.Parameter(p.detach()[index], requires_grad=p.requires_grad) for p in self.parameters()]
-
-    def lend_gradients(self, views: Sequence[Sequence[nn.Parameter]]) -> None:
-        """Let the ``views`` of all members see the gradients that the stack has now."""
-        for p, *members in zip(self.parameters(), *views, strict=True):
-            for index, view in enumerate(members):
-                view.grad = None if p.grad is None else p.grad[index]
 
     def member(self, index: int) -> nn.Module:
         """Return a copy of one member as the plain module it was made from, in the ensemble's present state."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,9 +16,8 @@ from lossnav._checks import counts, flag, function, instance, positive, sequence
 from lossnav._checks import seed as check_seed
 from lossnav._tensors import modules
 from lossnav._tensors import optimizer as check_optimizer
-from lossnav.lab.data import Augmentation, Dataset, Split
-from lossnav.lab.data.augment import check_augmentation
-from lossnav.lab.ensemble.loop import Apart, Stepper, learn
+from lossnav.lab.data import Dataset, Split
+from lossnav.lab.ensemble.loop import learn
 from lossnav.lab.ensemble.stacked import Ensemble, Loss, member_losses
 from lossnav.lab.training import History, pick_device
 from lossnav.lab.training.arithmetic import Arithmetic
@@ -42,30 +40,25 @@ def train(
     device: Any = "auto",
     progress: bool = True,
     loss: Loss = cross_entropy,
-    augment: Augmentation | None = None,
-    elementwise: bool = True,
 ) -> list[History]:
     """Train models of one architecture together, in place, and return the history of each.
 
     Member s sees the examples in the order that ``training.train(models[s], …, seed=seeds[s])`` would show them to it,
-    changed in the same way, and its gradient is clipped by its own norm, so the two agree up to rounding, in float32.
-    A member that diverges hurts no other: its history ends where it did, and its model is left as it has become.
+    and its gradient is clipped by its own norm, so the two agree up to rounding, in float32. A member that diverges
+    hurts no other: its history ends where it did, and its model is left as it has become.
 
     Args:
         models: the members, with initial weights of their own.
         dataset: moved to ``device``.
-        rule: from parameters to an optimizer of them.
+        rule: from parameters to an optimizer of them, which must treat every weight by itself, as SGD, Adam and
+            ``optim.Ballistic`` do: it steps the stack of all members.
         epochs: number of passes, >= 1.
         batch_size: examples a step and member.
-        seeds: of the order of the examples and the augmentation, one a member.
+        seeds: of the order of the examples, one a member.
         clip: each member's gradient is scaled down to this 2-norm if it is longer; None for no clipping.
         device: as in ``training.train``.
         progress: show a bar on the terminal.
         loss: mean loss of one member's logits and labels.
-        augment: as in ``training.train``.
-        elementwise: whether ``rule`` treats every weight by itself, as SGD, Adam or ``optim.Ballistic`` do; then one
-            optimizer steps the stack. If not (``optim.Uncertain``, whose prior is the spread of a tensor), each member
-            has its own.
 
     Returns:
         A history for each member. Its seconds are a member's share of the epoch's wall time; its settings have
@@ -87,9 +80,7 @@ def train(
     instance("dataset", dataset, Dataset, "a data.Dataset")
     function("rule", rule)
     function("loss", loss)
-    check_augmentation("augment", augment)
     flag("progress", progress)
-    flag("elementwise", elementwise)
     counts(epochs=epochs, batch_size=batch_size)
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers, one a model")):
         check_seed(f"seeds[{index}]", seed)
@@ -100,23 +91,18 @@ def train(
     place = pick_device(device)
     dataset = dataset.to(place)
     ensemble = Ensemble(models).to(place)
-    views = [] if elementwise else [ensemble.views(index) for index in range(len(models))]
-    weights = views or [list(ensemble.parameters())]
-    optimizers = [rule(each) for each in weights]
-    for made, each in zip(optimizers, weights, strict=True):
-        check_optimizer("rule", made, each, "the ensemble")
+    optimizer = rule(list(ensemble.parameters()))
+    check_optimizer("rule", optimizer, ensemble.parameters(), "the ensemble")
     histories = [
         History(settings={
             "epochs": epochs, "batch_size": batch_size, "seed": seed, "clip": clip, "device": place.type,
-            "data": dataset.provenance.label, "optimizer": type(optimizers[0]).__name__,
-            "augment": None if augment is None else repr(augment), "processes": 1, **_ARITHMETIC.settings(),
-            "together": len(seeds),
+            "data": dataset.provenance.label, "optimizer": type(optimizer).__name__,
+            "augment": None, "processes": 1, **_ARITHMETIC.settings(), "together": len(seeds),
         })
         for seed in seeds
     ]  # fmt: skip
     generators = [torch.Generator(place).manual_seed(seed) for seed in seeds]
-    stepper: Stepper = Apart(ensemble, views, optimizers) if views else optimizers[0]
-    run = _Run(ensemble, dataset, stepper, generators, batch_size, clip, loss, augment)
+    run = _Run(ensemble, dataset, optimizer, generators, batch_size, clip, loss)
     with tqdm(total=epochs * run.steps, disable=not progress, unit="step") as run.bar:
         for _ in range(epochs):
             run.epoch(histories)
@@ -131,12 +117,11 @@ class _Run:
 
     ensemble: Ensemble
     dataset: Dataset
-    rule: Stepper
+    rule: torch.optim.Optimizer
     generators: Sequence[torch.Generator]
     batch_size: int
     clip: float | None
     loss: Loss
-    augment: Augmentation | None
     bar: Any = None
 
     @property
@@ -178,22 +163,11 @@ class _Run:
 
     def _batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield the images (S, B, …) and labels (S, B) of an epoch, each member's in its own order."""
-        orders, choices = zip(*map(self._drawn, self.generators), strict=True)
-        rows = None if self.augment is None else torch.stack(choices).split(self.batch_size, dim=1)
-        for n, index in enumerate(torch.stack(orders).split(self.batch_size, dim=1)):
-            change = None if rows is None else partial(self._changed, chosen=rows[n].flatten(0, 1))
-            x, y = self.dataset.train.batch(index.flatten(), change)
+        count, place = len(self.dataset.train), self.dataset.device
+        orders = [torch.randperm(count, generator=one, device=place) for one in self.generators]
+        for index in torch.stack(orders).split(self.batch_size, dim=1):
+            x, y = self.dataset.train.batch(index.flatten())
             yield x.unflatten(0, index.shape), y.view(index.shape)
-
-    def _changed(self, pixels: Tensor, *, chosen: Tensor) -> Tensor:
-        assert self.augment is not None
-        return self.augment(pixels, chosen)
-
-    def _drawn(self, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
-        """Return a member's order of the examples and its choices for them, drawn as ``training.train`` draws them."""
-        count = len(self.dataset.train)
-        order = torch.randperm(count, generator=generator, device=self.dataset.device)
-        return order, None if self.augment is None else self.augment.draw(count, generator)
 
 
 def _evaluate(ensemble: Ensemble, split: Split, loss: Loss) -> list[tuple[float, float]]:

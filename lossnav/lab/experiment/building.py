@@ -146,39 +146,6 @@ def _rule(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
     return maker, options
 
 
-def why_alone(experiment: Experiment) -> str:
-    """Return why seeds of an experiment cannot be trained together as one stack of models.
-
-    Args:
-        experiment: what to run.
-
-    Returns:
-        The reason, which names the setting; "" if they can.
-
-    Example:
-        >>> why_alone(Experiment(data="digits", optimizer="sgd", lr=0.1, epochs=1, compile=True))
-        'compile = True is for one model at a time'
-    """
-    instance("experiment", experiment, Experiment, "an Experiment")
-    if isinstance(experiment.seed, tuple):
-        return f"seed = {experiment.seed} has its seeds together already"
-    if experiment.stream != IID and own.rule(experiment.optimizer).mixes:
-        return f"optimizer = {experiment.optimizer!r} looks at all members together: say seed = (0, 1, …)"
-    if experiment.compile:
-        return "compile = True is for one model at a time"
-    if experiment.precision not in ("auto", "float32"):
-        return f"precision = {experiment.precision!r}, and several models are trained in float32 alone"
-    if experiment.precision == "auto" and experiment.model != "mlp":
-        return "precision = 'auto' may be bfloat16 for convolutions: say precision = 'float32'"
-    if experiment.memory_format == "channels_last":
-        return "memory_format = 'channels_last' is for the convolutions of one model"
-    if experiment.options.get("curvature") == "hutchinson":
-        return "curvature = 'hutchinson' looks at the weights of a model together"
-    if experiment.options.get("sample"):
-        return "sample = True draws the weights of a model together"
-    return ""
-
-
 def _check_names(argument: str, options: Mapping[str, Any], maker: Any, taken: set[str]) -> None:
     wanted = inspect.signature(maker).parameters
     if any(entry.kind is entry.VAR_KEYWORD for entry in wanted.values()):

@@ -125,14 +125,11 @@ def dataset(name: str) -> Dataset:
 
 @cache
 def rule(name: str) -> Rule:
-    """Return the rule of this name: of the registry, of a module, or "derive:" and what is assumed.
-
-    It is not known whether one of the last two treats every weight by itself, so that it is taken for one that mixes.
-    """
+    """Return the rule of this name: of the registry, of a module, or "derive:" and what is assumed."""
     if name in RULES:
         return RULES[name]
     kind = Assumed if name.startswith(DERIVE) else Rule
-    return kind(name, "#000000", "-", "o", name, mixes=True)
+    return kind(name, "#000000", "-", "o", name)
 
 
 class Assumed(Rule):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lossnav._checks import flag, instance, path, sequence, whole
+from lossnav._checks import flag, instance, path, whole
 from lossnav.lab import records
 from lossnav.lab.experiment import own
-from lossnav.lab.experiment.building import load_data, make_model, make_optimizer, make_stepper, make_stream, why_alone
+from lossnav.lab.experiment.building import load_data, make_model, make_optimizer, make_stepper, make_stream
 from lossnav.lab.experiment.settings import IID, Experiment
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def run(
     download: bool = True,
     dataset: Dataset | None = None,
     progress: bool = False,
-    steps: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int | None = None,
     resume: bool = False,
     distributed: bool = False,
     device: Any = None,
@@ -48,9 +46,8 @@ def run(
         root, download: where the data are, as in ``data.load``.
         dataset: the data, if they are loaded already.
         progress: show a bar.
-        steps: keep the loss of every step.
-        checkpoint, checkpoint_every, resume, distributed: as in ``training.train``. A stream of tasks is run by one
-            process, and kept every two seconds.
+        checkpoint, resume, distributed: as in ``training.train``. A stream of tasks is run by one process, and kept
+            every two seconds.
         device: of this process, where it is not for the experiment to say.
 
     Returns:
@@ -61,8 +58,13 @@ def run(
     """
     from lossnav.lab import data, training
 
-    _check_how(root, download, dataset, progress, steps)
     instance("experiment", experiment, Experiment, "an Experiment")
+    if root is not None:
+        path("root", root)
+    if dataset is not None:
+        instance("dataset", dataset, data.Dataset, "a data.Dataset")
+    flag("download", download)
+    flag("progress", progress)
     if own.is_own(experiment.model):
         experiment = experiment.settled()
     start = time.perf_counter()
@@ -70,10 +72,8 @@ def run(
     if dataset is None and experiment.data != "bits":
         dataset = load_data(experiment.data, root, download)
     if experiment.stream != IID:
-        if distributed or steps or checkpoint_every is not None:
-            raise ValueError(
-                f"distributed, steps, checkpoint_every: none of them is for stream = {experiment.stream!r}"
-            )
+        if distributed:
+            raise ValueError(f"distributed = True, but a stream of tasks is run by one process: {experiment.stream!r}")
         return _online(experiment, dataset, place, progress, checkpoint, resume)
     dataset = _cut(dataset, experiment)  # type: ignore[arg-type]
     model = make_model(experiment, dataset)
@@ -85,11 +85,11 @@ def run(
             seed=experiment.seeds[0], clip=experiment.clip, device=place, progress=progress,
             augment=data.CropFlip() if experiment.augment else None, precision=experiment.precision,
             memory_format=experiment.memory_format, compile=experiment.compile,
-            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, distributed=distributed,
+            checkpoint=checkpoint, resume=resume, distributed=distributed,
         )  # fmt: skip
     except training.Diverged as error:
         history, diverged = error.history, error.step
-    return _record(experiment, dataset, history, diverged, time.perf_counter() - start, place, steps)
+    return _record(experiment, dataset, history, diverged, time.perf_counter() - start, place)
 
 
 def _online(
@@ -101,10 +101,10 @@ def _online(
 
     from lossnav.lab.ensemble import Ensemble
     from lossnav.lab.streams import online
-    from lossnav.lab.training.checkpoint import check_resume
+    from lossnav.lab.training.checkpoint import is_there
 
     start = time.perf_counter()
-    check_resume(checkpoint, resume)
+    is_there(None if checkpoint is None else Path(checkpoint), resume)
     stream = make_stream(experiment, dataset)
     ensemble = Ensemble([make_model(replace(experiment, seed=seed), dataset) for seed in experiment.seeds]).to(place)
     classes = experiment.loss == "cross_entropy"
@@ -136,92 +136,6 @@ def _flushed() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def run_together(
-    seeds: Sequence[Experiment],
-    *,
-    root: str | os.PathLike[str] | None = None,
-    download: bool = True,
-    dataset: Dataset | None = None,
-    progress: bool = False,
-    steps: bool = False,
-    device: Any = None,
-) -> list[records.Record]:
-    """Run experiments that differ by their seeds alone as one ensemble, and return the record of each.
-
-    The losses are those of ``run`` up to rounding. A record says how many were trained ``together``, and its duration
-    is a share of theirs. A seed that diverges has its own record, too, and hurts no other.
-
-    Args:
-        seeds: the experiments, at least one.
-        root, download, dataset, progress, steps, device: as in ``run``.
-
-    Raises:
-        ValueError: the experiments differ by more than their seeds, or cannot be trained together, which names the
-            setting.
-    """
-    from lossnav.lab import data, ensemble, training
-
-    _check_how(root, download, dataset, progress, steps)
-    if not len(sequence("seeds", seeds, "experiments")):
-        raise ValueError("seeds is empty, but there must be one experiment at least")
-    for index, seed in enumerate(seeds):
-        instance(f"seeds[{index}]", seed, Experiment, "an Experiment")
-    start = time.perf_counter()
-    first = seeds[0]
-    for other in seeds:
-        if replace(other, seed=first.seed) != first:
-            raise ValueError(f"seeds: {other.command()!r} and {first.command()!r} differ by more than their seeds")
-    if reason := why_alone(first):
-        raise ValueError(f"{len(seeds)} seeds together, but {reason}")
-    if first.stream != IID:
-        record = run(
-            joined(seeds), root=root, download=download, dataset=dataset, progress=progress, steps=steps, device=device
-        )
-        return split(record, seeds)
-    dataset = _cut(load_data(first.data, root, download) if dataset is None else dataset, first)
-    place = training.pick_device(first.device if device is None else device)
-    histories = ensemble.train(
-        [make_model(seed, dataset) for seed in seeds], dataset, lambda weights: make_optimizer(first, weights),
-        epochs=first.epochs, batch_size=first.batch_size, seeds=[seed.seeds[0] for seed in seeds], clip=first.clip,
-        device=place, progress=progress, augment=data.CropFlip() if first.augment else None,
-        elementwise=not own.rule(first.optimizer).mixes,
-    )  # fmt: skip
-    share = (time.perf_counter() - start) / len(seeds)
-    return [
-        _record(seed, dataset, history, history.settings.pop("diverged", None), share, place, steps)
-        for seed, history in zip(seeds, histories, strict=True)
-    ]
-
-
-def joined(seeds: Sequence[Experiment]) -> Experiment:
-    """Return the experiment that has all seeds of several."""
-    return replace(seeds[0], seed=tuple(seed.seeds[0] for seed in seeds)) if len(seeds) > 1 else seeds[0]
-
-
-def split(record: records.Record, seeds: Sequence[Experiment]) -> list[records.Record]:
-    """Return the record of each of the experiments that were run as one; of one, it is the record itself."""
-    if len(seeds) == 1:
-        return [record]
-    return [
-        replace(record, command=one.command(), config=one.config(), seeds=list(one.seeds), results=[entry],
-                duration=round(record.duration / len(seeds), 1))
-        for one, entry in zip(seeds, record.results, strict=True)
-    ]  # fmt: skip
-
-
-def _check_how(root: Any, download: Any, dataset: Any, progress: Any, steps: Any) -> None:
-    from lossnav.lab import data
-
-    if root is not None:
-        path("root", root)
-    flag("download", download)
-
-    if dataset is not None:
-        instance("dataset", dataset, data.Dataset, "a data.Dataset")
-    flag("progress", progress)
-    flag("steps", steps)
-
-
 def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
     """Return the part of the data that an experiment takes."""
     train = dataset.train
@@ -237,7 +151,7 @@ def _cut(dataset: Dataset, experiment: Experiment) -> Dataset:
 
 def _record(
     experiment: Experiment, dataset: Dataset, history: History, diverged: int | None, duration: float,
-    place: torch.device, steps: bool,
+    place: torch.device,
 ) -> records.Record:  # fmt: skip
     """Return the record of a run; ``diverged`` is the number of steps that went well, if not all did."""
     for epoch, loss in enumerate(history.test_loss):
@@ -247,10 +161,9 @@ def _record(
             diverged = (epoch + 1) * -(-len(dataset.train) // experiment.batch_size)
             break
     ended = {} if diverged is None else {"diverged": diverged}
-    history.step_loss = [loss for loss in history.step_loss if math.isfinite(loss)]
     if experiment.model != "mlp":  # whose precision "auto" leaves to the device
         experiment = replace(experiment, precision=history.settings["precision"])
-    results = [{**history.record(steps=steps), "settings": history.settings, **ended}]
+    results = [{**history.record(), "settings": history.settings, **ended}]
     return _new(experiment, dataset, results, duration, place)
 
 

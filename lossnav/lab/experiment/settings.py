@@ -18,10 +18,6 @@ from lossnav.lab.registry import OPTIMIZERS
 IID = "iid"
 DATA = ("mnist", "digits", "cifar10", "bits")
 """Names of the data sets."""
-INPUTS = {"mnist": 784, "digits": 64, "cifar10": 3072, "bits": 20}
-"""Name of a data set → numbers in one of its examples."""
-OUTPUTS = 10
-"""Outputs of each network."""
 MODELS = ("mlp", "cnn", "resnet", "vit")
 """Names of the networks."""
 STREAMS: Mapping[str, str] = MappingProxyType(
@@ -51,8 +47,7 @@ class Experiment:
         model: "mlp" or "resnet" (of any data); "cnn" or "vit" (of square images whose side is a multiple of 4, or of
             another patch). Streams of tasks are for "mlp".
         optimizer: "sgd", "adam", "adamw", "rmsprop" of torch, or "ballistic", "belief", "navigator", "uncertain": the
-            rules of ``lab.registry`` that are optimizers. Or what is assumed, "derive:gamma=1e-3,dt=0.01,
-            belief=Filter(0.9)": arguments of ``Objective`` and of ``derive``.
+            rules of ``lab.registry`` that are optimizers.
         lr: learning rate; None for the rule's own default.
         options: further arguments of the optimizer.
         model_options: further arguments of the model.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lossnav._checks import instance, nonnegatives, whole
+from lossnav._checks import instance, nonnegatives
 from lossnav.analysis import sgd
 from lossnav.lab.moving.basin import Basin
 from lossnav.lab.moving.setting import Setting
@@ -55,13 +55,6 @@ class Forecast:
     def exponent(self, lags: ArrayLike) -> float:
         """Return c of E|θ_{k+n} − θ_k|² ∝ n^c over the given lags."""
         return sgd.exponent(lags, self.displacement(lags))
-
-    def autocorrelation(self, mode: int, lags: ArrayLike) -> Numbers:
-        """Return C_l at numbers of steps, of a resolved mode, counted from 0 (K17)."""
-        whole("mode", mode, low=0, high=len(self._basin.values) - 1)
-        curvature = float(self._basin.values[mode]) + self.setting.decay
-        oscillator = sgd.Mode(curvature, eta=self.setting.eta, beta=self.setting.beta)
-        return oscillator.autocorrelation(self.setting.eta * nonnegatives("lags", lags))
 
 
 def forecast(basin: Basin, setting: Setting) -> Forecast:

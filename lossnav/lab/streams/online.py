@@ -22,7 +22,7 @@ from lossnav._writing import check_place
 from lossnav.lab.ensemble import Ensemble, Loss, loop
 from lossnav.lab.streams.tasks import Stream
 from lossnav.lab.training import checkpoint as checkpoints
-from lossnav.lab.training.identity import describe, differences
+from lossnav.lab.training.identity import describe
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
@@ -142,13 +142,17 @@ def run(
     begun, spent = 0, 0.0
     if checkpoint is not None:
         checkpoint = Path(checkpoint)
-        there = checkpoints.is_there(checkpoint)
+        there = checkpoints.is_there(checkpoint, resume=True)
         check_place(checkpoint)
         identity = describe({
-            "network": ensemble, "rule": rule, "stream": stream, "loss": loss, "score": score, "clip": clip,
+            "stream": stream, "rule": rule, "loss": loss, "score": score, "clip": clip, "network": ensemble,
         })  # fmt: skip
         if there:
-            begun, spent = _restore(checkpoint, ensemble, rule, stream, scores, identity)
+            content = checkpoints.read(checkpoint, identity, tasks, "tasks")
+            begun, spent = content["done"], content["seconds"]
+            scores[:, :begun] = content["scores"]
+            ensemble.load_state_dict(content["ensemble"])
+            rule.load_state_dict(content["rule"])
     start = saved = time.perf_counter()
     with tqdm(total=tasks, initial=begun, disable=not progress, unit="task") as bar:
         for number in range(begun, tasks):
@@ -160,9 +164,9 @@ def run(
             bar.update()
             if checkpoint is not None and (time.perf_counter() - saved > every or number == tasks - 1):
                 saved = time.perf_counter()
-                checkpoints.write(checkpoint, {
-                    "identity": identity, "seeds": list(stream.seeds), "scores": scores[:, : number + 1].clone(),
-                    "seconds": spent + saved - start, "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
+                checkpoints.write(checkpoint, identity, number + 1, {
+                    "scores": scores[:, : number + 1].clone(), "seconds": spent + saved - start,
+                    "ensemble": ensemble.state_dict(), "rule": rule.state_dict(),
                 })  # fmt: skip
     return Online(scores, ensemble.finite_members().cpu(), spent + time.perf_counter() - start)
 
@@ -174,21 +178,3 @@ def _check_rule(rule: Any, ensemble: Ensemble) -> None:
     for name in ("step", "state_dict", "load_state_dict"):
         if isinstance(rule, type) or not callable(getattr(rule, name, None)):
             raise ValueError(f"rule = {shown(rule)} has no {name}(), but it must be an optimizer or step like one")
-
-
-def _restore(
-    path: Path, ensemble: Ensemble, rule: Stepper, stream: Stream, scores: Tensor, identity: dict[str, Any]
-) -> tuple[int, float]:
-    """Load a checkpoint into the run; return the number of tasks it has done and the seconds it took."""
-    found, content = checkpoints.newest(path, online=True)
-    done = content["scores"].shape[1]
-    if content["seeds"] != list(stream.seeds) or done > scores.shape[1]:
-        raise checkpoints.CheckpointError(
-            f"checkpoint = {str(path)!r} holds {done} tasks of the seeds {content['seeds']}, but this run has "
-            f"{scores.shape[1]} tasks and the seeds {list(stream.seeds)}: name another file, or delete it"
-        )
-    checkpoints.refuse(found, differences(content["identity"], identity))
-    ensemble.load_state_dict(content["ensemble"])
-    rule.load_state_dict(content["rule"])
-    scores[:, :done] = content["scores"]
-    return done, float(content["seconds"])

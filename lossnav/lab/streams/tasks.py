@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lossnav._checks import finite, flag, instance, one_of, sequence, whole
+from lossnav._checks import finite, flag, instance, sequence, whole
 from lossnav.lab.data import Dataset
 
 
@@ -122,10 +122,9 @@ class BitFlipping:
         period: examples a task, each a batch of one.
         hidden: number of threshold units of the target.
         beta: β, sets the thresholds: a unit is on if more than a share β of its inputs have its sign.
-        change: "redraw" all slow bits between tasks, or "flip" one of them.
 
     Raises:
-        ValueError: more slow bits than bits, or an unknown ``change``.
+        ValueError: more slow bits than bits.
 
     Example:
         >>> x, y = BitFlipping(seeds=(0, 1), period=100).task(3)
@@ -133,7 +132,8 @@ class BitFlipping:
         ((100, 2, 1, 20), (100, 2, 1, 1), [0.0, 1.0])
 
     References:
-        Dohare et al. (2024), "slowly changing regression"; "flip" is theirs, "redraw" moves faster.
+        Dohare et al. (2024), "slowly changing regression", where one slow bit flips between tasks: all are drawn anew
+        here, which moves faster.
     """
 
     seeds: tuple[int, ...]
@@ -142,11 +142,10 @@ class BitFlipping:
     steps: int
     hidden: int
     beta: float
-    change: str
 
     def __init__(
         self, seeds: Sequence[int], *, inputs: int = 20, slow: int = 15, period: int = 10_000, hidden: int = 100,
-        beta: float = 0.7, change: str = "redraw",
+        beta: float = 0.7,
     ) -> None:  # fmt: skip
         self.seeds = _seeds(seeds)
         self.inputs = whole("inputs", inputs, low=1)
@@ -154,7 +153,6 @@ class BitFlipping:
         self.steps = whole("period", period, low=1)
         self.hidden = whole("hidden", hidden, low=1)
         self.beta = finite("beta", beta, low=0.0, high=1.0)
-        self.change = one_of("change", change, ("redraw", "flip"))
         targets = [self._target(seed) for seed in self.seeds]
         self._weight, self._threshold, self._output = (torch.stack(part) for part in zip(*targets, strict=True))
 
@@ -165,7 +163,7 @@ class BitFlipping:
         for member, seed in enumerate(self.seeds):
             generator = _generator(seed, number + 1)
             x[member] = torch.randint(2, (self.steps, self.inputs), generator=generator)
-            x[member, :, : self.slow] = self._slow_bits(seed, number)
+            x[member, :, : self.slow] = torch.randint(2, (self.slow,), generator=_generator(seed, number + 1, 1))
         active = torch.einsum("stn,shn->sth", x, self._weight) > self._threshold.unsqueeze(1)
         y = torch.einsum("sth,sh->st", active.to(x.dtype), self._output)
         return x.transpose(0, 1).unsqueeze(2), y.T.reshape(self.steps, -1, 1, 1)
@@ -178,17 +176,6 @@ class BitFlipping:
         weight, bias = signs[:, :-1], signs[:, -1]
         threshold = (self.inputs + 1) * self.beta - (signs < 0).sum(1) - bias
         return weight, threshold, output
-
-    def _slow_bits(self, seed: int, number: int) -> Tensor:
-        """Return the slow bits of a task: drawn for it, or those of the first task after ``number`` flips."""
-        if self.change == "redraw":
-            return torch.randint(2, (self.slow,), generator=_generator(seed, number + 1, 1)).float()
-        generator = _generator(seed, 0, 1)
-        bits = torch.randint(2, (self.slow,), generator=generator).float()
-        if self.slow and number:
-            flips = torch.randint(self.slow, (number,), generator=generator).bincount(minlength=self.slow)
-            bits = (bits + flips) % 2
-        return bits
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:

@@ -49,14 +49,7 @@ class UtilityPerturbed(Shaking):
     """
 
     def __init__(
-        self,
-        ensemble: Ensemble,
-        lr: float,
-        noise: float,
-        *,
-        protect: bool = False,
-        decay: float = 0.999,
-        seed: int,
+        self, ensemble: Ensemble, lr: float, noise: float, *, protect: bool = False, decay: float = 0.999, seed: int
     ) -> None:
         instance("ensemble", ensemble, Ensemble, "an Ensemble")
         finite("lr", lr, low=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,11 @@ from typing import Any
 
 from lossnav import _extras
 from lossnav._checks import counts, flag, instance, path, sequence
+from lossnav._writing import claim
 from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
-from lossnav.lab.sweep import groups
-from lossnav.lab.sweep.results import Finished, complete, recorded
-from lossnav.lab.sweep.worker import How, Job, Outcome, begin, work
+from lossnav.lab.sweep.results import Finished, recorded
+from lossnav.lab.sweep.worker import How, begin, work
 
 CONNECT = 10.0  # seconds in which a scheduler must answer
 
@@ -33,7 +34,6 @@ def run(
     download: bool = True,
     attempts: int = 3,
     checkpoints: str | os.PathLike[str] | None = None,
-    together: int | str = 1,
 ) -> Iterator[Finished]:
     """Run experiments and yield each as it finishes; what ``folder`` has a record of is not run again.
 
@@ -54,15 +54,9 @@ def run(
         checkpoints: folder that keeps the state of each run at the end of each epoch (on a cluster, one that all
             workers see). A run that was cut off goes on from there, and so does an experiment that differs from one
             that was run by nothing but more epochs.
-        together: train up to so many experiments that differ by their seeds alone as one ensemble, in one worker
-            (``experiment.run_together``). Each seed has its own record, whose settings say how many were ``together``.
-            Their losses are those of runs alone up to rounding, 1e-5 or less until a run becomes chaotic. "auto": up to
-            16 where that is possible and pays (small perceptrons), as far as all workers still have something to do. 1:
-            each alone; then the same machine gives the same numbers again, however many workers there are.
 
     Raises:
-        ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs; or seeds cannot be trained
-            ``together``, which names the setting.
+        ValueError: with ``checkpoints``, two experiments differ by nothing but their epochs.
         RuntimeError: workers keep dying, the cluster cannot be reached, another sweep is writing to a folder, or a
             record cannot be written.
     """
@@ -77,14 +71,13 @@ def run(
     counts(threads=threads, attempts=attempts)
     if workers is not None:
         counts(workers=workers)
-    groups.check(together, wanted, checkpoints)
     if checkpoints is not None:
         _check_beginnings(wanted)
     how = How(
         None if root is None else os.fspath(root), download, threads,
         None if checkpoints is None else Path(checkpoints).resolve(),
     )  # fmt: skip
-    return _run(wanted, Path(folder), workers, cluster, attempts, together, how)
+    return _run(wanted, Path(folder), workers, cluster, attempts, how)
 
 
 def _check_beginnings(wanted: Sequence[Experiment]) -> None:
@@ -100,9 +93,8 @@ def _check_beginnings(wanted: Sequence[Experiment]) -> None:
 
 
 def _run(
-    wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int,
-    together: int | str, how: How,
-) -> Iterator[Finished]:  # fmt: skip
+    wanted: Sequence[Experiment], folder: Path, workers: int | None, cluster: str | None, attempts: int, how: How
+) -> Iterator[Finished]:
     with ExitStack() as held:
         for place in filter(None, (folder, how.checkpoints)):
             held.enter_context(_alone(place))
@@ -118,62 +110,62 @@ def _run(
         client = held.enter_context(_client(cluster))
         count = _workers(workers) if client is None else sum(client.nthreads().values())
         # settled here, so that all workers multiply alike, and a record is of the experiment that it was asked for
-        jobs = groups.jobs([e.settled() for e in pending.values()], together, how.checkpoints, count)
-        for outcome in _survive(jobs, count, client, attempts, how):
-            error = outcome.error or _keep(folder, outcome)
-            yield Finished(pending[outcome.key], None if error else outcome.record, error)
+        jobs = [experiment.settled() for experiment in pending.values()]
+        for done in _survive(jobs, count, client, attempts, how):
+            key = done.experiment.key()
+            error = done.error or _keep(folder / f"{key}.json", done.record)
+            yield Finished(pending[key], None if error else done.record, error)
 
 
 def _recorded(folder: Path, experiment: Experiment) -> records.Record | None:
     """Return the record of an experiment; one that cannot be read, or tells of another experiment, does not count."""
     try:
         record = records.load(folder / f"{experiment.key()}.json")
-        return record if complete(record) and recorded(record).key() == experiment.key() else None
+        return record if recorded(record).key() == experiment.key() else None
     except (OSError, ValueError):
         return None
 
 
-def _keep(folder: Path, outcome: Outcome) -> str:
+def _keep(path: Path, record: Any) -> str:
     """Write a record; return why that is impossible, or "". What no record can be written for stops the sweep."""
-    assert outcome.record is not None
     try:
-        records.save(folder / f"{outcome.key}.json", outcome.record)
+        records.save(path, record)
         return ""
     except ValueError as error:
         return f"the record cannot be written: {error}"
     except OSError as error:
         raise RuntimeError(
-            f"records cannot be written to {folder}: {error}. What was written is kept: the same sweep goes on from "
-            "there"
+            f"records cannot be written to {path.parent}: {error}. What was written is kept: the same sweep goes on "
+            "from there"
         ) from None
 
 
-def _survive(jobs: Sequence[Job], workers: int, client: Any, attempts: int, how: How) -> Iterator[Outcome]:
+def _survive(jobs: Sequence[Experiment], workers: int, client: Any, attempts: int, how: How) -> Iterator[Finished]:
     """Run the jobs, and once more those that the workers that died have left."""
     dead: tuple[type[Exception], ...] = (BrokenExecutor,)
     if client is not None:
         from distributed import KilledWorker
 
         dead = (BrokenExecutor, KilledWorker)
-    left = {job[0].key(): job for job in jobs}
+    left = {job.key(): job for job in jobs}
     deaths = 0
     while left:
         try:
-            for outcomes in _results(list(left.values()), workers, client, how):
-                del left[outcomes[0].key]
+            for done in _results(list(left.values()), workers, client, how):
+                del left[done.experiment.key()]
                 deaths = 0
-                yield from outcomes
+                yield done
         except dead as error:
             deaths += 1
             if deaths == attempts:
                 raise RuntimeError(
                     f"workers died {attempts} times in a row ({type(error).__name__}), and "
-                    f"{sum(map(len, left.values()))} runs are left: perhaps the memory does not suffice for so many "
+                    f"{len(left)} runs are left: perhaps the memory does not suffice for so many "
                     "at a time. What is finished is kept"
                 ) from None
 
 
-def _results(jobs: Sequence[Job], workers: int, client: Any, how: How) -> Iterator[list[Outcome]]:
+def _results(jobs: Sequence[Experiment], workers: int, client: Any, how: How) -> Iterator[Finished]:
     """Yield what became of each job, as it ends: of the calling process, of processes of this machine, or of Dask's."""
     if client is None and workers == 1:
         yield from (work(job, how) for job in jobs)
@@ -257,14 +249,7 @@ def _client(cluster: str | None) -> Iterator[Any]:
 def _alone(folder: Path) -> Iterator[None]:
     """Make the folder and hold its lock, which the system releases even if this process is killed."""
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # Windows: two sweeps in one folder would only do the same work twice
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RuntimeError(f"another sweep is writing to {folder}; wait for it, or name another folder") from None
+    with (folder / ".lock").open("wb") as lock:
+        if not claim(lock, -math.inf):  # where files have no locks, two sweeps would only do the same work twice
+            raise RuntimeError(f"another sweep is writing to {folder}; wait for it, or name another folder")
         yield

@@ -36,29 +36,6 @@ def recorded(record: records.Record) -> Experiment:
     return replace(found, precision=used) if found.precision == "auto" and found.model != "mlp" else found
 
 
-def complete(record: records.Record) -> bool:
-    """Whether a record holds a run to its end: a test accuracy after each epoch, or the step at which it diverged.
-
-    Of a stream of tasks: a score of each task, for each seed.
-    """
-    results, tasks = record.results, record.config.get("tasks")
-    if not (isinstance(results, list) and results and all(isinstance(entry, dict) for entry in results)):
-        return False
-    if tasks is not None:
-        whole = len(results) == len(record.seeds) and all(type(entry.get("finite")) is bool for entry in results)
-        return whole and all(_numbers(entry.get("scores")) and len(entry["scores"]) == tasks for entry in results)
-    (curves,) = results[:1]
-    if len(results) > 1 or not all(_numbers(curves.get(name)) for name in ("train_loss", "test_loss", "test_accuracy")):
-        return False
-    if "diverged" in curves:
-        return type(curves["diverged"]) is int
-    return len(curves["test_accuracy"]) == record.config.get("epochs")
-
-
-def _numbers(curve: Any) -> bool:
-    return isinstance(curve, list) and all(type(x) in (int, float) for x in curve)
-
-
 def outcome(result: Mapping[str, Any]) -> float | None:
     """Return the last test accuracy of a run, or the mean score of a stream of tasks; None if it diverged."""
     if "scores" in result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -26,8 +26,7 @@ def mean_outcome(record: records.Record) -> float | None:
     Returns:
         A fraction in [0, 1]; None if a seed diverged.
     """
-    found = [outcome(result) for result in instance("record", record, records.Record, "a records.Record").results]
-    return None if None in found else statistics.fmean(x for x in found if x is not None)
+    return _mean(map(outcome, instance("record", record, records.Record, "a records.Record").results))
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def compare(comparison: Comparison, folder: str | os.PathLike[str], **how: Any) 
     trials = {
         name: [[found[one.key()] for one in seeds] for seeds in settings] for name, settings in tried.items()
     }  # fmt: skip
-    scores = {name: [_mean(comparison.score, seeds) for seeds in settings] for name, settings in trials.items()}
+    scores = {name: [_mean(map(comparison.score, seeds)) for seeds in settings] for name, settings in trials.items()}
     best = {name: _best(name, table, comparison.lower_is_better) for name, table in scores.items()}
     judged = comparison.judged({name: comparison.trials[name][place] for name, place in best.items()})
     found = every([one for seeds in judged.values() for one in seeds], folder, **how)
@@ -172,8 +171,8 @@ def every(wanted: Sequence[Experiment], folder: str | os.PathLike[str], **how: A
     return found
 
 
-def _mean(score: Callable[[records.Record], float | None], seeds: Sequence[records.Record]) -> float | None:
-    found = [score(record) for record in seeds]
+def _mean(scores: Iterable[float | None]) -> float | None:
+    found = list(scores)
     return None if None in found else statistics.fmean(x for x in found if x is not None)
 
 

@@ -1,24 +1,20 @@
-"""What a worker does: one experiment, or several seeds of one together."""
+"""What a worker does: one experiment."""
 
 from __future__ import annotations
 
 import functools
 import os
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lossnav.lab import experiment as experiments
-from lossnav.lab import records
 from lossnav.lab.experiment import Experiment
 from lossnav.lab.experiment.building import load_data
-from lossnav.lab.experiment.running import joined, split
-
-Job = tuple[Experiment, ...]  # one experiment, or several that differ by their seeds and are trained together
+from lossnav.lab.sweep.results import Finished
 
 
 @dataclass(frozen=True)
@@ -31,48 +27,18 @@ class How:
     checkpoints: Path | None
 
 
-class Outcome(NamedTuple):
-    """What a worker has made of an experiment: a record, or why there is none."""
+def work(experiment: Experiment, how: How) -> Finished:
+    """Run an experiment in a worker; an error comes back as text, since not every exception can travel."""
+    from lossnav.lab.training.devices import on_threads
 
-    key: str
-    record: records.Record | None
-    error: str = ""
-
-
-def work(job: Job, how: How) -> list[Outcome]:
-    """Run a job in a worker; an error comes back as text, since not every exception can travel."""
-    import torch
-
-    before = torch.get_num_threads()  # a lone worker is the calling process itself
-    torch.set_num_threads(how.threads)
     try:
-        return [Outcome(key, record) for key, record in zip(_keys(job), _run(job, how), strict=True)]
+        with on_threads(how.threads):  # of the calling process itself, if it is the only worker
+            dataset = None if experiment.data == "bits" else _dataset(experiment.data, how.root, how.download)
+            state = None if how.checkpoints is None else how.checkpoints / f"{experiment.begun().key()}.pt"
+            record = experiments.run(experiment, dataset=dataset, checkpoint=state, resume=state is not None)
+        return Finished(experiment, record)
     except Exception as error:
-        return [Outcome(key, None, f"{type(error).__name__}: {error}") for key in _keys(job)]
-    finally:
-        torch.set_num_threads(before)
-
-
-def _keys(job: Job) -> list[str]:
-    return [experiment.key() for experiment in job]
-
-
-def _run(job: Job, how: How) -> Sequence[records.Record]:
-    dataset = None if job[0].data == "bits" else _dataset(job[0].data, how.root, how.download)
-    if how.checkpoints is None:
-        return (
-            [experiments.run(job[0], dataset=dataset)]
-            if len(job) == 1
-            else experiments.run_together(job, dataset=dataset)
-        )
-    one = joined(job)  # several seeds together have one checkpoint only where they are one run
-    record = experiments.run(one, dataset=dataset, checkpoint=_checkpoint(how.checkpoints, one), resume=True)
-    return split(record, job)
-
-
-def _checkpoint(folder: Path, experiment: Experiment) -> Path:
-    """Return where the state of a run is: the same for all experiments that begin alike."""
-    return folder / f"{experiment.begun().key()}.pt"
+        return Finished(experiment, None, f"{type(error).__name__}: {error}")
 
 
 def begin(driver: Connection) -> None:

@@ -6,10 +6,9 @@ from lossnav.lab.training.checkpoint import CheckpointError
 from lossnav.lab.training.devices import cores, in_parallel, pick_device
 from lossnav.lab.training.history import Diverged, History
 from lossnav.lab.training.loop import train
-from lossnav.lab.training.steps import evaluate
 from lossnav.lab.training.team import process_group
 
 __all__ = [
-    "CheckpointError", "Diverged", "History", "bfloat16_units", "cores", "evaluate", "in_parallel", "pick_device",
+    "CheckpointError", "Diverged", "History", "bfloat16_units", "cores", "in_parallel", "pick_device",
     "process_group", "train",
 ]  # fmt: skip

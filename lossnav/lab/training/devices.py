@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -58,13 +59,23 @@ def in_parallel(function: Callable[[Item], Result], items: Iterable[Item], worke
     if workers is None:
         workers = cores() if pick_device().type == "cpu" else 1
     whole("workers", workers, low=1)
-    threads = torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    with on_threads(torch.get_num_threads()):  # what a pool's threads set, they set for all
+        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+        try:
+            return list(pool.map(function, items))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def on_threads(count: int) -> Iterator[None]:
+    """Let torch's kernels use so many threads for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
-        return list(pool.map(function, items))
+        yield
     finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def cores() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lossnav._checks import NotConverged, flag
+from lossnav._checks import NotConverged
 
 
 @dataclass
@@ -27,14 +27,11 @@ class History:
     step_loss: list[float] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def record(self, *, steps: bool = False) -> dict[str, Any]:
-        """Return the history as plain numbers for a record; ``steps`` keeps the loss of every step."""
-        flag("steps", steps)
+    def record(self) -> dict[str, Any]:
+        """Return the history as plain numbers for a record, without the losses of single steps."""
         kept = {"train_loss": self.train_loss, "test_loss": self.test_loss, "test_accuracy": self.test_accuracy}
         entries: dict[str, Any] = {key: [round(x, 6) for x in values] for key, values in kept.items()}
         entries["seconds"] = round(sum(self.seconds), 2)
-        if steps:
-            entries["step_loss"] = [round(x, 6) for x in self.step_loss]
         return entries
 
 

@@ -28,7 +28,7 @@ from lossnav.lab.training.devices import pick_device
 from lossnav.lab.training.history import Diverged, History
 from lossnav.lab.training.identity import describe
 from lossnav.lab.training.memory import keep_freed_memory
-from lossnav.lab.training.steps import Loss, Step, evaluate_as_trained, observes
+from lossnav.lab.training.steps import Loss, Step, evaluate, observes
 from lossnav.lab.training.team import Team, team
 
 _CHECK_EVERY = 100  # steps between two looks at the losses: each look makes the host wait for the device
@@ -51,7 +51,6 @@ def train(
     memory_format: str = "auto",
     compile: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int | None = None,
     resume: bool = False,
     distributed: bool = False,
 ) -> History:
@@ -77,9 +76,7 @@ def train(
             a model with convolutions where the hardware multiplies it directly, and float32 elsewhere.
         memory_format: "contiguous", "channels_last", or "auto": channels_last for a model with convolutions.
         compile: send forward and backward pass through ``torch.compile``.
-        checkpoint: file that keeps the state of the run, written at the end of each epoch. The one before it stays
-            beside it as ``<name>.previous``; should the newest be damaged, the run goes on from there with a warning.
-        checkpoint_every: write it also every so many steps of an epoch.
+        checkpoint: file that keeps the state of the run, written at the end of each epoch.
         resume: continue from ``checkpoint`` if it is there (else begin); on a CPU the curve is, bit for bit, that of a
             run without interruption. ``epochs`` may be larger than before.
         distributed: share each batch between the processes of ``process_group``; ``batch_size`` is that of all.
@@ -109,8 +106,6 @@ def train(
     epochs, batch_size = whole("epochs", epochs, low=1), whole("batch_size", batch_size, low=1)
     seed = whole("seed", seed, low=-(2**63), high=2**63 - 1)
     clip = None if clip is None else positive("clip", clip)
-    if checkpoint_every is not None:
-        checkpoint_every = whole("checkpoint_every", checkpoint_every, low=1)
     if checkpoint is not None:
         path("checkpoint", checkpoint)
     function("loss", loss)
@@ -143,7 +138,7 @@ def train(
     run = _Run(
         model, dataset.to(place), batch_size, augment, history, group,
         Step(arithmetic.compiled(group.wrapped(model)), optimizer, loss, clip, arithmetic, group),
-        torch.Generator(place).manual_seed(seed), None if checkpoint is None else Path(checkpoint), checkpoint_every,
+        torch.Generator(place).manual_seed(seed), None if checkpoint is None else Path(checkpoint),
     )  # fmt: skip
     run.open_checkpoint(resume)
     if run.checkpoint is not None and group.rank == 0 and len(history.seconds) < epochs:
@@ -166,14 +161,6 @@ class _Good:
 
 
 @dataclass
-class _Begun:
-    """An epoch that a checkpoint holds half of."""
-
-    losses: Tensor
-    seconds: float
-
-
-@dataclass
 class _Run:
     """The moving parts of a run: everything that the loop reads or changes between two steps."""
 
@@ -186,8 +173,7 @@ class _Run:
     step: Step
     generator: torch.Generator
     checkpoint: Path | None
-    checkpoint_every: int | None
-    begun: _Begun | None = None
+    identity: dict[str, Any] = field(default_factory=dict)
     bar: tqdm = field(default_factory=lambda: tqdm(disable=True))
 
     @property
@@ -196,16 +182,12 @@ class _Run:
         return -(-len(self.dataset.train) // self.batch_size)
 
     def epoch(self) -> None:
-        """Take one pass over the training split, or the rest of one, evaluate, and add both to the history."""
-        begun, self.begun = self.begun or _Begun(torch.zeros(0), 0.0), None
-        start = time.perf_counter() - begun.seconds
-        at_start = self.generator.get_state()
-        losses, good = self._pass(begun, at_start, start)
+        """Take one pass over the training split, evaluate, and add both to the history."""
+        start = time.perf_counter()
+        losses, good = self._pass()
         sizes = torch.full((self.steps,), self.batch_size, dtype=torch.float64)
         sizes[-1] = len(self.dataset.train) - self.batch_size * (self.steps - 1)
-        test_loss, accuracy = evaluate_as_trained(
-            self.model, self.dataset.test, self.step.loss, self.step.arithmetic, self.team
-        )
+        test_loss, accuracy = evaluate(self.model, self.dataset.test, self.step.loss, self.step.arithmetic, self.team)
         if not math.isfinite(test_loss):
             self._stop(good, len(self.history.step_loss), f"the test loss is {test_loss}")
         self.history.train_loss.append(float(losses.cpu().double() @ sizes / sizes.sum()))
@@ -214,29 +196,25 @@ class _Run:
         self.bar.set_postfix(train_loss=f"{self.history.train_loss[-1]:.4f}", test_accuracy=f"{accuracy:.4f}")
         self.history.seconds.append(time.perf_counter() - start)
         if self.checkpoint is not None:
-            self._save(self.generator.get_state(), _Begun(torch.zeros(0), 0.0))
+            self._save()
 
-    def _pass(self, begun: _Begun, at_start: Tensor, start: float) -> tuple[Tensor, _Good]:
-        """Take the steps of an epoch that ``begun`` lacks; return the losses of all, and a good state on the way."""
+    def _pass(self) -> tuple[Tensor, _Good]:
+        """Take the steps of an epoch; return their losses, and a good state on the way."""
         split, place = self.dataset.train, self.dataset.device
         batches = torch.randperm(len(split), generator=self.generator, device=place).split(self.batch_size)
         choices = None if self.augment is None else self.augment.draw(len(split), self.generator)
         losses = torch.zeros(len(batches), device=place)
-        done = checked = len(begun.losses)
-        losses[:done] = begun.losses
+        checked = 0
         self.model.train()
         good = self._snapshot()
-        for n, index in enumerate(batches[done:], start=done + 1):
+        for n, index in enumerate(batches, start=1):
             rows = None if choices is None else choices[(n - 1) * self.batch_size :][: len(index)]
             losses[n - 1] = self._step(index, rows)
-            saves = self.checkpoint_every is not None and n % self.checkpoint_every == 0 and n < len(batches)
-            if saves or n % _CHECK_EVERY == 0 or n == len(batches):
+            if n % _CHECK_EVERY == 0 or n == len(batches):
                 self._check(self.team.sum(losses[checked:n]), good)
                 checked = n
                 if n < len(batches):
                     good = self._snapshot()
-            if saves and self.checkpoint is not None:
-                self._save(at_start, _Begun(losses[:n].cpu(), time.perf_counter() - start))
         return losses, good
 
     def _step(self, index: Tensor, rows: Tensor | None) -> Tensor:
@@ -283,57 +261,47 @@ class _Run:
 
     def open_checkpoint(self, resume: bool) -> None:
         """Continue from the checkpoint, if there is one and ``resume`` says so."""
+        there = checkpoints.is_there(self.checkpoint, resume)
         if self.checkpoint is None:
-            checkpoints.check_resume(None, resume)
             return
-        there = checkpoints.is_there(self.checkpoint)
+        model, optimizer, settings = self.model, self.step.optimizer, dict(self.history.settings)
+        length = settings.pop("epochs")  # a run may be prolonged
+        del settings["arithmetic"]  # the reason's wording is no setting
+        self.identity = describe({
+            **settings, "examples": [len(self.dataset.train), len(self.dataset.test)],
+            "sha256": dict(self.dataset.provenance.sha256), "loss": self.step.loss,
+            "model": {name: [str(x.dtype), *x.shape] for name, x in model.state_dict().items() if torch.is_tensor(x)},
+            "groups": optimizer.state_dict()["param_groups"],
+        })  # fmt: skip
         seen = self.team.gather(torch.tensor(there, dtype=torch.uint8), self.dataset.device)
-        if not there and not seen.any():
+        if not seen.any():
             return
         if not seen.all():
             raise checkpoints.CheckpointError(
                 f"checkpoint = {str(self.checkpoint)!r} is seen by {int(seen.sum())} of {len(seen)} processes: name a "
                 "file in a folder that they share"
             )
-        checkpoints.check_resume(self.checkpoint, resume)
-        found, content = checkpoints.newest(self.checkpoint)
-        model, optimizer = self.model, self.step.optimizer
-        now = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "loss": _told(self.step.loss)}
-        checkpoints.check_same_run(found, content, self.history.settings, self._data(), now)
+        content = checkpoints.read(self.checkpoint, self.identity, length, "epochs")
         model.load_state_dict(content["model"])
         optimizer.load_state_dict(content["optimizer"])
         for key, values in content["history"].items():
             if key != "settings":
                 getattr(self.history, key)[:] = values
-        self.begun = _Begun(content["losses"], content["seconds"])
         self.generator.set_state(content["generator"])
         states = content["global_generator"]  # of each process, or of the only one
         own = states[self.team.rank].clone() if states.ndim > 1 else states  # torch misreads a state that is a view
         _set_global_generator(self.dataset.device, own)
 
-    def _save(self, at_start: Tensor, begun: _Begun) -> None:
-        """Write the checkpoint: the generator as it was when the epoch began, and the steps taken since."""
+    def _save(self) -> None:
+        """Write the checkpoint of whole epochs."""
         states = self.team.gather(_global_generator(self.dataset.device), self.dataset.device)
         if self.team.rank == 0 and self.checkpoint is not None:
-            model, optimizer = self.model.state_dict(), self.step.optimizer.state_dict()
-            checkpoints.write(self.checkpoint, {
-                "model": model, "optimizer": optimizer, "history": asdict(self.history), "losses": begun.losses,
-                "seconds": begun.seconds, "generator": at_start,
-                "global_generator": states if len(states) > 1 else states[0], "data": self._data(),
-                "loss": _told(self.step.loss),
+            checkpoints.write(self.checkpoint, self.identity, len(self.history.seconds), {
+                "model": self.model.state_dict(), "optimizer": self.step.optimizer.state_dict(),
+                "history": asdict(self.history), "generator": self.generator.get_state(),
+                "global_generator": states if len(states) > 1 else states[0],
             })  # fmt: skip
         self.team.wait()
-
-    def _data(self) -> dict[str, Any]:
-        """Return what tells the data from others of the same label: how many they are, and the digests of the files."""
-        train, test = self.dataset.train, self.dataset.test
-        return {"train": len(train), "test": len(test), "sha256": dict(self.dataset.provenance.sha256)}
-
-
-def _told(loss: Loss) -> Any:
-    """Return what tells a loss from others; not what a function closes over, which may change as it is called."""
-    told = describe(loss)
-    return {key: value for key, value in told.items() if key != "given"} if isinstance(told, dict) else told
 
 
 def _global_generator(place: torch.device) -> Tensor:

@@ -9,9 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
-from lossnav._checks import function, instance, whole
 from lossnav.lab.data import Split
 from lossnav.lab.training.arithmetic import Arithmetic
 from lossnav.lab.training.team import Team
@@ -84,32 +82,6 @@ def observes(optimizer: torch.optim.Optimizer) -> bool:
 
 
 def evaluate(
-    model: nn.Module, split: Split, *, loss: Loss = cross_entropy, batch_size: int = 2000
-) -> tuple[float, float]:
-    """Return loss and accuracy of a model on a split, in evaluation mode; the model's mode is left as it was.
-
-    Args:
-        model: on the split's device.
-        split: images and labels.
-        loss: maps outputs (B, classes) and labels (B,) to the mean over a batch.
-        batch_size: how many images at a time.
-
-    Returns:
-        The mean loss, and the accuracy as a fraction in [0, 1].
-
-    Raises:
-        ValueError: ``batch_size`` is no whole number >= 1, or the split is empty.
-    """
-    instance("model", model, nn.Module, "a torch.nn.Module")
-    instance("split", split, Split, "a data.Split")
-    function("loss", loss)
-    whole("batch_size", batch_size, low=1)
-    if not len(split):
-        raise ValueError("split has no examples, but it must have one at least")
-    return evaluate_as_trained(model, split, loss, Arithmetic(), Team(), batch_size)
-
-
-def evaluate_as_trained(
     model: nn.Module, split: Split, loss: Loss, arithmetic: Arithmetic, team: Team, batch_size: int = 2000
 ) -> tuple[float, float]:
     """Evaluate in the arithmetic of a run; processes that share it evaluate a part each, and all get the result."""

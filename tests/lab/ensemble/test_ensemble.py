@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, mse_loss
 
-from lossnav import data, models, optim
+from lossnav import models, optim
 from lossnav.lab.ensemble import Ensemble, StackedLinear, member_losses
 from lossnav.lab.models.weights import seeded
 
@@ -101,34 +101,6 @@ def test_trained_together_equals_trained_alone(family, rule):
             torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-9)
 
 
-def test_curves_on_real_data_agree_to_1e_5():
-    digits = data.load("digits")
-    separate = [models.mlp(digits.inputs, (32,), seed=s) for s in range(SIZE)]
-    several = Ensemble(separate)
-    together = optim.Ballistic(several.parameters(), lr=1e-3, bias_correction=True)
-    alone = [optim.Ballistic(model.parameters(), lr=1e-3, bias_correction=True) for model in separate]
-    generator = torch.Generator().manual_seed(0)
-    worst = 0.0
-    for _ in range(100):
-        index = torch.randint(len(digits.train), (SIZE, 32), generator=generator)
-        x, y = digits.train.batch(index.flatten())
-        x, y = x.view(SIZE, 32, -1), y.view(SIZE, 32)
-        losses = several.losses(x, y)
-        together.zero_grad()
-        losses.sum().backward()
-        several.clip_grad_norm(0.5)
-        together.step()
-        for member in range(SIZE):
-            loss = cross_entropy(separate[member](x[member]), y[member])
-            alone[member].zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(separate[member].parameters(), 0.5)
-            alone[member].step()
-            worst = max(worst, abs(loss.item() - losses[member].item()))
-    assert losses.mean() < 1.0  # they learn
-    assert worst < 1e-5
-
-
 def test_an_mlp_runs_as_batched_products_and_agrees_with_vmap():
     several = Ensemble(mlps())
     assert several.batched
@@ -172,23 +144,6 @@ def test_clipping_is_by_member():
     assert norms[0] > 0.8 > norms[1:].max()
     several.zero_grad()
     assert several.clip_grad_norm(1.0).tolist() == [0.0] * 3
-
-
-def test_views_are_the_members_own_parameters():
-    several = Ensemble(mlps(3))
-    views = [several.views(index) for index in range(3)]
-    several.lend_gradients(views)
-    assert all(view.grad is None for member in views for view in member)
-    several.losses(*batch(3, (64,), 10)).sum().backward()
-    several.lend_gradients(views)
-    before = [p.detach().clone() for p in several.parameters()]
-    torch.optim.SGD(views[1], lr=1.0).step()
-    for p, old, *lent in zip(several.parameters(), before, *views, strict=True):
-        assert torch.equal(p[0], old[0]) and torch.equal(p[2], old[2])
-        torch.testing.assert_close(p[1], old[1] - p.grad[1])
-        assert all(torch.equal(view, p[index]) and view.is_leaf for index, view in enumerate(lent))
-    with pytest.raises(ValueError, match="index = 3"):
-        several.views(3)
 
 
 def test_a_member_is_a_copy_of_the_plain_module():

@@ -57,20 +57,6 @@ def test_a_member_that_diverges_ends_and_hurts_no_other(digits):
         assert found[index].step_loss == expected[index].step_loss and "diverged" not in found[index].settings
 
 
-def test_a_rule_of_whole_tensors_and_augmented_images(digits):
-    """With each weight by itself the prior of ``Uncertain`` would be that of all members together."""
-    small, rule = digits.head(300, 100), lambda p: optim.Uncertain(p, lr=0.05, reset=(0.1, 0.5, 2))
-    options = {"epochs": 3, "batch_size": 64, "device": "cpu", "progress": False, "augment": data.CropFlip(pad=1)}
-    found = ensemble.train(members(digits), small, rule, seeds=SEEDS, elementwise=False, **options)
-    pooled = ensemble.train(members(digits), small, rule, seeds=SEEDS, **options)
-    singles = []
-    for model, seed in zip(members(digits), SEEDS, strict=True):
-        singles.append(training.train(model, small, rule(model.parameters()), seed=seed, **options))
-    losses = [[history.step_loss for history in histories] for histories in (found, pooled, singles)]
-    np.testing.assert_allclose(losses[0], losses[2], atol=1e-5)
-    assert np.abs(np.subtract(losses[1], losses[2])).max() > 1e-3
-
-
 def test_convolutions_and_other_losses(digits):
     small = digits.head(64, 40)
     nets = [models.cnn(1, 8, seed=seed) for seed in (0, 1)]
@@ -85,15 +71,3 @@ def test_convolutions_and_other_losses(digits):
         single = training.train(model, small, RULES["adam"](model.parameters()), seed=seed, loss=smooth,
                                 precision="float32", memory_format="contiguous", **options)  # fmt: skip
         np.testing.assert_allclose(history.step_loss, single.step_loss, atol=1e-5)
-
-
-def test_wrong_arguments_are_named(digits):
-    for options, match in (
-        ({"seeds": (0, 1)}, "seeds has 2 entries, but there are 8 models"),
-        ({"epochs": 0}, "epochs = 0"),
-        ({"epochs": 1.5}, "epochs = 1.5"),
-        ({"batch_size": 0}, "batch_size = 0"),
-        ({"clip": 0.0}, "clip = 0"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            ensemble.train(members(digits), digits, RULES["sgd"], **{"epochs": 1, "seeds": SEEDS, **options})

@@ -182,40 +182,7 @@ def pictures() -> data.Dataset:
     return replace(whole, **few)
 
 
-RULES = {
-    "Adam": lambda p: torch.optim.Adam(p, lr=3e-3),
-    "Ballistic": lambda p: optim.Ballistic(p, lr=3e-3, beta=0.9),
-    "Navigator": lambda p: optim.Navigator(p, lr=3e-3, gamma=1e-3, beta=0.9),
-    "Navigator, curvature": lambda p: optim.Navigator(p, lr=0.1, gamma=1.0, curvature="hutchinson"),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "rule"),
-    # through one group, curvature by random signs had 14 of 20 right after 70 steps: too slow for here
-    [(name, rule) for name in SMALL for rule in RULES if (name, rule) != ("resnet, one group", "Navigator, curvature")],
-)
-def test_ten_real_images_are_learned_by_heart(name, rule, pictures):
-    model = SMALL[name]()
-    optimizer = RULES[rule](model.parameters())
-    x, y = pictures.train.batch(slice(10))
-    assert x.shape == (10, 3, 32, 32) and y.bincount().tolist() == [1] * 10
-    losses, right = [], 0
-    while len(losses) < 300 and right < len(y):  # 30 to 125; rounding, and so the number of threads, moves that by tens
-        logits = model(x)
-        loss = cross_entropy(logits, y)
-        losses.append(loss.item())
-        right = int((logits.argmax(1) == y).sum())
-        optimizer.zero_grad()
-        if rule == "Navigator, curvature":
-            optimizer.observe(loss)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimizer.step()
-    assert right == len(y) and losses[0] > 2 > losses[-1], losses
-
-
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["resnet", "vit"])
 def test_the_loop_trains_them_in_its_own_choice_of_arithmetic(name, pictures):
     model = SMALL[name]()
     rule = optim.Ballistic(model.parameters(), lr=1e-3, bias_correction=False)
@@ -229,12 +196,9 @@ def test_the_loop_trains_them_in_its_own_choice_of_arithmetic(name, pictures):
 @pytest.mark.parametrize(
     ("make", "values", "message"),
     [
-        (models.resnet, {"blocks": 0}, r"blocks = 0.*whole number >= 1"),
-        (models.resnet, {"width": 1.5}, r"width = 1\.5.*whole number"),
         (models.resnet, {"width": 12, "groups": 8}, r"width = 12.*multiple of groups = 8"),
         (models.vit, {"size": 30}, r"size = 30.*multiple of patch = 4"),
         (models.vit, {"heads": 3}, r"width = 128.*multiple of heads = 3"),
-        (models.vit, {"depth": 0}, r"depth = 0.*whole number >= 1"),
     ],
 )
 def test_bad_numbers_are_named(make, values, message):

@@ -26,7 +26,7 @@ SETTING = moving.Setting(eta=0.02, beta=0.8, batch=16)
 
 def test_a_regression_at_its_minimum_is_predicted_in_every_row():
     model, data = line(slopes=(1.0, 0.5))
-    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=6000, burn=1000, modes=2, seed=3)
+    found = moving.analyse(model, data, SETTING, loss=mse_loss, steps=4000, burn=1000, modes=2, seed=3)
     ratios = {row.name: row.ratio for row in found.rows}
     assert ratios["speed |δ|² per step"] == pytest.approx(1.0, abs=0.08)
     assert ratios["equipartition, median of 2 modes"] == pytest.approx(1.0, abs=0.15)
@@ -66,5 +66,6 @@ def test_a_forecast_is_the_law_of_single_modes():
     speeds = 2 * s2 / (0.2 * (2 * 1.8 - 0.02 * basin.values))
     np.testing.assert_allclose(expected.velocity_variances, speeds, rtol=1e-6)
     assert expected.speed == pytest.approx(0.02**2 * speeds.sum(), rel=1e-3)
+    assert expected.excess == pytest.approx(np.sum(basin.values * expected.position_variances) / 2, rel=0.02)
     widest = np.sum(0.02 * 1.8 / basin.values * speeds)  # twice the variance, for positions far apart in time
     assert expected.displacement([10**7])[0] == pytest.approx(widest, rel=0.1)

@@ -65,8 +65,8 @@ def test_batches_say_what_examples_say_where_both_can():
     exact = moving.measure(model, data, points, modes=0).trace
     for sampling in ("independent", "distinct"):
         setting = moving.Setting(0.1, 0.9, 8, sampling=sampling)
-        found = moving.measure_batches(model, data, points, setting, pairs=2000)
-        assert found.trace == pytest.approx(exact, rel=0.06) and not found.has_curvature and found.uphill(0) == 0
+        found = moving.measure_batches(model, data, points, setting, pairs=600)
+        assert found.trace == pytest.approx(exact, rel=0.1) and not found.has_curvature and found.uphill(0) == 0
 
 
 def test_why_a_loss_is_not_that_of_single_examples():

@@ -98,7 +98,7 @@ def test_equipartition_is_one_for_the_right_curvature_alone():
     """A quadratic loss of one weight, with targets that differ: the noise does not depend on the weight."""
     model = nn.Linear(1, 1, bias=False).double()
     data = (torch.ones(50, 1).double(), torch.linspace(-1, 1, 50).double().unsqueeze(1))
-    found = moving.walk(model, data, moving.Setting(0.1, 0.5, 4), steps=12_000, burn=200, seed=1,
+    found = moving.walk(model, data, moving.Setting(0.1, 0.5, 4), steps=6_000, burn=200, seed=1,
                         loss=nn.functional.mse_loss, directions=torch.ones(1, 1))  # fmt: skip
     assert found.equipartition([2.0])[0] == pytest.approx(1.0, abs=0.05)
     assert found.equipartition([1.0])[0] == pytest.approx(0.5, abs=0.03)
@@ -113,9 +113,6 @@ def test_what_runs_away_is_an_error():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: moving.Setting(0.0), "eta = 0.0"),
-        (lambda: moving.Setting(0.1, 1.0), "beta = 1.0"),
-        (lambda: moving.Setting(0.1, sampling="random"), "sampling = 'random'"),
         (lambda: moving.walk(network(), examples()[0], moving.Setting(0.1), steps=9, burn=0, seed=0), "data = "),
         (lambda: moving.walk(network(), examples(0), moving.Setting(0.1), steps=9, burn=0, seed=0), "at least one"),
         (lambda: moving.walk(network(), examples(9), moving.Setting(0.1, sampling="epochs"), steps=9, burn=0, seed=0),

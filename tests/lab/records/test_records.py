@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 import threading
@@ -77,33 +76,3 @@ def test_other_files_are_named(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match=r"run\.json is not a record"):
         records.load(path)
-
-
-_WITHOUT_FILES = ("none", "bit flipping, generated", "scikit-learn digits (8×8)")  # drawn by a seed, or pinned
-# Made while other modules of the package were being changed, and says so itself ("+changes"). Its settings and the
-# first scores of a rule are computed again from the committed code, in the test named here.
-_REPEATED = {"continual-bits.json": "tests/lab/streams/test_study_records.py"}
-
-
-def test_committed_records_can_be_read_and_name_their_origin():
-    folder = Path(__file__).resolve().parents[3] / "book" / "results"
-    paths = sorted(folder.glob("*.json"))
-    assert paths
-    for path in paths:
-        found = records.load(path)
-        script = found.command.split()[1]
-        assert (folder.parents[1] / script).is_file(), f"{path.name}: {script} does not exist"
-        if path.name in _REPEATED:
-            repeats = (folder.parents[1] / _REPEATED[path.name]).read_text()
-            assert f'("{path.stem.removeprefix("continual-")}", ' in repeats, f"nothing repeats {path.name}"
-        else:
-            assert len(found.revision) == 40, f"{path.name} was made by code that is not committed: {found.revision}"
-        assert found.seeds and found.duration > 0
-        if found.data["label"] not in _WITHOUT_FILES:
-            assert found.data["sha256"], f"{path.name} does not say which files it was made from"
-        assert "/root" not in json.dumps(found.results)
-
-
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "book" / "results").glob("*.json")), ids=str)
-def test_the_records_of_the_book_name_their_studies(path):
-    assert records.load(path).study == path.stem

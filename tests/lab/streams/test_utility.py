@@ -107,12 +107,3 @@ def test_it_continues_from_its_state():
     later.load_state_dict(rule.state_dict())
     for mine, theirs in zip(follow(part, later, x[3:], y[3:]), expected, strict=True):
         assert torch.equal(mine, theirs)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("lr", -1.0), ("noise", math.nan), ("decay", 1.0), ("protect", "no"), ("decay", "0.9")]
-)
-def test_what_cannot_be_is_named(name, value):
-    options = {"lr": 0.1, "noise": 0.1, "seed": 0} | {name: value}
-    with pytest.raises(ValueError, match=name):
-        UtilityPerturbed(several(1), **options)

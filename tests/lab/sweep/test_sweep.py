@@ -1,15 +1,15 @@
-"""Sweeps: combinations, resuming, processes that are killed, and a real local Dask cluster."""
+"""Sweeps: combinations, what is run again and what is not, and what may be wrong around them: each is named."""
 
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 
 import pytest
-from processes import PATIENCE, linux
+from processes import alone, numbers
+from resources import full_disk
 
-from lossnav import experiment, records, sweep
+from lossnav import records, sweep
+from lossnav.lab import archive
 from lossnav.lab.experiment import Experiment
 
 SMALL = {"data": "digits", "model_options": {"hidden": [8]}, "train_size": 200, "test_size": 100}
@@ -47,29 +47,35 @@ def test_grids_of_a_file_and_what_is_wrong_with_others(tmp_path):
             sweep.read_grids(path)
 
 
+STREAM = {
+    "data": "digits", "stream": "permuted", "stream_options": {"examples": 160}, "tasks": 3, "batch_size": 16,
+    "model_options": {"hidden": [8]}, "lr": 0.01,
+}  # fmt: skip
+BITS = {"data": "bits", "stream": "bits", "loss": "squared_error", "tasks": 2, "batch_size": 1,
+        "stream_options": {"period": 20}}  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_sweep_is_its_runs_one_by_one_and_is_not_repeated(tmp_path):
+    """Epochs, and streams of tasks of one seed and of several; in several processes: test_killed."""
     wanted = sweep.grid({"lr": [1e-3, 1e-2]}, seeds=[0, 1], base={**SMALL, "optimizer": "sgd"})
-    finished = list(sweep.run([*wanted, wanted[0]], tmp_path, workers=2))
-    assert len(finished) == 4 and not any(entry.before or entry.error for entry in finished)
+    wanted += [*sweep.grid({"optimizer": ["uncertain"]}, [0, (3, 4)], STREAM), *sweep.grid({}, [1], BITS)]
+    finished = list(sweep.run([*wanted, wanted[0]], tmp_path, workers=1))
+    assert len(finished) == 7 and not any(entry.before or entry.error for entry in finished)
     for entry in finished:
-        alone = experiment.run(entry.experiment).results[0]
-        together = dict(entry.record.results[0])
-        del alone["seconds"], together["seconds"]
-        assert together == alone
+        assert numbers(entry.record) == alone(entry.experiment)
+        assert entry.record.seeds == list(entry.experiment.seeds)
         assert records.load(tmp_path / f"{entry.experiment.key()}.json") == entry.record
     written = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    again = list(sweep.run(wanted, tmp_path))
-    assert all(entry.before for entry in again)
+    assert all(entry.before for entry in sweep.run(wanted, tmp_path))
     more = list(sweep.run([*wanted, Experiment.of({**SMALL, "seed": 9})], tmp_path, workers=1))
-    assert sorted(entry.before for entry in more) == [False, True, True, True, True]
+    assert sorted(entry.before for entry in more) == [False, *[True] * 7]
     assert all(path.stat().st_mtime_ns == then for path, then in written.items())
-    groups = sweep.summarise(finished)
-    assert [group["seeds"] for group in groups] == [2, 2]
-    for group in groups:
-        last = [e.record.results[0]["test_accuracy"][-1] for e in finished if e.experiment.lr == group["config"]["lr"]]
-        assert group["accuracy"] == pytest.approx(statistics.mean(last))
-        assert group["spread"] == pytest.approx(statistics.stdev(last))
+    groups = {repr((group["config"]["lr"], group["config"]["data"])): group for group in sweep.summarise(finished)}
+    assert sorted(group["seeds"] for group in sweep.summarise(finished)) == [1, 2, 2, 3]
+    last = [e.record.results[0]["test_accuracy"][-1] for e in finished if e.experiment.lr == 1e-3]
+    assert groups["(0.001, 'digits')"]["accuracy"] == pytest.approx(statistics.mean(last))
+    assert groups["(0.001, 'digits')"]["spread"] == pytest.approx(statistics.stdev(last))
 
 
 def test_a_run_that_fails_stops_no_other_and_is_tried_again(tmp_path):
@@ -90,61 +96,65 @@ def test_diverged_runs_are_results(tmp_path):
     assert next(iter(sweep.run(wanted, tmp_path))).before
 
 
-def test_two_sweeps_do_not_share_a_folder(tmp_path):
+@pytest.mark.parametrize("shared", ["records", "states"])
+def test_two_sweeps_do_not_share_a_folder(tmp_path, shared):
     wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
-    first = sweep.run(wanted, tmp_path, workers=1)
+
+    def other(name):
+        folder = tmp_path / ("a" if shared == "records" else name)
+        return sweep.run(wanted, folder, workers=1, checkpoints=tmp_path / "states" if shared == "states" else None)
+
+    first = other("a")
     next(first)
     with pytest.raises(RuntimeError, match="another sweep is writing to"):
-        list(sweep.run(wanted, tmp_path))
-    assert len(list(first)) == 1
-    assert all(entry.before for entry in sweep.run(wanted, tmp_path))
-
-
-@pytest.mark.parametrize(("option", "value"), [("workers", 0), ("threads", 0), ("threads", 1.5), ("attempts", 0)])
-def test_bad_options_are_named(tmp_path, option, value):
-    with pytest.raises(ValueError, match=f"^{option} = {value}, but it must be a whole number"):
-        sweep.run([Experiment()], tmp_path, **{option: value})
+        list(other("b"))
+    first.close()
+    assert len(list(other("b"))) == 2
 
 
 @pytest.mark.slow
-def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one(tmp_path):
-    import torch
+@pytest.mark.parametrize("base", [SMALL, {**STREAM, "optimizer": "continual backprop", "options": {"rate": 0.1}}])
+def test_a_longer_sweep_goes_on_from_the_checkpoints_of_a_shorter_one_and_not_the_other_way(tmp_path, base):
+    length = "tasks" if "tasks" in base else "epochs"
+    short, long = (Experiment.of({**base, length: count}) for count in (3, 5))
+    list(sweep.run([short], tmp_path, workers=1, checkpoints=tmp_path / "states"))
+    (state,) = (tmp_path / "states").glob("*.pt")
+    content = archive.load(state)  # a mark that only a run that reads this file can carry on
+    content.get("history", content)["seconds"] = [5000.0] * 3 if "history" in content else 5000.0
+    archive.save(state, content)
+    (found,) = sweep.run([long], tmp_path, workers=1, checkpoints=tmp_path / "states")
+    assert numbers(found.record) == alone(long) and found.record.results[0]["seconds"] > 1000
+    with pytest.raises(ValueError, match=rf"{length} = 3 and 5 of the same experiment would share one checkpoint"):
+        sweep.run([short, long], tmp_path, checkpoints=tmp_path / "states")
+    other = Experiment.of({**SMALL, "seed": 1})
+    again = {e.experiment.key(): e for e in sweep.run(
+        [short, other], tmp_path / "b", workers=1, checkpoints=tmp_path / "states"
+    )}  # fmt: skip
+    error = again[short.key()].error
+    assert f"5 {length} there, 3 here" in error and state.name in error and "delete" in error
+    assert not again[other.key()].error
 
-    runs, states = tmp_path / "runs", tmp_path / "states"
-    for seed in (0, 1):
-        (short,) = sweep.run([Experiment(**SMALL, seed=seed)], runs, workers=1, checkpoints=states)
-        assert len(short.record.results[0]["train_loss"]) == 1
-    for path in states.glob("*.pt"):  # a mark that only a run that reads this file can carry on
-        content = torch.load(path, weights_only=True)
-        content["history"]["test_loss"][0] = 7.25
-        torch.save(content, path)
-    wanted = sweep.grid({"epochs": [3]}, seeds=(0, 1), base=SMALL)
-    for entry in sweep.run(wanted, runs, workers=1, checkpoints=states):
-        found, alone = entry.record.results[0], experiment.run(entry.experiment).results[0]
-        assert found["train_loss"] == alone["train_loss"] and found["test_loss"] == [7.25, *alone["test_loss"][1:]]
-    with pytest.raises(ValueError, match=r"epochs = 2 and 3 of the same experiment would share one checkpoint"):
-        sweep.run(sweep.grid({"epochs": [2, 3]}, base=SMALL), runs, checkpoints=states)
+
+def test_a_disk_that_is_full_for_records_ends_the_sweep_and_keeps_what_was_written(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1, 2], base=SMALL)
+    list(sweep.run(wanted[:1], tmp_path, workers=1))
+    with full_disk(300), pytest.raises(RuntimeError, match=f"records cannot be written to {tmp_path}: .*too large"):
+        list(sweep.run(wanted, tmp_path, workers=1))
+    assert [path.stem for path in tmp_path.iterdir() if path.name != ".lock"] == [wanted[0].key()]
 
 
-@linux
-@pytest.mark.slow
-def test_workers_that_always_die_end_the_sweep(tmp_path):
-    """A run that takes its worker down each time: two attempts, then an error; what was finished is kept."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, signal, sys\nfrom lossnav import experiment, sweep\n"
-        "def die(*a, **k):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "if __name__ == '__main__':\n"
-        "    sweep.drive.work = die\n"
-        f"    wanted = sweep.grid({{}}, [0], {SMALL!r})\n"
-        "    try:\n"
-        f"        list(sweep.run(wanted, {str(tmp_path / 'runs')!r}, workers=2, attempts=2))\n"
-        "    finally:\n"
-        "        print('torch' in sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 1 and "RuntimeError: workers died 2 times in a row" in done.stderr, done.stderr
-    assert done.stdout == "False\n"  # the driver leaves torch to its workers
+def test_a_disk_that_is_full_for_checkpoints_is_an_error_of_each_run(tmp_path):
+    wanted = sweep.grid({}, seeds=[0, 1], base=SMALL)
+    with full_disk(3000):
+        found = list(sweep.run(wanted, tmp_path, workers=1, checkpoints=tmp_path / "states"))
+    assert all(one.record is None and "states" in one.error for one in found), found
+    assert [path.name for path in (tmp_path / "states").iterdir()] == [".lock"]
+
+
+def test_missing_data_is_an_error_of_its_runs(tmp_path):
+    wanted = [Experiment(data="cifar10", model="cnn"), Experiment.of(SMALL)]
+    first, second = sweep.run(wanted, tmp_path / "runs", root=tmp_path, download=False, workers=1)
+    assert str(tmp_path) in first.error and not second.error
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path, monkeypatch):

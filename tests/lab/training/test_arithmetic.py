@@ -123,18 +123,10 @@ def test_bfloat16_products_keep_weights_gradients_and_accuracy(digits):
 def test_products_in_bfloat16_use_the_weights_of_this_step(digits):
     """Autocast remembers rounded weights as long as its context lasts: a stale one would freeze the model."""
     model, history = train(digits, precision="bfloat16")
-    fresh, _ = training.evaluate(model, digits.test)
+    x, y = digits.test.batch(slice(None))
+    fresh = nn.functional.cross_entropy(model(x), y).item()
     assert fresh == pytest.approx(history.test_loss[-1], rel=0.05)
     assert history.test_loss[-1] < 0.5 * history.step_loss[0]
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("precision", "float16"), ("memory_format", "nhwc"), ("precision", "tf32")],
-)
-def test_bad_choices_are_named(digits, option, value):
-    with pytest.raises(ValueError, match=rf"^{option} = "):
-        train(digits, **{option: value})
 
 
 @pytest.mark.slow

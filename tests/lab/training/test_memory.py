@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
+import fresh
 import pytest
 
 from lossnav.lab.training import memory
@@ -31,10 +31,8 @@ print(faults(), keep_freed_memory(), faults())
     not sys.platform.startswith("linux") or "glibc" not in os.confstr("CS_GNU_LIBC_VERSION"), reason="of glibc"
 )
 def test_buffers_are_mapped_once():
-    names = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(names)}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=clean)
-    without, kept, faults = done.stdout.split()
+    names = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD")
+    without, kept, faults = fresh.run(SCRIPT, **dict.fromkeys(names, "")).stdout.split()
     assert kept == "True" and int(faults) < 10 < int(without)
 
 

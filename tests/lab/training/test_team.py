@@ -62,7 +62,7 @@ with training.process_group("cpu") as device:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     history = training.train(
         model, data.load("digits").head(577, 201), optimizer, epochs=epochs, batch_size=31, seed=1, progress=False,
-        device=device, distributed=True, checkpoint=f"{folder}/run.ckpt", checkpoint_every=7, resume=True)
+        device=device, distributed=True, checkpoint=f"{folder}/run.ckpt", resume=True)
     if torch.distributed.get_rank() == 0:
         torch.save(history.step_loss, f"{folder}/steps.pt")
 """
