@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
+import torch
 
 from lossnav import experiment, records
 from lossnav.cli import main
