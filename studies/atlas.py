@@ -24,7 +24,7 @@ import torch
 import lossnav as ln
 from lossnav.lab.study import Measurement, Study, main, six
 from lossnav.optim.fingerprint import measures
-from lossnav.optim.fingerprint.play import Player, Refused
+from lossnav.optim.fingerprint.play import Player, Refused, alone
 
 COLLECTION = "pytorch_optimizer"
 TORCH = (
@@ -164,16 +164,16 @@ def descended(
     make: Callable[[Params], torch.optim.Optimizer], loss: Any, start: np.ndarray, steps: int, low: float
 ) -> np.ndarray:
     """Return the path of one run, (N, D), until its loss is below ``low``, or it is lost, or its steps are made."""
-    torch.manual_seed(0)
-    weight = torch.nn.Parameter(torch.tensor(start))
-    optimizer: Any = make([weight])
-    if hasattr(optimizer, "train"):
-        optimizer.train()
-    path = [start]
-    while len(path) <= steps and np.all(np.abs(path[-1]) < FAR) and loss.value(path[-1]) >= low:
-        weight.grad = torch.tensor(loss.gradient(path[-1]))
-        optimizer.step()
-        path.append(weight.detach().numpy().copy())
+    with alone(0):
+        weight = torch.nn.Parameter(torch.tensor(start))
+        optimizer: Any = make([weight])
+        if hasattr(optimizer, "train"):
+            optimizer.train()
+        path = [start]
+        while len(path) <= steps and np.all(np.abs(path[-1]) < FAR) and loss.value(path[-1]) >= low:
+            weight.grad = torch.tensor(loss.gradient(path[-1]))
+            optimizer.step()
+            path.append(weight.detach().numpy().copy())
     return np.array(path)
 
 

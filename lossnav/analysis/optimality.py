@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem import drifts
+from lossnav.problem.functions.roots import slow_rate
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 
@@ -178,8 +179,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
         groups = [int(np.sum(np.abs(values - v) <= 1e-7 * np.linalg.norm(law))) for v in values]
         dims = round(sum((size + 1) / 2 for size in groups))  # Σm(m + 1)/2 over eigenvalues of multiplicity m
     why = "real positive eigenvalues: for every gamma >= 0 (N1, N2)" if count else "real positive eigenvalues (N1, N2)"
-    pull = found @ law @ (law + discount * np.eye(len(law)))
-    return _witness(law, found, pull, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
+    return _witness(law, found, None, discount, None, _range(gamma, 0.0), why, (("metric", dims), ("gamma", count)))
 
 
 def _given_loss(law: Array, hessian: Array, metric: Array | str, gamma: float | None) -> OptimalFor:
@@ -240,8 +240,7 @@ def _on_the_line(law: Array, hessian: Array, inverse: Array) -> Array | None:
 
     def rates(x: Array) -> Array:
         gamma, rate = math.exp(x[0]), math.exp(x[1])  # the rate is that of the middle curvature
-        pull = rate * (rate + gamma) * h / np.median(h)
-        return np.asarray(2 * pull / (gamma + np.sqrt(gamma**2 + 4 * pull)))
+        return slow_rate(h, rate * (rate + gamma) / np.median(h), gamma)
 
     middle = math.log(float(np.median(own)))
     start = [middle, middle]
@@ -288,11 +287,9 @@ def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Line
         return OptimalFor(False, f"gamma = {gamma:g}, but no metric was found for less than {low:.4g} (N6, by search)")
     discount = gamma if gamma is not None else low + (1.0 if low else 0.0)
     metric = inverse.T * np.exp(found.x - found.x.mean()) @ inverse
-    p = metric @ pull
-    hessian = discount * p - matrix.T @ p + p @ law
     free = (("metric", len(law)), ("gamma", int(gamma is None)))
     why = "A + K has real positive eigenvalues (N6)"
-    return _witness(law, metric, hessian, discount, drift, _range(gamma, low), why, free)
+    return _witness(law, metric, None, discount, drift, _range(gamma, low), why, free)
 
 
 def _turned(law: Array, gamma: float | None) -> OptimalFor:
@@ -304,12 +301,9 @@ def _turned(law: Array, gamma: float | None) -> OptimalFor:
         raise ValueError("law has no basis of eigenvectors, for which no witness is made")
     metric = np.real(left @ left.conj().T)
     turn = np.linalg.solve(metric, law.T @ metric - metric @ law) / 2
-    p = (metric @ law + law.T @ metric) / 2
-    discount = gamma or 0.0
-    hessian = discount * p - turn.T @ p + p @ law
     free = (("metric", len(law)), ("gamma", int(gamma is None)))
-    drift = drifts.Linear(turn)
-    return _witness(law, metric, hessian, discount, drift, _range(gamma, 0.0), "every law that settles (N9)", free)
+    why = "every law that settles (N9)"
+    return _witness(law, metric, None, gamma or 0.0, drifts.Linear(turn), _range(gamma, 0.0), why, free)
 
 
 def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
@@ -348,15 +342,21 @@ def _any(law: Array, hessian: Array | None, metric: Array | str, gamma: float | 
 # --------------------------------------------------------------------------------------------------------------- small
 
 
-def _witness(law: Array, metric: Array, hessian: Array, gamma: float, drift: drifts.Linear | None,
+def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, drift: drifts.Linear | None,
              gammas: tuple[float, float], why: str, free: tuple[tuple[str, int], ...],
              eta: float = 1.0) -> OptimalFor:  # fmt: skip
-    """Return the assumptions if a Riccati solver returns the law for them, and not another root."""
+    """Return the assumptions if a Riccati solver returns the law for them, and not another root.
+
+    A curvature that is not given is that for which the law is a root: H = γP − AᵀP + PK with P = G(A + K)/η.
+    """
     size = len(law)
+    flow = np.zeros((size, size)) if drift is None else drift.matrix(size)
+    if hessian is None:
+        p = metric @ (flow + law) / eta
+        hessian = gamma * p - flow.T @ p + p @ law
     metric, hessian = (metric + metric.T) / 2, (hessian + hessian.T) / 2
-    flow = -gamma / 2 * np.eye(size) + (0.0 if drift is None else drift.matrix(size))
-    p = scipy.linalg.solve_continuous_are(flow, np.eye(size), hessian, metric / eta)
-    back = -(0.0 if drift is None else drift.matrix(size)) + eta * np.linalg.solve(metric, p)
+    p = scipy.linalg.solve_continuous_are(flow - gamma / 2 * np.eye(size), np.eye(size), hessian, metric / eta)
+    back = eta * np.linalg.solve(metric, p) - flow
     residual = float(np.linalg.norm(back - law) / np.linalg.norm(law))
     if residual > 1e-6:
         return OptimalFor(

@@ -66,18 +66,22 @@ class Price(abc.ABC):
         """Return φ(v), shape (...), unit ℓ/T; inf beyond a limit."""
 
     @abc.abstractmethod
-    def conjugate(self, p: ArrayLike) -> Any:
-        """Return φ*(p), shape (...), for costates p of shape (..., D), unit ℓ/u."""
-
-    @abc.abstractmethod
     def velocity(self, p: ArrayLike) -> Array:
         """Return ∇φ*(p), shape (..., D); at ties, where that is a set, its most symmetric element."""
 
+    def conjugate(self, p: ArrayLike) -> Any:
+        """Return φ*(p), shape (...), for costates p of shape (..., D), unit ℓ/u: what the best velocity gains."""
+        best = self.velocity(p)
+        return -self._beyond(np.asarray(self.value(best)), best, p)
+
     def bregman(self, v: ArrayLike, p: ArrayLike) -> Any:
         """Return φ(v) + φ*(p) − p·v ≥ 0, shape (...): what v costs beyond what the costate p = −∇V asks for (W12)."""
-        total = np.asarray(self.value(v) + self.conjugate(p))
-        product = np.asarray(np.asarray(v) * np.asarray(p)).reshape(*total.shape, -1).sum(-1)
-        return np.maximum(total - product, 0.0)
+        return np.maximum(self._beyond(np.asarray(self.value(v) + self.conjugate(p)), v, p), 0.0)
+
+    @staticmethod
+    def _beyond(cost: Array, v: ArrayLike, p: ArrayLike) -> Any:
+        """Return what a cost, shape (...), is beyond p·v."""
+        return cost - np.asarray(np.asarray(v) * np.asarray(p)).reshape(*cost.shape, -1).sum(-1)
 
     @property
     def quadratic(self) -> float | None:
@@ -114,7 +118,7 @@ class Price(abc.ABC):
 
 
 class _Separable(Price):
-    """A sum over coordinates; ``_of``, ``_dual`` and ``_gain`` are φ, φ* and its slope, of |v| and |p| in each.
+    """A sum over coordinates; ``_of`` and ``_gain`` are φ and the slope of φ*, of |v| and |p| in each.
 
     Fields named in ``_each`` may be arrays, one number for each coordinate.
     """
@@ -124,9 +128,6 @@ class _Separable(Price):
     def value(self, v: ArrayLike) -> Any:
         return self._of(np.abs(self._points("v", v))).sum(-1)
 
-    def conjugate(self, p: ArrayLike) -> Any:
-        return self._dual(np.abs(self._points("p", p))).sum(-1)
-
     def velocity(self, p: ArrayLike) -> Array:
         costate = self._points("p", p)
         return np.sign(costate) * self._gain(np.abs(costate))
@@ -135,11 +136,11 @@ class _Separable(Price):
         sizes = {np.size(getattr(self, one)) for one in self._each if np.ndim(getattr(self, one))}
         return _checks.points(name, value, next(iter(sizes), None))
 
-    @abc.abstractmethod
-    def _of(self, v: Array) -> Array: ...
+    def formula(self, v: Sequence[Any]) -> Any:
+        return sum(self._of(abs(one)) for one in v) if self.smooth else super().formula(v)
 
     @abc.abstractmethod
-    def _dual(self, p: Array) -> Array: ...
+    def _of(self, v: Any) -> Any: ...
 
     @abc.abstractmethod
     def _gain(self, p: Array) -> Array: ...
@@ -151,17 +152,11 @@ class _Square(_Separable):
     smooth = True
     _mass: float
 
-    def _of(self, v: Array) -> Array:
+    def _of(self, v: Any) -> Any:
         return v**2 * (self._mass / 2)
-
-    def _dual(self, p: Array) -> Array:
-        return p**2 / (2 * self._mass)
 
     def _gain(self, p: Array) -> Array:
         return p / self._mass
-
-    def formula(self, v: Sequence[Any]) -> Any:
-        return sum(one**2 for one in v) * (self._mass / 2)
 
 
 @dataclass(frozen=True)
@@ -245,19 +240,12 @@ class Power(_Separable):
         """η where p = 2."""
         return self.eta if self.p == 2 else None
 
-    def _of(self, v: Array) -> Array:
-        return v**self.p / (self.p * self.eta)
-
-    def _dual(self, p: Array) -> Array:
-        dual = self.p / (self.p - 1)
-        return (self.eta * p) ** dual / (dual * self.eta)
+    def _of(self, v: Any) -> Any:
+        exponent = int(self.p) if self.p == int(self.p) else self.p  # even ones need no |v|
+        return v**exponent / (self.p * self.eta)
 
     def _gain(self, p: Array) -> Array:
         return (self.eta * p) ** (1 / (self.p - 1))
-
-    def formula(self, v: Sequence[Any]) -> Any:
-        exponent = int(self.p) if self.p == int(self.p) else self.p
-        return sum((one if exponent % 2 == 0 else abs(one)) ** exponent for one in v) / (self.p * self.eta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,12 +284,8 @@ class Box(_Separable):
             found.setflags(write=False)
             object.__setattr__(self, name, found if found.ndim else float(found))
 
-    def _of(self, v: Array) -> Array:
+    def _of(self, v: Any) -> Any:
         return np.where(v > self.limit * (1 + _ROUNDING), np.inf, v**2 / (2 * self.eta))
-
-    def _dual(self, p: Array) -> Array:
-        inside = np.minimum(p, self.limit / self.eta)
-        return self.limit * (p - inside) + self._gain(inside) * inside / 2
 
     def _gain(self, p: Array) -> Array:
         return np.minimum(np.where(p > 0, self.eta, 0.0) * p, self.limit)
@@ -412,11 +396,8 @@ class Toll(_Tolled, _Separable):
     def zone(self, k: float, gamma: float) -> float:
         return self.lam * gamma / k
 
-    def _of(self, v: Array) -> Array:
+    def _of(self, v: Any) -> Any:
         return self.lam * v + v**2 / (2 * self.eta)
-
-    def _dual(self, p: Array) -> Array:
-        return _soft(p, self.lam) ** 2 * (self.eta / 2)
 
     def _gain(self, p: Array) -> Array:
         return self.eta * _soft(p, self.lam)
@@ -519,10 +500,6 @@ class Norm(Price):
         if self.eta is not None:
             return sum(size**2 / (2 * eta) for eta, size in sizes)
         return sum(np.where(size > limit * (1 + _ROUNDING), np.inf, 0.0) for limit, size in sizes)
-
-    def conjugate(self, p: ArrayLike) -> Any:
-        sizes = [(one.number, one.norm.dual(own)) for one, own in self._split("p", p)]
-        return sum(number * (size if self.eta is None else size**2 / 2) for number, size in sizes)
 
     def velocity(self, p: ArrayLike) -> Array:
         """Return the direction that gains the most, at the speed η‖p‖ in the dual norm, or ρ."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -214,6 +215,25 @@ def test_bytes_are_those_of_the_averages_and_the_response_is_the_filter():
     plt.close(axes.figure)
     json.dumps(seen.to_dict())
     assert list(seen.to_frame()["response"]) == list(seen.response)
+
+
+class Drawn(Signs):
+    """Descent whose rate each step draws, from the generator of that name."""
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            drawn = {"torch": lambda: float(torch.rand(())), "numpy": np.random.random, "python": random.random}
+            p -= 0.01 * drawn[self.param_groups[0]["betas"]]() * p.grad
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy", "python"])
+def test_what_draws_at_random_is_seen_and_read_the_same_twice(kind):
+    states = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state()  # noqa: NPY002
+    first, second = (ln.fingerprint(lambda p: Drawn(p, kind), timed=False) for _ in range(2))
+    assert not first.deterministic and first == second
+    assert np.array_equal(np.random.get_state()[1], states[0]) and random.getstate() == states[1]  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), states[2])
 
 
 def test_the_cost_is_measured_only_if_asked():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.problem.functions.roots import slow_rate
 
 TIMES = 1.278465  # r·t at which one rate is best told, beside t = 0: ueᵘ = 1 + eᵘ
 
@@ -64,19 +65,17 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
             f"h = {_checks.shown(h)} is one curvature, at which no path tells gamma: see it at other stakes "
             "(h times 4, say), or announce a change"
         )
-    r = _rates(gain * curvature, discount)
+    r = slow_rate(curvature, gain, discount)
     error, times, shares = _best(r, curvature, discount, gain)
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
     both = np.concatenate([curvature, 4 * curvature])
-    other = math.sqrt(2) * _best(_rates(gain * both, discount), both, discount, gain)[0]  # half of the samples at each
+    other = (
+        math.sqrt(2) * _best(slow_rate(both, gain, discount), both, discount, gain)[0]
+    )  # half of the samples at each
     fewer = max(math.ceil((other * sigma / wanted) ** 2), 2 * len(times))
     cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
     return Design(times[order], shares[order], samples, error, cheaper)
-
-
-def _rates(pull: Array, gamma: float) -> Array:
-    return np.asarray(2 * pull / (gamma + np.sqrt(gamma**2 + 4 * pull)))
 
 
 def _best(r: Array, h: Array, gamma: float, a: float) -> tuple[float, Array, Array]:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis.inference import evidence, rules
-from lossnav.analysis.inference.evidence import Evidence, Recording
-from lossnav.analysis.inference.families import FAMILIES, place, undo
+from lossnav.analysis.inference.evidence import Evidence, Question, Recording
+from lossnav.analysis.inference.families import FAMILIES, Planner, Quantity
 from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps, positions
 from lossnav.analysis.inference.result import Ambiguity, Estimate, Fit, Inference
 from lossnav.problem.losses import Loss, Quadratic
@@ -24,15 +24,6 @@ from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.solve import solve
 
-_RELATIONS = {
-    "planner": "r (r + γ) = a h", "+decay": "r (r + γ) = a h + j (j + γ)", "+rotation": "λ (λ + γ) = a h",
-    "deadline": "dK/dt = K² + γK − a h, K(T) = a c h", "memory": "r² − Γr + b h = 0",
-    "hyperbolic": "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r",
-}  # fmt: skip
-_BREAKS = {
-    "memory": "another curvature", "hyperbolic": "another curvature",
-    "deadline": "another curvature with the same charge",
-}  # fmt: skip
 _ROUNDED = 30.0  # times rounding: what an exact record may deviate
 
 
@@ -100,7 +91,8 @@ def infer(
         return rules.read(steps)
     if "rule" in asked:
         raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
-    found = [_one(name, path, loss, times, sigma, level, given) for name in asked]
+    held = [(FAMILIES[name], _known(FAMILIES[name], given)) for name in asked]
+    found = [_one(path, loss, times, Question(*one, sigma, level), given.get("k")) for one in held]
     if sigma == 0 and all(isinstance(one, str) for one in found):
         raise ValueError(f"noise = 0, but {'; '.join(map(str, found))}: give the noise, or another family")
     fits = sorted((one for one in found if isinstance(one, Inference)),
@@ -108,39 +100,28 @@ def infer(
     return fits[0] if len(fits) == 1 else replace(fits[0], others=tuple(fits[1:]))
 
 
-def _one(name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]) -> Any:
+def _one(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Inference | str:
     """Return the inference of one family, or in words how an exact record misses it."""
-    seen = _evidence(name, path, loss, times, noise, level, given)
+    seen = _evidence(path, loss, times, asked, stakes)
     if isinstance(seen, list):  # of several extremals that fit, the one that is the optimum from its start, if any is
         seen = next((one for one in seen if len(seen) == 1 or _cheapest(one, one.likelihood.x)), seen[0])
-    fit = _fit(seen, noise, level)
-    if noise == 0 and fit.residual > _ROUNDED * seen.floor:
-        return f"the best of {name!r} misses path by {fit.residual:.2g}"
-    return _answer(seen, fit, noise, given)
+    fit = _fit(seen, asked)
+    if asked.noise == 0 and fit.residual > _ROUNDED * seen.floor:
+        return f"the best of {asked.family.name!r} misses path by {fit.residual:.2g}"
+    return _answer(seen, fit, asked)
 
 
-def _evidence(
-    name: str, path: Any, loss: Any, times: Any, noise: float | None, level: float, given: dict[str, Any]
-) -> Evidence | list[Evidence]:
-    family = FAMILIES[name]
-    allowed = (*family.names, "k")
-    for key in given:
-        if key not in allowed:
-            raise ValueError(f"known has {key!r}, but of family {name!r} it may hold {', '.join(allowed)}")
-    held = {key: (_checks.finite if key == "q" else _nonnegative)(f"known[{key!r}]", value)
-            for key, value in given.items() if key != "k"}  # fmt: skip
+def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLike | None) -> Evidence | list[Evidence]:
+    name = asked.family.name
     records = path if isinstance(path, list) and path and not np.isscalar(path[0]) and _several(path) else [path]
-    stakes = _checks.positives("known['k']", given.get("k", np.ones(len(records))), shape=(len(records),))
+    shares = _checks.positives("known['k']", np.ones(len(records)) if stakes is None else stakes, shape=(len(records),))
     if isinstance(records[0], Rates):
         if not all(isinstance(one, Rates) for one in records):
             raise ValueError("path mixes infer.Rates with other records, but all must be of one kind")
-        joined = Rates(
-            np.concatenate([k * np.asarray(one.h) for k, one in zip(stakes, records, strict=True)]),
-            np.concatenate([one.r for one in records]), np.concatenate([one.error for one in records]),
-        )  # fmt: skip
         if name in ("+rotation", "deadline"):
             raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
-        return evidence.of_rates(joined, family, held, level)
+        scaled = [(k * np.asarray(one.h), one.r, one.error) for k, one in zip(shares, records, strict=True)]
+        return evidence.of_rates(Rates(*map(np.concatenate, zip(*scaled, strict=True))), asked)
     if isinstance(path, Curve):
         if path.speed is None:
             raise ValueError("path is a loss curve alone, which says rates only (path.rates): for every gamma there is "
@@ -148,28 +129,32 @@ def _evidence(
                              "infer.Rates(h, path.rates(len(h)))")  # fmt: skip
         if name != "planner":
             raise ValueError(f"family = {name!r} cannot be told from a loss curve and its speed, only 'planner'")
-        return evidence.of_curve(path, family, held, noise, level)
+        return evidence.of_curve(path, asked)
     if loss is None:
         raise ValueError("loss is None, but what a path assumes is told only by the loss that it was for")
     recordings: list[Recording] = []
-    for one, k in zip(records, stakes, strict=True):
-        if isinstance(one, Trajectory):
-            at, places = positions(one(one.times), one.times)
-        else:
-            at, places = positions(one, times)
-        recordings.append((at, places, float(k)))
+    for one, k in zip(records, shares, strict=True):
+        given = (one(one.times), one.times) if isinstance(one, Trajectory) else (one, times)
+        recordings.append((*positions(*given), float(k)))
     dim = recordings[0][1].shape[1]
     landscape: Loss = as_loss(loss, dim)
     check_loss(landscape)
     if any(places.shape[1] != landscape.dim for _, places, _ in recordings):
         raise ValueError(f"path has places of {dim} parameters, but loss has {landscape.dim}")
     if isinstance(landscape, Quadratic):
-        return evidence.of_modes(recordings, landscape, family, held, noise, level)
-    return evidence.of_extremals(recordings, landscape, family, held, noise, level)
+        return evidence.of_modes(recordings, landscape, asked)
+    return evidence.of_extremals(recordings, landscape, asked)
 
 
-def _nonnegative(name: str, value: Any) -> float:
-    return _checks.duration(name, value, zero=True)
+def _known(family: Planner, given: Mapping[str, Any]) -> dict[str, float]:
+    """Return what is held, by name."""
+    for key in given:
+        if key not in (*family.names, "k"):
+            allowed = ", ".join((*family.names, "k"))
+            raise ValueError(f"known has {key!r}, but of family {family.name!r} it may hold {allowed}")
+    held = {key: value for key, value in given.items() if key != "k"}
+    return {key: _checks.finite(f"known[{key!r}]", value) if key == "q"
+            else _checks.duration(f"known[{key!r}]", value, zero=True) for key, value in held.items()}  # fmt: skip
 
 
 def _several(path: list[Any]) -> bool:
@@ -180,24 +165,23 @@ def _several(path: list[Any]) -> bool:
 # --------------------------------------------------------------------------------------------------------- local tests
 
 
-def _fit(seen: Evidence, noise: float | None, level: float) -> Fit:
+def _fit(seen: Evidence, asked: Question) -> Fit:
     """Return the local test: χ² where the noise is known, else whether deviations hang together in time."""
     found = seen.likelihood
     residual = math.sqrt(found.cost / found.count) * seen.unit
-    share = math.sqrt(found.spare / found.count)
-    exact = noise == 0 or (seen.series is None and seen.floor > 0)
-    if noise is None and seen.series is not None:
+    exact = asked.noise == 0 or (seen.series is None and seen.floor > 0)
+    if asked.noise is None and seen.series is not None:
         expected, p = math.nan, 1.0
         if residual > _ROUNDED * seen.floor:
             left = seen.series(found.x)
             ratio = float(np.sum(np.diff(left, axis=0) ** 2) / np.sum(left**2))
             p = float(scipy.stats.norm.sf((2 - ratio) * math.sqrt(left.size) / 2))
     else:
-        expected = seen.unit * share
+        expected = seen.unit * math.sqrt(found.spare / found.count)
         p = float(scipy.stats.chi2.sf(found.cost, found.spare))
         if exact:
             p = 1.0 if residual <= _ROUNDED * seen.floor else 0.0
-    refuted = p < 1 - level
+    refuted = p < 1 - asked.level
     return Fit(residual, expected, p, refuted, _why(seen, residual, expected, p) if refuted else "")
 
 
@@ -223,38 +207,35 @@ def _why(seen: Evidence, residual: float, expected: float, p: float) -> str:
 # -------------------------------------------------------------------------------------------------------- what is told
 
 
-def _answer(seen: Evidence, fit: Fit, noise: float | None, given: dict[str, Any]) -> Inference:
-    family, found, scale = seen.family, seen.likelihood, seen.scale
-    free = [name for name in family.names if name not in given]
+def _answer(seen: Evidence, fit: Fit, asked: Question) -> Inference:
+    family, found, scale, noise = seen.family, seen.likelihood, seen.scale, asked.noise
     best = family.values(found.x, scale)
-    sizes = {name: abs(best[name] - (scale.end if name == "T" else 0.0)) for name in family.names}
-    typical = {name: size if 0 < size < math.inf else scale.rate for name, size in sizes.items()}
-    at = {name: place(family, name, scale, typical[name]) for name in family.names}
+    at = {name: Quantity.around(family, name, scale, best[name]) for name in family.names}
     margin = np.where(found.high - found.low <= 1, 0.2, 0.0)  # an edge is no lack of rank
     inside = np.clip(found.x, found.low + margin, found.high - margin)
+    free = [name for name in family.names if name not in asked.known]
     lost = [name for name in free if found.blind(inside, at[name])]
     estimates: dict[str, Estimate] = {}
-    for name in free:
-        if name in lost:
-            continue
-        low, high = found.interval(at[name])
-        if low <= 0 and high >= 1:
+    for name in [name for name in free if name not in lost]:
+        ends = found.interval(at[name])
+        if ends[0] <= 0 and ends[1] >= 1:
             lost.append(name)
-            continue
-        bounds = [undo(name, end, typical[name], scale) for end in (low, high)]
-        estimates[name] = Estimate(best[name], bounds[0], bounds[1], family.names[name])
-    ranks = "gamma" in family.names and "gamma" not in given
-    grid = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
+        else:
+            low, high = map(at[name].value, ends)
+            estimates[name] = Estimate(best[name], low, high, family.names[name])
+    grid: Sequence[float] = [0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0] if "gamma" in lost else []
     if "gamma" in estimates:
         one = estimates["gamma"]
-        ends = [1.0 if math.isinf(end) else end / (end + typical["gamma"]) for end in (one.low, one.high)]
-        grid = [float(u) for u in np.linspace(ends[0], ends[1], 7)]
+        grid = np.linspace(at["gamma"].place(one.low), at["gamma"].place(one.high), 7).tolist()
     found.near = [found.x]
-    along = [found.along(at["gamma"], float(u))[0] for u in grid] if ranks else []
-    points = [found.x, *along]
+    points = [found.x, *(found.along(at["gamma"], place)[0] for place in grid)]
     fit, points, estimates = _by_cost(seen, fit, points, estimates)
     members = tuple(family.values(x, scale) for x in points)
-    unidentified = (_ambiguity(seen, lost, members[1:]),) if lost else ()
+    unidentified: tuple[Ambiguity, ...] = ()
+    if lost:
+        finite = [values for values in members[1:] if math.isfinite(values.get("a", math.inf))] if family.plans else []
+        pair = finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)]
+        unidentified = (Ambiguity(tuple(lost), family.relation, tuple(map(family.objective, pair)), family.parted),)
     count = found.count if noise is not None or seen.series is None else found.spare
     logl = -found.cost / (2 * found.unit) if found.noisy else -found.count / 2 * math.log(max(found.cost, 1e-300))
     parameters = found.parameters
@@ -265,14 +246,6 @@ def _answer(seen: Evidence, fit: Fit, noise: float | None, given: dict[str, Any]
         family.name, estimates, unidentified, fit, score, members, seen.rates, shown, _warnings(seen, noise),
         law=family, loss=seen.loss,
     )  # fmt: skip
-
-
-def _ambiguity(seen: Evidence, lost: list[str], members: Sequence[Mapping[str, float]]) -> Ambiguity:
-    family = seen.family
-    finite = [values for values in members if math.isfinite(values.get("a", math.inf))]
-    examples = tuple(family.objective(values) for values in finite[: len(finite) // 2 + 1 : max(len(finite) // 2, 1)])
-    told = _BREAKS.get(family.name, "other stakes, a change that is announced, or a deadline")
-    return Ambiguity(tuple(lost), _RELATIONS[family.name], examples if family.objective_of else (), told)
 
 
 def _warnings(seen: Evidence, noise: float | None) -> tuple[str, ...]:
@@ -307,9 +280,8 @@ def _by_cost(
     kept = [x for x, is_good in zip(points, good, strict=True) if is_good]
     if all(good) or "gamma" not in estimates:
         return replace(fit, excess=excess[0][0]), kept, estimates
-    found, one = seen.likelihood, estimates["gamma"]
-    typical = one.value if 0 < one.value < math.inf else seen.scale.rate
-    at = place(seen.family, "gamma", seen.scale, typical)
+    found = seen.likelihood
+    at = Quantity.around(seen.family, "gamma", seen.scale, estimates["gamma"].value)
     ends = [min(map(at, kept)), max(map(at, kept))]
     for side, sign in ((0, -1), (1, 1)):
         beyond = [
@@ -324,7 +296,7 @@ def _by_cost(
                 far = middle
     value = min(max(at(points[0]), ends[0]), ends[1])
     best = points[0] if good[0] else found.along(at, value)[0]
-    low, high = (undo("gamma", end, typical, seen.scale) for end in ends)
+    low, high = map(at.value, ends)
     moved = seen.family.values(best, seen.scale)
     told = {name: replace(old, value=moved[name]) for name, old in estimates.items()}
     return replace(fit, excess=0.0), [best, *kept], told | {"gamma": replace(told["gamma"], low=low, high=high)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.analysis.inference.extremal import Extremal, lateness
-from lossnav.analysis.inference.families import Planner, Scale, place
+from lossnav.analysis.inference.families import Planner, Quantity, Scale
 from lossnav.analysis.inference.likelihood import Likelihood
 from lossnav.analysis.inference.records import Curve, Rates
+from lossnav.problem.functions.roots import slow_rate
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import stationary
@@ -55,102 +56,112 @@ class Evidence:
     step: float = 0.0
 
 
-def held(family: Planner, scale: Scale, known: Mapping[str, float]) -> Callable[[Array], Array]:
-    """Return how far coordinates are from what is known, a function of them; shape (K,)."""
-    rows = []
-    for name, value in known.items():
-        above = value - (scale.end if name == "T" else 0.0)
-        if name == "T" and above < 0:
-            raise ValueError(f"known['T'] = {value:g}, but the record goes on until {scale.end:g}")
-        size = abs(above) if 0 < abs(above) < math.inf else scale.rate
-        goal = 0.5 + math.copysign(0.25, above) * bool(above) if name == "q" else above / (above + size)
-        rows.append((place(family, name, scale, size), 1.0 if math.isinf(above) else goal))
-    return lambda x: np.array([found(x) - goal for found, goal in rows])
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a record.
+
+    Attributes:
+        family: of assumptions.
+        known: those that are held, by name.
+        noise: standard deviation of an entry, None if it is not known.
+        level: of the intervals.
+    """
+
+    family: Planner
+    known: Mapping[str, float]
+    noise: float | None
+    level: float
+
+    def unit(self, size: float, rounding: float) -> tuple[float, float]:
+        """Return what a deviation of 1 is on a record of this size, and what of it is rounding."""
+        floor = rounding * size
+        return size if self.noise is None else math.hypot(self.noise, floor), floor
+
+    def held(self, scale: Scale) -> Callable[[Array], Array]:
+        """Return how far coordinates are from what is known, a function of them; shape (K,)."""
+        if self.known.get("T", math.inf) < scale.end:
+            raise ValueError(f"known['T'] = {self.known['T']:g}, but the record goes on until {scale.end:g}")
+        places = [(Quantity.around(self.family, name, scale, value), value) for name, value in self.known.items()]
+        rows = [(quantity, quantity.place(value)) for quantity, value in places]
+        return lambda x: np.array([quantity(x) - goal for quantity, goal in rows])
+
+    def likelihood(self, scale: Scale, residual: Callable[[Array], Array], projected: int = 0) -> Likelihood:
+        """Return the fit of the family's coordinates alone."""
+        box, starts, noisy = self.family.box(scale), self.family.starts(scale), self.noise is not None
+        return Likelihood(residual, *box, starts, self.level, noisy, self.held(scale), projected=projected)
 
 
-def of_rates(rates: Rates, family: Planner, known: Mapping[str, float], level: float) -> Evidence:
+def of_rates(rates: Rates, asked: Question) -> Evidence:
     """Return what rates of modes say; deviations are in units of their errors."""
     h, r, error = (np.asarray(part) for part in (rates.h, rates.r, rates.error))
-    floor = 1e-11 * r
-    size = np.hypot(error, floor)
+    size = np.hypot(error, 1e-11 * r)
     scale = Scale(float(np.exp(np.mean(np.log(h)))), float(np.exp(np.mean(np.log(r)))))
+    family, unit = asked.family, float(np.max(size))
 
     def residual(x: Array) -> Array:
         found = (family.rates(h, family.values(x, scale)) - r) / size
         return np.where(np.isfinite(found), found, _WILD)
 
-    likelihood = Likelihood(residual, *family.box(scale), family.starts(scale), level, True, held(family, scale, known))
-    unit = float(np.max(size))
+    likelihood = replace(asked, noise=0.0).likelihood(scale, residual)
     return Evidence(likelihood, family, scale, unit, unit if not np.any(error) else 0.0, None, rates)
 
 
-def of_modes(
-    recordings: Sequence[Recording], loss: Quadratic, family: Planner, known: Mapping[str, float], noise: float | None,
-    level: float,
-) -> Evidence:  # fmt: skip
-    """Return what paths on a quadratic loss say: each mode by itself, its amplitude projected out."""
-    minimum = loss.minimum
+def _modes(recordings: Sequence[Recording], loss: Quadratic, turning: bool) -> list[Mode]:
+    """Return each mode of each recording, for a rotation a whole plane as one of complex numbers.
+
+    Raises:
+        ValueError: the loss has no minimum, no curvature, or no such plane.
+    """
+    minimum, modes = loss.minimum, []
     if minimum is None:
         raise ValueError("loss has no minimum given, but inference on a quadratic needs one")
     curvature, vectors = np.linalg.eigh(loss.hessian(minimum))
-    modes: list[Mode] = []
+    if not np.any(curvature):
+        raise ValueError("loss has no curvature, but rates are told by it")
+    if turning:
+        if loss.dim != 2 or not math.isclose(curvature[0], curvature[1], rel_tol=1e-9) or not np.any(minimum):
+            raise ValueError("family '+rotation' needs a plane of one curvature, and a minimum that is not at 0")
+        curvature, vectors = curvature[:1], np.array([[1.0], [1j]])
     for t, places, stakes in recordings:
-        if family.name == "+rotation":
-            if loss.dim != 2 or not math.isclose(curvature[0], curvature[1], rel_tol=1e-9) or not np.any(minimum):
-                raise ValueError("family '+rotation' needs a plane of one curvature, and a minimum that is not at 0")
-            whole = places[:, 0] + 1j * places[:, 1]
-            modes.append((stakes * float(curvature[0]), t, whole, complex(minimum[0], minimum[1])))
-            continue
-        modes += [(stakes * float(h), t, places @ v, float(minimum @ v)) for h, v in zip(curvature, vectors.T,
-                                                                                         strict=True)]  # fmt: skip
-    if family.name == "planner" and curvature[0] > 0:
+        for h, v in zip(curvature, vectors.T, strict=True):
+            modes.append((stakes * float(h), t, places @ v, (minimum @ v).item()))
+    return modes
+
+
+def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
+    """Return what paths on a quadratic loss say: each mode by itself, its amplitude projected out."""
+    family = asked.family
+    modes = _modes(recordings, loss, family.name == "+rotation")
+    if family.name == "planner" and min(h for h, *_ in modes) > 0:
         for _, places, _ in recordings:
             if np.all(np.diff(loss.value(places)) > 0):
                 raise ValueError(
                     "path climbs throughout, but on a quadratic loss of positive curvature the loss of a planner "
                     "falls: ask for family 'memory'"
                 )
-    size = max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes)
     span = max(float(t[-1] - t[0]) for _, t, _, _ in modes)
-    known_h = [abs(h) for h, _, _, _ in modes if h]
-    if not known_h:
-        raise ValueError("loss has no curvature, but rates are told by it")
-    scale = Scale(float(np.exp(np.mean(np.log(known_h)))), 3 / span, max(float(t[-1]) for _, t, _, _ in modes))
-    floor = _ROUNDING * size
-    unit = size if noise is None else math.hypot(noise, floor)
+    middle = float(np.exp(np.mean([math.log(abs(h)) for h, *_ in modes if h])))
+    scale = Scale(middle, 3 / span, max(float(t[-1]) for _, t, _, _ in modes))
+    unit, floor = asked.unit(max(float(np.max(np.abs(y - centre))) for _, _, y, centre in modes), _ROUNDING)
 
     def left(x: Array) -> list[Array]:
         values, found = family.values(x, scale), []
         for h, t, y, centre in modes:
-            columns = family.columns(h, t, values)
-            if not np.all(np.isfinite(columns)):
-                found.append(np.full(len(t), _WILD))
-                continue
-            away = y - centre * family.share(h, values)
-            if columns.shape[1] == 1:
-                column = columns[:, 0]
-                amplitude = np.vdot(column, away) / max(np.vdot(column, column).real, 1e-300)
-                found.append((away - column * amplitude) / unit)
-            else:
+            columns, away = family.columns(h, t, values), (y - centre * family.share(h, values)) / unit
+            if np.all(np.isfinite(columns)):
                 basis = np.linalg.qr(columns)[0]
-                found.append((away - basis @ (basis.T @ away)) / unit)
+                away = away - basis @ (basis.conj().T @ away)
+            else:
+                away = np.full_like(away, _WILD)
+            found += [away.real, away.imag] if np.iscomplexobj(y) else [away]
         return found
 
-    def residual(x: Array) -> Array:
-        whole = np.concatenate(left(x))
-        return np.concatenate([whole.real, whole.imag]) if np.iscomplexobj(whole) else whole
-
     def series(x: Array) -> Array:
-        parts = [
-            part for piece in left(x) for part in ([piece.real, piece.imag] if np.iscomplexobj(piece) else [piece])
-        ]
+        parts = left(x)
         return np.stack([part[: min(map(len, parts))] for part in parts], axis=1)
 
     lost = sum(2 if family.swings or np.iscomplexobj(y) else 1 for _, _, y, _ in modes)
-    likelihood = Likelihood(
-        residual, *family.box(scale), family.starts(scale), level, noise is not None, held(family, scale, known),
-        projected=lost,
-    )  # fmt: skip
+    likelihood = asked.likelihood(scale, lambda x: np.concatenate(left(x)), lost)
     rates = _rates_of(modes, family, family.values(likelihood.x, scale), likelihood, unit)
     step = max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
     return Evidence(likelihood, family, scale, unit, floor, series, rates, loss, step=step)
@@ -187,43 +198,35 @@ def _rates_of(
     return Rates(h, r, error) if h else None
 
 
-def of_curve(curve: Curve, family: Planner, known: Mapping[str, float], noise: float | None, level: float) -> Evidence:
+def of_curve(curve: Curve, asked: Question) -> Evidence:
     """Return what a loss curve and the speed say: L = ½v²/a − (γ/a)∫v² + const, on any loss (book: I6)."""
-    t, loss = np.asarray(curve.t), np.asarray(curve.L)
+    t, loss, family = np.asarray(curve.t), np.asarray(curve.L), asked.family
     square, span, fall = np.asarray(curve.speed) ** 2, float(t[-1] - t[0]), float(np.ptp(loss))
     spent = scipy.integrate.cumulative_simpson(square, x=t, initial=0.0)
     if not fall * float(spent[-1]) > 0:
         raise ValueError("path does not move: neither its loss nor its speed changes")
     scale = Scale(3 / span * fall / float(spent[-1]), 3 / span)
-    floor = _SOLVED * fall
-    unit = fall if noise is None else math.hypot(noise, floor)
+    unit, floor = asked.unit(fall, _SOLVED)
 
     def left(x: Array) -> Array:
         values = family.values(x, scale)
         found = loss - values["A"] * square / 2 + values["B"] * spent
         return np.asarray((found - found.mean()) / unit)
 
-    likelihood = Likelihood(
-        left, *family.box(scale), family.starts(scale), level, noise is not None, held(family, scale, known),
-        projected=1,
-    )  # fmt: skip
+    likelihood = asked.likelihood(scale, left, projected=1)
     return Evidence(likelihood, family, scale, unit, floor, lambda x: left(x)[:, None], None, None,
                     lambda x: (t, loss[:, None], (loss - left(x) * unit)[:, None]))  # fmt: skip
 
 
-def of_extremals(
-    recordings: Sequence[Recording], loss: Loss, family: Planner, known: Mapping[str, float], noise: float | None,
-    level: float,
-) -> list[Evidence]:  # fmt: skip
+def of_extremals(recordings: Sequence[Recording], loss: Loss, asked: Question) -> list[Evidence]:
     """Return what paths on any loss say: extremals are fitted, their starts among the unknown (book: I16).
 
     Of the rests that they may come to, those that the record does not exclude, the nearest first.
     """
+    family = asked.family
     if not family.moves:
         raise ValueError(f"family = {family.name!r} needs a losses.Quadratic, or rates")
-    size = max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings)
-    floor = _SOLVED * size
-    unit = size if noise is None else math.hypot(noise, floor)
+    unit, floor = asked.unit(max(float(np.max(np.ptp(places, axis=0))) for _, places, _ in recordings), _SOLVED)
     span = max(float(t[-1] - t[0]) for t, _, _ in recordings)
     seen = np.concatenate([np.abs(np.linalg.eigvalsh(loss.hessian(places))).ravel() for _, places, _ in recordings])
     scale = Scale(float(np.median(seen)), 3 / span)
@@ -235,61 +238,51 @@ def of_extremals(
         for (t, places, stakes), rest in zip(recordings, rests, strict=True):
             late = lateness(family, values, stakes * np.linalg.eigvalsh(loss.hessian(rest)), span)
             parts.append(Extremal(family, scale, loss, stakes, rest, t, places, late))
-        every.append(_extremals(parts, recordings, family, scale, known, unit, level, noise is not None, begun))
+        every.append(_extremals(parts, asked, unit, begun))
     best = min(every, key=lambda one: one.cost)
     if not math.isfinite(best.cost) or best.cost >= _WILD**2:
         raise ValueError("path is far from every extremal that was tried, so that none can be fitted")
-    cut = best.cost + float(scipy.stats.chi2.ppf(level, 1)) * best.unit
-    return [_told(one, recordings, family, scale, unit, floor, loss) for one in every if one.cost <= cut]
-
-
-def _told(
-    likelihood: Likelihood, recordings: Sequence[Recording], family: Planner, scale: Scale, unit: float, floor: float,
-    loss: Loss,
-) -> Evidence:  # fmt: skip
+    cut = best.cost + float(scipy.stats.chi2.ppf(asked.level, 1)) * best.unit
     t, places, stakes = recordings[0]
 
-    def series(x: Array) -> Array:
-        return likelihood.residual(x)[: places.size].reshape(places.shape)
+    def told(likelihood: Likelihood) -> Evidence:
+        def series(x: Array) -> Array:
+            return likelihood.residual(x)[: places.size].reshape(places.shape)
 
-    return Evidence(likelihood, family, scale, unit, floor, series, None, loss,
-                    lambda x: (t, places, places + series(x) * unit), stakes)  # fmt: skip
+        return Evidence(likelihood, family, scale, unit, floor, series, None, loss,
+                        lambda x: (t, places, places + series(x) * unit), stakes)  # fmt: skip
+
+    return [told(one) for one in every if one.cost <= cut]
 
 
-def _extremals(
-    parts: Sequence[Extremal], recordings: Sequence[Recording], family: Planner, scale: Scale,
-    known: Mapping[str, float], unit: float, level: float, noisy: bool, begun: Array,
-) -> Likelihood:  # fmt: skip
+def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: Array) -> Likelihood:
+    """Return the fit of extremals into given rests, one a recording; coordinates are the family's, then each start."""
+    family, scale = asked.family, parts[0].scale
     size, dim, count = len(family.names), parts[0].loss.dim, len(parts)
 
-    def own(x: Array, i: int) -> Array:
-        return np.append(x[:size], x[size + i * dim : size + (i + 1) * dim])
+    def own(i: int) -> Array:
+        return np.append(np.arange(size), size + i * dim + np.arange(dim))
 
     def residual(x: Array) -> Array:
-        away = [
-            part.solved(own(x, i))[0] - places
-            for i, (part, (_, places, _)) in enumerate(zip(parts, recordings, strict=True))
-        ]
+        away = [part.solved(x[own(i)])[0] - part.places for i, part in enumerate(parts)]
         whole = np.concatenate([one.ravel() for one in away]) / unit
         return np.where(np.isfinite(whole), whole, _WILD)
 
     def jacobian(x: Array) -> Array:
         rows = []
         for i, part in enumerate(parts):
-            slopes = part.solved(own(x, i))[1].reshape(-1, size + dim) / unit
-            row = np.zeros((len(slopes), size + count * dim))
-            row[:, :size], row[:, size + i * dim : size + (i + 1) * dim] = slopes[:, :size], slopes[:, size:]
-            rows.append(row)
+            slopes = part.solved(x[own(i)])[1].reshape(-1, size + dim) / unit
+            rows.append(np.zeros((len(slopes), size + count * dim)))
+            rows[-1][:, own(i)] = slopes
         return np.nan_to_num(np.vstack(rows))
 
     low, high = family.box(scale)
-    firsts = np.concatenate([places[0] for _, places, _ in recordings])
+    firsts = np.concatenate([part.places[0] for part in parts])
     far = 10 * np.max(np.abs(firsts)) + 10 * unit
-    tail = np.full(size - 2, 0.1)
-    starts = [np.concatenate([[u], begun[1:], tail, firsts]) for u in (begun[0], 0.05, 0.6)]
+    starts = [np.concatenate([[u], begun[1:], np.full(size - 2, 0.1), firsts]) for u in (begun[0], 0.05, 0.6)]
     return Likelihood(
-        residual, np.append(low, firsts - far), np.append(high, firsts + far), starts, level, noisy,
-        held(family, scale, known), jacobian,
+        residual, np.append(low, firsts - far), np.append(high, firsts + far), starts, asked.level,
+        asked.noise is not None, asked.held(scale), jacobian,
     )  # fmt: skip
 
 
@@ -308,7 +301,7 @@ def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale) -> Array:
         rows.append(np.stack([part.ravel() for part in parts], axis=1))
     whole = np.concatenate(rows)
     (a, gamma), _ = scipy.optimize.nnls(whole[:, :2], whole[:, 2])
-    pace = scale.rate if a == 0 else 2 * a * scale.curvature / (gamma + math.sqrt(gamma**2 + 4 * a * scale.curvature))
+    pace = scale.rate if a == 0 else slow_rate(scale.curvature, a, gamma)
     pace = float(np.clip(pace, scale.rate / 30, 30 * scale.rate))
     return np.array([gamma / (gamma + scale.rate), math.log(pace)])
 

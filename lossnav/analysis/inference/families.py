@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,34 +33,66 @@ class Scale:
     end: float = 1.0
 
 
+@dataclass(frozen=True)
 class Planner:
-    """γ and a = ηk: :math:`r(r+γ)=ah`."""
+    r"""A planner, :math:`r(r+γ)=ah`, and what else it may have: a drift, a deadline.
 
-    name = "planner"
-    names: Mapping[str, str] = {"gamma": "1/T", "a": "u²/ℓT²"}
-    moves = True  # whether other losses than quadratic ones can be asked: it is an extremal of J
-    objective_of = True
-    swings = False
-    extra: Sequence[tuple[float, float, Sequence[float]]] = ()  # ends of further coordinates, and where to begin
+    Attributes:
+        name: of the family.
+        names: of the assumptions, with their units; those beside γ and a are
+
+            - j, a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (book: I7);
+            - q, a drift f = Qθ in a plane of one curvature, of that angular speed: the end point tells all (book: I8);
+            - T and c, a deadline and its charge: :math:`\dot K=K^2+γK−ah`, K(T) = ac·h (book: I13).
+        relation: what is known of them together where they are not told apart.
+        more: the ends of each further coordinate, and where to begin.
+        moves: whether other losses than quadratic ones can be asked: it is an extremal of J.
+        plans: whether it is a path of least J, with an ``objective``.
+        swings: whether a mode begins with any velocity.
+        parted: what would tell assumptions apart.
+    """
+
+    name: str
+    names: Mapping[str, str]
+    relation: str
+    more: Sequence[tuple[float, float, Sequence[float]]] = ()
+    moves: bool = False
+    plans: bool = True
+    swings: bool = False
+    parted: str = "other stakes, a change that is announced, or a deadline"
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         """Return the ends of the coordinates, each of shape (P,)."""
         v = math.log(scale.rate)
-        low, high = zip((0.0, 1.0), (v - _FAR, v + _FAR), *((low, high) for low, high, _ in self.extra), strict=True)
+        low, high = zip((0.0, 1.0), (v - _FAR, v + _FAR), *((low, high) for low, high, _ in self.more), strict=True)
         return np.array(low), np.array(high)
 
     def starts(self, scale: Scale) -> list[Array]:
         """Return coordinates to begin from."""
         pace = math.log(scale.rate) + np.linspace(-3.0, 3.0, 13)
-        more = (begin for _, _, begin in self.extra)
+        more = (begin for _, _, begin in self.more)
         return [np.array(x) for x in itertools.product((0.1, 0.5, 0.9), pace, *more)]
 
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        """Return the assumptions by name, and A, B, C."""
+        """Return the assumptions by name, and A, B, C; of a deadline Q = K(T)/h, too.
+
+        Further coordinates are: for j which part of r(r + γ) at h₀ is decay; q in units of the data's rate; for T
+        1 − end/T; for c K(T) over v + K(T).
+        """
         u, v, h = float(x[0]), math.exp(x[1]), scale.curvature
-        below = v * ((1 - u) * v + u * scale.rate)  # (1 − u)·v(v + γ)
-        a, b = h * (1 - u) / below, h * u * scale.rate / below
-        return {"gamma": _over(b, a), "a": _over(1.0, a), "A": a, "B": b, "C": 0.0}
+        more = dict(zip(list(self.names)[2:], map(float, x[2:]), strict=False))  # starts may follow
+        left = 1 - more.get("j", 0.0)  # what decay leaves of r(r + γ) for the loss
+        below = v * ((1 - u) * v + u * scale.rate) * left  # (1 − u)·v(v + γ)
+        a, b, c = h * (1 - u) / below, h * u * scale.rate / below, h * (1 - left) / left
+        found = {"gamma": _over(b, a), "a": _over(1.0, a), "A": a, "B": b, "C": c}
+        if "j" in more:
+            found["j"] = 2 * c / (b + math.sqrt(b * b + 4 * a * c)) if c else 0.0
+        if "q" in more:
+            found["q"] = more["q"] * scale.rate
+        if "T" in more:
+            paid = more["c"] / max(1 - more["c"], 1e-9) * v / h
+            found |= {"T": scale.end / (1 - more["T"]), "c": paid * a, "Q": paid}
+        return found
 
     def rates(self, h: Array, values: Values) -> Array:
         """Return r for each curvature, shape of h; NaN where there is none."""
@@ -71,106 +103,39 @@ class Planner:
 
     def columns(self, h: float, t: Array, values: Values) -> Array:
         """Return what a mode's path is a sum of, beside where it ends: shape (N, m)."""
-        return np.asarray(np.exp(-self.rates(np.array([h]), values)[0] * t)[:, None])
+        if "T" in values:
+            return _before_deadline(h, t, values)[:, None]
+        rate = self.rates(np.array([h]), values)[0] - (1j * values["q"] if "q" in values else 0.0)
+        return np.asarray(np.exp(-rate * (t - t[0]))[:, None])
 
     def share(self, h: float, values: Values) -> complex:
         """Return where a mode ends, over where its loss is least."""
-        return 1.0
+        pull: complex = h + values["C"]
+        if "q" in values:
+            pull += values["q"] * (values["q"] * values["A"] - 1j * values["B"])
+        return h / pull if pull else 1.0
 
     def objective(self, values: Values) -> Objective:
         """Return the problem for which this is optimal, with k = 1."""
-        return Objective(eta=values["a"], gamma=values["gamma"])
+        drift = drifts.weight_decay(values["j"]) if values.get("j", 0.0) > 0 else None
+        drift = drifts.rotation(values["q"]) if "q" in values else drift
+        horizon, terminal = values.get("T", math.inf), values.get("c", 0.0)
+        return Objective(eta=values["a"], gamma=values["gamma"], drift=drift, horizon=horizon, terminal=terminal)
 
 
-class Decay(Planner):
-    """And a drift f = −jθ: :math:`r(r+γ)=ah+j(j+γ)`, and a path ends at the share ah/(ah + j(j + γ)) (book: I7)."""
-
-    name = "+decay"
-    names: Mapping[str, str] = {**Planner.names, "j": "1/T"}
-    extra = ((0.0, 1 - 1e-9, (0.02, 0.3, 0.8)),)  # which part of r(r + γ) at h₀ is decay
-
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        own, left = super().values(x[:2], scale), 1 - float(x[2])
-        a, b = own["A"] / left, own["B"] / left  # what C leaves of r(r + γ) for the loss
-        c = scale.curvature * float(x[2]) / left
-        j = 2 * c / (b + math.sqrt(b * b + 4 * a * c)) if c else 0.0
-        return {"gamma": own["gamma"], "a": _over(1.0, a), "j": j, "A": a, "B": b, "C": c}
-
-    def share(self, h: float, values: Values) -> complex:
-        return h / (h + values["C"]) if h + values["C"] else 1.0
-
-    def objective(self, values: Values) -> Objective:
-        drift = drifts.weight_decay(values["j"]) if values["j"] > 0 else None
-        return Objective(eta=values["a"], gamma=values["gamma"], drift=drift)
-
-
-class Rotation(Planner):
-    """And a drift f = Qθ in a plane of one curvature, of angular speed q: the end point tells all (book: I8)."""
-
-    name = "+rotation"
-    names: Mapping[str, str] = {**Planner.names, "q": "1/T"}
-    moves = False
-    extra = ((-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0)),)  # q in units of the data's rate
-
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        own = super().values(x[:2], scale)
-        return {
-            "gamma": own["gamma"],
-            "a": own["a"],
-            "q": float(x[2]) * scale.rate,
-            **{name: own[name] for name in "ABC"},
-        }
-
-    def columns(self, h: float, t: Array, values: Values) -> Array:
-        rate = self.rates(np.array([h]), values)[0] - 1j * values["q"]
-        return np.asarray(np.exp(-rate * t)[:, None])
-
-    def share(self, h: float, values: Values) -> complex:
-        q = values["q"]
-        return 1 / (1 + q * (q * values["A"] - 1j * values["B"]) / h)
-
-    def objective(self, values: Values) -> Objective:
-        return Objective(eta=values["a"], gamma=values["gamma"], drift=drifts.rotation(values["q"]))
-
-
-class Deadline(Planner):
-    """And a deadline T with the charge c: the gain obeys :math:`\\dot K=K^2+γK−ah`, K(T) = ac·h (book: I13)."""
-
-    name = "deadline"
-    names: Mapping[str, str] = {**Planner.names, "T": "T", "c": "1"}
-    moves = False
-    extra = ((0.0, 0.99, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))  # 1 − end/T, and K(T) over v + K(T)
-
-    def values(self, x: Array, scale: Scale) -> dict[str, float]:
-        own = super().values(x[:2], scale)
-        paid = float(x[3]) / max(1 - float(x[3]), 1e-9) * math.exp(x[1]) / scale.curvature  # K(T)/h
-        c = paid * own["A"]
-        ends = {"T": scale.end / (1 - float(x[2])), "c": c, "Q": paid}
-        return {"gamma": own["gamma"], "a": own["a"], **ends, **{name: own[name] for name in "ABC"}}
-
-    def columns(self, h: float, t: Array, values: Values) -> Array:
-        a = max(values["A"], 1e-12)
-        gamma = values["B"] / a
-        rate = math.sqrt(gamma * gamma / 4 + h / a)
-        left, whole = values["T"] - t, values["T"] - float(t[0])
-        slow = 2 * (h / a) / (2 * rate + gamma)
-        paid = (values["Q"] * h + gamma / 2) / rate  # over S: x ∝ e^{γt/2}(cosh Ss + paid·sinh Ss)
-        shape = (1 + paid) / 2 + (1 - paid) / 2 * np.exp(-2 * rate * left)
-        first = (1 + paid) / 2 + (1 - paid) / 2 * math.exp(-2 * rate * whole)
-        return np.asarray((np.exp(-slow * (t - t[0])) * shape / first)[:, None])
-
-    def objective(self, values: Values) -> Objective:
-        return Objective(eta=values["a"], gamma=values["gamma"], horizon=values["T"], terminal=values["c"])
+def _before_deadline(h: float, t: Array, values: Values) -> Array:
+    """Return the path of a mode until its deadline: over S, x ∝ e^{γt/2}(cosh Ss + paid·sinh Ss), s the time left."""
+    a = max(values["A"], 1e-12)
+    gamma = values["B"] / a
+    rate = math.sqrt(gamma * gamma / 4 + h / a)
+    left = values["T"] - t
+    paid = (values["Q"] * h + gamma / 2) / rate
+    shape = (1 + paid) / 2 + (1 - paid) / 2 * np.exp(-2 * rate * left)
+    return np.asarray(np.exp(-2 * (h / a) / (2 * rate + gamma) * (t - t[0])) * shape / shape[0])
 
 
 class Memory(Planner):
-    """A heavy ball :math:`\\ddot θ=−Γ\\dot θ−b∇L`, which no planner is: h/r falls with r."""
-
-    name = "memory"
-    names: Mapping[str, str] = {"friction": "1/T", "b": "u²/ℓT²"}
-    moves = False
-    objective_of = False
-    swings = True
+    r"""A heavy ball :math:`\ddot θ=−Γ\dot θ−b∇L`, which no planner is: h/r falls with r."""
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         rate = math.log(scale.rate)
@@ -199,11 +164,6 @@ class Hyperbolic(Planner):
 
     Each curvature shows its Laplace transform at one point: :math:`\tilde D(2r)=r/(r^2+ah)`.
     """
-
-    name = "hyperbolic"
-    names: Mapping[str, str] = {"alpha": "1/T", "a": "u²/ℓT²"}
-    moves = False
-    objective_of = False
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         v = math.log(scale.rate)
@@ -240,28 +200,63 @@ def _over(top: float, bottom: float) -> float:
     return top / bottom if bottom > 0 else math.inf
 
 
-FAMILIES: dict[str, Planner] = {
-    one.name: one for one in (Planner(), Decay(), Rotation(), Deadline(), Memory(), Hyperbolic())
-}
+_BOTH = {"gamma": "1/T", "a": "u²/ℓT²"}
+_TURNS = (-1e3, 1e3, (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0))
+_ENDS = ((0.0, 0.99, (0.01, 0.2, 0.6)), (0.0, 1.0, (0.0, 0.5)))
+_LAPLACE = "r/(r² + a h) is the Laplace transform of 1/(1 + αt) at 2r"
+_EVERY = (
+    Planner("planner", _BOTH, "r (r + γ) = a h", moves=True),
+    Planner(
+        "+decay", _BOTH | {"j": "1/T"}, "r (r + γ) = a h + j (j + γ)", [(0.0, 1 - 1e-9, (0.02, 0.3, 0.8))], moves=True
+    ),
+    Planner("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
+    Planner(
+        "deadline", _BOTH | {"T": "T", "c": "1"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,
+        parted="another curvature with the same charge",
+    ),
+    Memory(
+        "memory", {"friction": "1/T", "b": "u²/ℓT²"}, "r² − Γr + b h = 0", plans=False, swings=True,
+        parted="another curvature",
+    ),
+    Hyperbolic("hyperbolic", {"alpha": "1/T", "a": "u²/ℓT²"}, _LAPLACE, plans=False, parted="another curvature"),
+)  # fmt: skip
+FAMILIES: dict[str, Planner] = {one.name: one for one in _EVERY}
 """By name."""
 
 
-def place(family: Planner, name: str, scale: Scale, typical: float) -> Callable[[Array], float]:
-    """Return where a quantity lies between its edges, 0 and 1, as a function of coordinates; ``undo`` leads back."""
+@dataclass(frozen=True)
+class Quantity:
+    """Where an assumption lies between its edges, 0 and 1, as a function of coordinates; ``typical`` is half-way."""
 
-    def found(x: Array) -> float:
-        value = family.values(x, scale)[name] - (scale.end if name == "T" else 0.0)
-        if name == "q":
-            return 0.5 + math.atan(value / typical) / math.pi
-        return 1.0 if math.isinf(value) else value / (value + typical)
+    family: Planner
+    name: str
+    scale: Scale
+    typical: float
 
-    return found
+    @classmethod
+    def around(cls, family: Planner, name: str, scale: Scale, value: float) -> Quantity:
+        """Return it with a value half-way; or, if that is at an edge, the data's rate."""
+        size = abs(value - scale.end if name == "T" else value)
+        return cls(family, name, scale, size if 0 < size < math.inf else scale.rate)
 
+    def __call__(self, x: Array) -> float:
+        """Return the place that coordinates have."""
+        return self.place(self.family.values(x, self.scale)[self.name])
 
-def undo(name: str, place_: float, typical: float, scale: Scale) -> float:
-    """Return the value that lies at a place."""
-    if name == "T":
-        return scale.end + undo("", place_, typical, scale)
-    if name == "q":
-        return typical * math.tan(math.pi * (place_ - 0.5)) if 0 < place_ < 1 else math.copysign(math.inf, place_ - 0.5)
-    return math.inf if place_ >= 1 else typical * place_ / (1 - place_)
+    def place(self, value: float) -> float:
+        """Return where a value lies; a deadline is after the record, and q has either sign."""
+        if self.name == "q":
+            return 0.5 + math.atan(value / self.typical) / math.pi
+        above = value - self._base
+        return 1.0 if math.isinf(above) else above / (above + self.typical)
+
+    def value(self, place: float) -> float:
+        """Return what lies at a place."""
+        if self.name == "q":
+            inside = 0 < place < 1
+            return self.typical * math.tan(math.pi * (place - 0.5)) if inside else math.copysign(math.inf, place - 0.5)
+        return math.inf if place >= 1 else self._base + self.typical * place / (1 - place)
+
+    @property
+    def _base(self) -> float:
+        return self.scale.end if self.name == "T" else 0.0

@@ -115,7 +115,7 @@ class Inference(Shown):
         Raises:
             ValueError: if it is not identified, is at an edge (no finite a), or the family has no J.
         """
-        if self.law is None or not self.law.objective_of:
+        if self.law is None or not self.law.plans:
             raise ValueError(f"family = {self.family!r} has no objective of this form")
         if self.unidentified:
             first = self.unidentified[0]

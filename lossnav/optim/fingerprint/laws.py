@@ -1,15 +1,14 @@
 """Laws that an optimizer's steps may obey, and the search for the one that they do obey.
 
-A law says s_t = α_t·d_t + γ_t·d′_t, where the directions follow from all gradients so far and from few numbers (β₁,
-β₂, p), and the coefficients are free in each step. So bias corrections, warm-up, schedules, clipping and trust ratios
-are no part of a law: they are read off the coefficients afterwards. Numbers are fitted on one play, and judged on
-another.
+A law says s_t = Σα_t·d_t, where the directions d follow from all gradients so far and from few numbers (β₁, β₂, p), and
+the coefficients α are free in each step. So bias corrections, warm-up, schedules, clipping and trust ratios are no part
+of a law: they are read off the coefficients afterwards. Numbers are fitted on one play, and judged on another.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,26 +18,121 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 Array = NDArray[np.float64]
+Play = tuple[Array, Array]  # gradients and steps, (T, m, n) each
 
 _TINY = 1e-150
 _ENDLESS = 1 - 2e-5
-_BETAS = (0.3, 0.7, 0.9, 0.97, 0.995)
-_SQUARES = (0.5, 0.9, 0.99, 0.999)
+
+
+def average(values: Array, beta: float) -> Array:
+    """Return the exponential average that begins at zero, along the first axis."""
+    return np.asarray(lfilter([1 - beta], [1, -beta], values, axis=0))
+
+
+def _following(values: Array, first: Array, after: Callable[[Array, Array, int], Array]) -> Array:
+    """Return what begins with ``first`` and makes each entry of the one before, of this value, and of the step t."""
+    found = np.array(first)
+    for t in range(1, len(found)):
+        found[t] = after(found[t - 1], values[t], t)
+    return found
+
+
+def _decayed_maximum(values: Array, beta: float) -> Array:
+    return _following(values, values, lambda old, new, t: np.maximum(beta * old, new))
+
+
+def _late_average(values: Array, kappa: float) -> Array:
+    """Return the average whose weight of the past is 1 − t^−κ in step t."""
+
+    def after(old: Array, new: Array, t: int) -> Array:
+        share = (t + 1.0) ** -kappa
+        return (1 - share) * old + share * new
+
+    return _following(values, values, after)
+
+
+def _signed(squares: Array, beta: float) -> Array:
+    """Return Yogi's: it moves by a share of g², up or down."""
+    share = 1 - beta
+    return _following(squares, share * squares, lambda old, new, t: old - share * np.sign(old - new) * new)
+
+
+def _factored(squares: Array) -> Array:
+    """Return rows ⊗ columns over the mean."""
+    rows, columns = squares.mean(2, keepdims=True), squares.mean(1, keepdims=True)
+    return np.asarray(rows * columns / np.maximum(rows.mean(1, keepdims=True), _TINY))
+
+
+def _before(values: Array) -> Array:
+    """Return the values of the step before; of the first step there are none."""
+    return np.concatenate([np.zeros_like(values[:1]), values[:-1]])
+
+
+_OWN = "its own squared steps"
+SQUARES: dict[str, Callable[..., Array]] = {
+    "an average of g²": lambda g, s, beta2, **_: average(g**2, beta2),
+    "the sum of g²": lambda g, s, **_: np.cumsum(g**2, axis=0),
+    "a maximum of |g|": lambda g, s, beta2, **_: _decayed_maximum(np.abs(g), beta2) ** 2,
+    "the largest average of g²": lambda g, s, beta2, **_: np.maximum.accumulate(average(g**2, beta2), axis=0),
+    "an average of (g − m)²": lambda g, s, beta2, beta1, **_: average((g - average(g, beta1)) ** 2, beta2),
+    "an average of |g|": lambda g, s, beta2, **_: average(np.abs(g), beta2) ** 2,
+    "the variance of g": lambda g, s, beta2, **_: average(g**2, beta2) - average(g, beta2) ** 2,
+    "an average of past g²": lambda g, s, beta2, **_: _before(average(g**2, beta2)),
+    "a signed average of g²": lambda g, s, beta2, **_: _signed(g**2, beta2),
+    "an average of |G|²": lambda g, s, beta2, **_: average((g**2).sum((1, 2), keepdims=True), beta2),
+    "rows ⊗ columns of an average of g²": lambda g, s, beta2, **_: _factored(average(g**2, beta2)),
+    "rows ⊗ columns of an ever longer average of g²": lambda g, s, kappa, **_: _factored(_late_average(g**2, kappa)),
+    _OWN: lambda g, s, beta2, floor, **_: average(g**2, beta2) / (average(_before(s**2), beta2) + 10.0**floor),
+}
+"""What a direction is divided by a power of: from gradients, steps and numbers, by name."""
+
+_MEMORY = {"the sum of g²": (), "rows ⊗ columns of an ever longer average of g²": ("kappa",), _OWN: ("beta2", "floor")}
+_WORDS = {
+    ("g",): "the gradient", ("beta1",): "a filter", ("beta1", "g"): "a filter and the gradient",
+    ("beta1", "g", "first"): "a filter, the gradient and the first one", ("beta1", "beta3"): "two filters",
+    ("beta1", "beta3", "g"): "two filters and the gradient",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Law:
-    """A form: what is filtered, what it is divided by, and in which order.
+    """A form: along what steps are made, what that is divided by, and in which order.
 
     Attributes:
-        name: in words.
-        numbers: names of the numbers that are to be found.
-        directions: from gradients and steps, (T, m, n) each, and the numbers to directions, (k, T, m, n).
+        terms: of each direction the number that filters the gradient; or "g" itself, or the "first" one.
+        square: a name of ``SQUARES``, or "" where nothing is divided.
+        after: whether the quotients are filtered, and not the gradients.
     """
 
-    name: str
-    numbers: tuple[str, ...]
-    directions: Callable[..., Array]
+    terms: tuple[str, ...]
+    square: str = ""
+    after: bool = False
+
+    @property
+    def name(self) -> str:
+        """The form in words."""
+        if self.square == _OWN:
+            return f"the gradient times a root of {_OWN} over its own"
+        words = "a filter of quotients" if self.after else _WORDS[self.terms]
+        return f"{words} over a power of {self.square}" if self.square else words
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the numbers that are to be found."""
+        own = tuple(term for term in self.terms if "beta" in term)
+        power = ("power",) if self.square not in ("", _OWN) else ()
+        return own + (_MEMORY.get(self.square, ("beta2",)) if self.square else ()) + power
+
+    def directions(self, play: Play, numbers: Mapping[str, float]) -> Array:
+        """Return the directions, (k, T, m, n)."""
+        g, inverse = play[0], np.ones(())
+        if self.square:
+            squares = SQUARES[self.square](*play, **numbers)
+            inverse = np.where(squares > 0, np.maximum(squares, _TINY) ** -numbers.get("power", 0.5), 0.0)
+        given = g * inverse if self.after else g
+        whole = {"g": given, "first": np.broadcast_to(given[:1], given.shape)}
+        found = [whole[term] if term in whole else average(given, numbers[term]) for term in self.terms]
+        return np.stack(found) * (1.0 if self.after else inverse)
 
 
 @dataclass(frozen=True)
@@ -49,7 +143,7 @@ class Fit:
         law: the form.
         numbers: by name.
         residual: |step − law| / |step|, the root mean square over the second half of a play that was not fitted.
-        coefficients: α_t, and γ_t if the law has one, in the fitted play and in the other; (2, T, k).
+        coefficients: α_t in the fitted play and in the other; (2, T, k).
     """
 
     law: Law
@@ -58,147 +152,23 @@ class Fit:
     coefficients: Array
 
 
-def average(values: Array, beta: float) -> Array:
-    """Return the exponential average that begins at zero, along the first axis."""
-    return np.asarray(lfilter([1 - beta], [1, -beta], values, axis=0))
-
-
-def _decayed_maximum(values: Array, beta: float) -> Array:
-    found = np.array(values)
-    for t in range(1, len(found)):
-        found[t] = np.maximum(beta * found[t - 1], found[t])
-    return found
-
-
-def _factored(squares: Array) -> Array:
-    """Return rows ⊗ columns over the mean."""
-    rows, columns = squares.mean(2, keepdims=True), squares.mean(1, keepdims=True)
-    return np.asarray(rows * columns / np.maximum(rows.mean(1, keepdims=True), _TINY))
-
-
-def _late_average(values: Array, kappa: float) -> Array:
-    """Return the average whose weight of the past is 1 − t^−κ in step t."""
-    found = np.array(values)
-    for t in range(1, len(found)):
-        weight = (t + 1.0) ** -kappa
-        found[t] = (1 - weight) * found[t - 1] + weight * values[t]
-    return found
-
-
-def _signed(squares: Array, beta: float) -> Array:
-    """Return Yogi's: it moves by a share of g², up or down."""
-    found = (1 - beta) * squares
-    for t in range(1, len(found)):
-        found[t] = found[t - 1] - (1 - beta) * np.sign(found[t - 1] - squares[t]) * squares[t]
-    return found
-
-
-def _before(values: Array) -> Array:
-    """Return the values of the step before; of the first step there are none."""
-    return np.concatenate([np.zeros_like(values[:1]), values[:-1]])
-
-
-SQUARES: dict[str, Callable[[Array, float, float], Array]] = {
-    "an average of g²": lambda g, beta, _: average(g**2, beta),
-    "the sum of g²": lambda g, *_: np.cumsum(g**2, axis=0),
-    "a maximum of |g|": lambda g, beta, _: _decayed_maximum(np.abs(g), beta) ** 2,
-    "the largest average of g²": lambda g, beta, _: np.maximum.accumulate(average(g**2, beta), axis=0),
-    "an average of (g − m)²": lambda g, beta, first: average((g - average(g, first)) ** 2, beta),
-    "an average of |g|": lambda g, beta, _: average(np.abs(g), beta) ** 2,
-    "the variance of g": lambda g, beta, _: average(g**2, beta) - average(g, beta) ** 2,
-    "an average of past g²": lambda g, beta, _: _before(average(g**2, beta)),
-    "a signed average of g²": lambda g, beta, _: _signed(g**2, beta),
-    "an average of |G|²": lambda g, beta, _: average((g**2).sum((1, 2), keepdims=True), beta),
-    "rows ⊗ columns of an average of g²": lambda g, beta, _: _factored(average(g**2, beta)),
-    "rows ⊗ columns of an ever longer average of g²": lambda g, beta, _: _factored(_late_average(g**2, beta)),
-}
-"""Second moments by name: from gradients, β₂ and β₁."""
-
-
-def _linear(g: Array, s: Array) -> Array:
-    return g[None]
-
-
-def _filtered(g: Array, s: Array, beta1: float) -> Array:
-    return average(g, beta1)[None]
-
-
-def _shared(g: Array, s: Array, beta1: float) -> Array:
-    return np.stack([average(g, beta1), g])
-
-
-def _two(g: Array, s: Array, beta1: float, beta3: float) -> Array:
-    return np.stack([average(g, beta1), average(g, beta3)])
-
-
-def _two_shared(g: Array, s: Array, beta1: float, beta3: float) -> Array:
-    return np.stack([average(g, beta1), average(g, beta3), g])
-
-
-def _started(g: Array, s: Array, beta1: float) -> Array:
-    first = np.broadcast_to(g[:1], g.shape)
-    return np.stack([average(g, beta1), g, first])
-
-
-def _root(square: str, before: Callable[..., Array], after: bool) -> Callable[..., Array]:
-    """Return the directions of a filter and a root: filtered first, or, ``after``, divided first."""
-
-    def directions(
-        g: Array, s: Array, beta1: float = 0.0, beta2: float = 1.0, kappa: float = 1.0, power: float = 0.5
-    ) -> Array:
-        memory = kappa if "longer" in square else beta2
-        squares = SQUARES[square](g, memory, beta1)
-        inverse = np.where(squares > 0, np.maximum(squares, _TINY) ** -power, 0.0)
-        if after:
-            return average(g * inverse, beta1)[None]
-        return before(g, s, **({"beta1": beta1} if before is not _linear else {})) * inverse
-
-    return directions
-
-
-def _mixed(g: Array, s: Array, beta1: float, beta3: float, beta2: float, power: float) -> Array:
-    return _two(g, s, beta1, beta3) * np.maximum(average(g**2, beta2), _TINY) ** -power
-
-
-def _own_steps(g: Array, s: Array, beta2: float, floor: float) -> Array:
-    """Adadelta: the rate is a root of an average of past squared steps, over that of the gradient."""
-    steps = average(_before(s**2), beta2)
-    return np.asarray(g * np.sqrt((steps + 10.0**floor) / np.maximum(average(g**2, beta2), _TINY)))[None]
-
-
-_ORDERS: tuple[tuple[str, Callable[..., Array], bool], ...] = (
-    ("the gradient", _linear, False), ("a filter", _filtered, False), ("a filter and the gradient", _shared, False),
-    ("a filter of quotients", _filtered, True),
-)  # fmt: skip
-
-
 def _every() -> list[Law]:
     """Return the laws, the simplest first."""
-    found = [
-        Law("the gradient", (), _linear),
-        Law("a filter", ("beta1",), _filtered),
-        Law("a filter and the gradient", ("beta1",), _shared),
-        Law("a filter, the gradient and the first one", ("beta1",), _started),
-        Law("two filters", ("beta1", "beta3"), _two),
-        Law("two filters and the gradient", ("beta1", "beta3"), _two_shared),
-        Law("two filters over a power of an average of g²", ("beta1", "beta3", "beta2", "power"), _mixed),
-    ]
-    for square, (kind, before, after) in itertools.product(SQUARES, _ORDERS):
+    found = [*map(Law, _WORDS), Law(("beta1", "beta3"), "an average of g²")]
+    forms = ((("g",), False), (("beta1",), False), (("beta1", "g"), False), (("beta1",), True))
+    for square, (terms, after) in itertools.product(SQUARES, forms):
         if square == "an average of |G|²" and not after:
             continue  # one number for all coordinates is no part of a direction
-        if square == "an average of (g − m)²" and before is _linear:
+        if (square == "an average of (g − m)²" and terms == ("g",)) or (square == _OWN and terms != ("g",)):
             continue
-        memory = () if "sum" in square else ("kappa",) if "longer" in square else ("beta2",)
-        first = () if before is _linear else ("beta1",)
-        found.append(Law(f"{kind} over a power of {square}", (*first, *memory, "power"), _root(square, before, after)))
-    found.append(Law("the gradient times a root of its own squared steps over its own", ("beta2", "floor"), _own_steps))
+        found.append(Law(terms, square, after))
     return sorted(found, key=lambda law: 2 * len(law.numbers) + law.name.count("and the"))
 
 
 LAWS = _every()
 _STARTS = {
-    "beta1": _BETAS, "beta2": _SQUARES, "beta3": (0.99, 0.999, 0.9999), "kappa": (0.5, 0.8), "power": (0.5,),
-    "floor": (-12.0, -9.0, -6.0),
+    "beta1": (0.3, 0.7, 0.9, 0.97, 0.995), "beta2": (0.5, 0.9, 0.99, 0.999), "beta3": (0.99, 0.999, 0.9999),
+    "kappa": (0.5, 0.8), "power": (0.5,), "floor": (-12.0, -9.0, -6.0),
 }  # fmt: skip
 
 
@@ -211,68 +181,61 @@ def _outward(name: str, number: float) -> float:
     return -float(np.log1p(-number)) if "beta" in name else number
 
 
-def _misfit(directions: Array, steps: Array) -> Array:
-    """Return (step − law)/|step| of the best coefficients for each step, (T, N)."""
-    columns = np.moveaxis(directions.reshape(*directions.shape[:2], -1), 0, -1)  # (T, N, k)
+def _columns(law: Law, play: Play, numbers: Mapping[str, float]) -> Any:
+    """Return directions as columns for each step, (T, N, k)."""
+    directions = law.directions(play, numbers)
+    return np.moveaxis(directions.reshape(*directions.shape[:2], -1), 0, -1)
+
+
+def _misfit(law: Law, play: Play, numbers: dict[str, float]) -> Array:
+    """Return (step − law)/|step| of the best coefficients, without the first third, in which some rules are others."""
+    late = len(play[1]) // 3
+    target = play[1].reshape(len(play[1]), -1)[late:]
+    columns = _columns(law, play, numbers)[late:]
     columns = columns / np.maximum(np.abs(columns).max(axis=1, keepdims=True), _TINY)
     if not np.isfinite(columns).all():  # numbers with which there is no such rule
-        return np.ones((len(steps), steps[0].size))
-    target = steps.reshape(len(steps), -1)
+        return np.ones(target.shape)
     basis, _ = np.linalg.qr(columns)
     along = np.einsum("tnk,tn->tk", basis, target)
     rest = target - np.einsum("tnk,tk->tn", basis, along)
     return np.asarray(rest / np.maximum(np.linalg.norm(target, axis=1, keepdims=True), _TINY))
 
 
-def _coefficients(directions: Array, steps: Array) -> Array:
-    columns = np.moveaxis(directions.reshape(*directions.shape[:2], -1), 0, -1)
-    return np.asarray(np.einsum("tkn,tn->tk", np.linalg.pinv(columns), steps.reshape(len(steps), -1)))
+def _coefficients(law: Law, play: Play, numbers: dict[str, float]) -> Array:
+    inverse = np.linalg.pinv(_columns(law, play, numbers))
+    return np.asarray(np.einsum("tkn,tn->tk", inverse, play[1].reshape(len(play[1]), -1)))
 
 
-def _late(misfit: Array) -> Array:
-    """Leave out the first third, in which some rules are others."""
-    return misfit[len(misfit) // 3 :]
-
-
-def fitted(law: Law, plays: tuple[tuple[Array, Array], tuple[Array, Array]]) -> Fit:
-    """Fit a law's numbers to the first play, and judge them on the second; each is (gradients, steps)."""
-    (g, s), (g2, s2) = plays
+def fitted(law: Law, plays: tuple[Play, Play]) -> Fit:
+    """Fit a law's numbers to the first play, and judge them on the second."""
 
     def named(x: Any) -> dict[str, float]:
-        return {n: _inward(n, value) for n, value in zip(law.numbers, x, strict=True)}
+        return {name: _inward(name, value) for name, value in zip(law.numbers, x, strict=True)}
 
     def misfit(x: Any) -> Array:
-        return _late(_misfit(law.directions(g, s, **named(x)), s)).ravel()
+        return _misfit(law, plays[0], named(x)).ravel()
 
     numbers: dict[str, float] = {}
     if law.numbers:
-        grid = [
-            [_outward(n, start) for n, start in zip(law.numbers, starts, strict=True)]
-            for starts in itertools.product(*(_STARTS[n] for n in law.numbers))
-        ]
-        best = min(grid, key=lambda x: float(np.sum(misfit(x) ** 2)))
+        grid = itertools.product(*([_outward(name, start) for start in _STARTS[name]] for name in law.numbers))
+        best = np.array(min(grid, key=lambda x: float(np.sum(misfit(x) ** 2))))
         numbers = named(least_squares(misfit, best, x_scale=np.maximum(np.abs(best), 0.1), max_nfev=60).x)
-    coefficients = np.stack([
-        _coefficients(law.directions(*play, **numbers), play[1]) for play in ((g, s), (g2, s2))
-    ])  # fmt: skip
+    coefficients = np.stack([_coefficients(law, play, numbers) for play in plays])
     endless = any("beta" in name and number > _ENDLESS for name, number in numbers.items())  # another law's sum
-    return Fit(law, numbers, np.inf if endless else residual(law, numbers, g2, s2), coefficients)
+    return Fit(law, numbers, np.inf if endless else residual(law, numbers, *plays[1]), coefficients)
 
 
 def residual(law: Law, numbers: dict[str, float], gradients: Array, steps: Array) -> float:
     """Return the root mean square of |step − law|/|step| over the late steps of a play."""
-    missed = _late(_misfit(law.directions(gradients, steps, **numbers), steps))
+    missed = _misfit(law, (gradients, steps), numbers)
     return float(np.sqrt(np.mean(np.sum(missed**2, axis=1))))
 
 
-def search(plays: tuple[tuple[Array, Array], tuple[Array, Array]], exact: float) -> Fit:
+def search(plays: tuple[Play, Play], exact: float) -> Fit:
     """Return the simplest law whose residual is below ``exact``, or, if there is none, the law with the least."""
-    best: Fit | None = None
+    found: list[Fit] = []
     for law in LAWS:
-        fit = fitted(law, plays)
-        if fit.residual < exact:
-            return fit
-        if best is None or fit.residual < best.residual:
-            best = fit
-    assert best is not None
-    return best
+        found.append(fitted(law, plays))
+        if found[-1].residual < exact:
+            return found[-1]
+    return min(found, key=lambda fit: fit.residual)

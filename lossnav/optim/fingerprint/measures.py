@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -76,9 +77,9 @@ def degree(player: Player, of: str) -> float:
         size = float(np.linalg.norm(other)) / max(float(np.linalg.norm(base)), 1e-300)
         power = float(np.log(max(size, 1e-300)) / np.log(factor))
         if apart(other, base * factor**power) > ALIKE:
-            return float("nan")
+            return math.nan
         found.append(power)
-    return float(np.mean(found)) if abs(found[0] - found[1]) < ALIKE else float("nan")
+    return float(np.mean(found)) if abs(found[0] - found[1]) < ALIKE else math.nan  # one object: it equals itself
 
 
 def symmetries(player: Player) -> dict[str, float]:

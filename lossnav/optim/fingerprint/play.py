@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import random
 import statistics
 import time
 import warnings
@@ -24,12 +25,19 @@ class Refused(Exception):
 
 
 @contextlib.contextmanager
-def _alone(seed: int) -> Iterator[None]:
-    """Seed torch, whose state is put back afterwards, and let nothing warn."""
+def alone(seed: int) -> Iterator[None]:
+    """Seed whatever an optimizer may draw from, of torch, NumPy and Python; put it back, and let nothing warn."""
+    kept = random.getstate(), np.random.get_state()  # noqa: NPY002  strangers draw from it
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.manual_seed(seed)
-        yield
+        np.random.seed(seed)  # noqa: NPY002
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(kept[0])
+            np.random.set_state(kept[1])  # noqa: NPY002
 
 
 class Player:
@@ -73,13 +81,13 @@ class Player:
         Args:
             starts: the weights of each tensor.
             gradients: for each tensor, (T, …).
-            seed: of torch, whose state is put back afterwards.
+            seed: of all that the optimizer may draw.
             pull: λ; the gradient that is given has λθ taken off.
 
         Raises:
             Refused: the steps are not finite, or ``step`` wants the gradient at other weights than it was called with.
         """
-        with _alone(seed):
+        with alone(seed):
             weights = [torch.nn.Parameter(torch.tensor(start, dtype=self.dtype)) for start in starts]
             optimizer = self._made(weights)
             steps: list[list[Array]] = [[] for _ in starts]
@@ -162,7 +170,7 @@ class Player:
         return times
 
     def _running(self, shape: tuple[int, int], steps: int) -> tuple[torch.nn.Parameter, Any]:
-        with _alone(0):
+        with alone(0):
             weight = torch.nn.Parameter(torch.randn(shape))
             optimizer = self._made([weight])
             for _ in range(steps):

@@ -82,7 +82,7 @@ class Fingerprint(Shown):
             decoupled" where these are the same, or "of another kind".
         decay_rate: λ if it is coupled, the share in a late step if it is decoupled, else 0.
         counts: idle steps in the beginning change later ones.
-        deterministic: another seed of torch changes nothing.
+        deterministic: another seed, of torch, NumPy and Python, changes nothing.
         closure: ``step`` wants a closure.
         state_bytes: of state for each float32 weight of a 32 × 48 matrix.
         cost: time of a step on a 64 × 64 matrix over that of torch's SGD on this machine, now; no part of equality.
