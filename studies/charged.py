@@ -361,7 +361,7 @@ def measured(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[
     def run(lr: float, seed: int) -> dict[float, dict[str, float]]:
         if (lr, seed) not in kept:
             kept[lr, seed] = trained(one, examples, how, lr, seed, typical)
-            print(f"  {rule}, {lr:g}, seed {seed}: {kept[lr, seed]}", flush=True)
+            print(f"  {rule}, {lr:g}, seed {seed}: test {kept[lr, seed][0.0]['test']:.4f}", flush=True)
         return kept[lr, seed]
 
     found = []
