@@ -1,8 +1,8 @@
 """Does it help networks what is charged? Averages of a walker, a memory that V sets, two ways of clipping.
 
     python studies/charged.py cnn      a small CNN on CIFAR-10 at 16×16 pixels           (about 10 minutes of one core)
-    python studies/charged.py bytes    a causal transformer on the bytes of Python's manual        (about 35 minutes)
-    python studies/charged.py swing    where a network is steepest, with curvature underestimated  (about 2 minutes)
+    python studies/charged.py bytes    a causal transformer on the bytes of Python's manual        (about 25 minutes)
+    python studies/charged.py swing    where a network is steepest, with curvature underestimated  (about 6 minutes)
 
 Of the prices in the chapter *What is charged*. Each rule tries rates half a decade apart on two tuning seeds and, while
 the best one is at an edge, up to three more; the best by validation loss is run on fresh seeds, which draw the weights
@@ -165,7 +165,7 @@ def transformer(seed: int) -> nn.Module:
 TASKS = {
     "cnn": Task("cifar10", images, lambda seed: strided(16, 32, seed=seed), 800, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2),
                 lambda: {"batch": 64}),
-    "bytes": Task("", text, transformer, 700, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2), manual),
+    "bytes": Task("", text, transformer, 500, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2), manual),
 }  # fmt: skip
 
 
