@@ -50,3 +50,41 @@ def sources(*, t, laws):
     axes[1].set(xlabel=r"time, in $1/\sqrt{\eta kh}$", xlim=(t[0], t[-1]))
     letter(axes, ["distance from the minimum", "velocity"])
     return figure
+
+
+def compared(*, rows, panels):
+    """Draw how much higher the loss of one rule is than that of another, beside what was expected.
+
+    Args:
+        rows: (words, question, lowest, highest) of each comparison.
+        panels: title → for each row the seeds' differences in %, and the ends of the mean's interval.
+    """
+    colours = dict(zip(dict.fromkeys(row[1] for row in rows), ("optimal", "belief", "ballistic"), strict=True))
+    figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 0.9 + 0.36 * len(rows)), sharey=True)
+    for ax, found in zip(axes, panels.values(), strict=True):
+        ax.axvline(0.0, color=COLOURS["ink"], lw=0.8)
+        for place, ((_, question, low, high), (seeds, ends)) in enumerate(zip(rows, found, strict=True)):
+            ax.barh(place, high - low, left=low, height=0.7, color=COLOURS["grid"], zorder=0)
+            ax.plot(seeds, [place] * len(seeds), ".", color=COLOURS[colours[question]], ms=5, alpha=0.6)
+            ax.plot(ends, [place] * 2, "-", color=COLOURS["ink"], lw=1.6)
+            ax.plot(sum(ends) / 2, place, "|", color=COLOURS["ink"], ms=11, mew=1.6)
+        ax.set(xlabel="higher test loss, in %", ylim=(len(rows) - 0.5, -0.5))
+    axes[0].set_yticks(range(len(rows)), [row[0] for row in rows])
+    letter(axes, list(panels))
+    return figure
+
+
+def swings(*, t, panels):
+    """Draw how far from the minimum networks are under each law, and what the law's equation says (dashed)."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(5.8, 2.6), sharey=True)
+    for ax, lines in zip(axes, panels.values(), strict=True):
+        ax.axhline(0.0, color=COLOURS["ink"], lw=0.8)
+        for (text, (paths, said)), rule in zip(lines.items(), ("optimal", "belief", "adam"), strict=True):
+            ax.plot(t, paths.T, **line(rule, linestyle="-", lw=0.9, alpha=0.6))
+            ax.plot(t, said, color=COLOURS["ink"], ls=(0, (2, 2)), lw=1.1)
+            ax.plot([], [], label=text, **line(rule, linestyle="-"))
+        ax.set(xlabel="time, in $1/r$", xlim=(t[0], t[-1]))
+    axes[0].set_ylabel("part of the way left")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    letter(axes, list(panels))
+    return figure

@@ -133,9 +133,4 @@ def test_the_landing_page_names_the_pages_that_load_records() -> None:
     named = set(re.findall(r"\]\(([\w-]+)\.ipynb\)", told[2]))
     loading = re.compile(r"\b(records|tables)\.load\(")
     assert named == {page.stem for page in (ROOT / "book/myst").glob("*.md") if loading.search(page.read_text("utf-8"))}
-    assert (
-        told[1]
-        == {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}[
-            len(named)
-        ]
-    )
+    assert told[1] == ["ten", "eleven", "twelve", "thirteen", "fourteen"][len(named) - 10]

@@ -163,3 +163,47 @@ def test_a_toll_without_a_discount_or_curvature_has_no_plan():
 
 def test_rules_without_a_price_look_as_ever():
     assert "price" not in repr(ln.derive(ln.Objective(gamma=1.0), dt=0.1)).replace("price of", "")
+
+
+@pytest.mark.parametrize(("price", "law"), [
+    (P.Acceleration(0.1, 0.5), lambda h: np.sqrt(5.0 + 2 * np.sqrt(1.3 * h / 0.1))),
+    (P.Acceleration(0.1), lambda h: np.sqrt(2) * (1.3 * h / 0.1) ** 0.25),  # dear: 1 − β₁ ∝ V^¼
+])  # fmt: skip
+def test_to_first_order_acceleration_gives_momentum_whose_memory_is_that_of_the_curvature(price, law):
+    """(W9) without a discount: β₁ = e^{−K₂Δt}, K₂² = c/m + 2√(kh/m), and a rate of √(k/mh)·Δt/K₂ per gradient."""
+    rule = ln.derive(ln.Objective(k=1.3, price=price), belief=A.Filter(0.5), curvature=MOMENT, dt=0.1)
+    places, state = walk(rule)
+    theta, m, v, V = np.ones(5), np.zeros(5), np.zeros(5), np.zeros(5)
+    for n, g in enumerate(GRADIENTS, start=1):
+        m, V = 0.5 * m + 0.5 * g, 0.9 * V + 0.1 * g * g
+        h = V / (1 - 0.9**n) + 1e-8
+        beta = np.exp(-0.1 * law(h))
+        v = beta * v - (1 - beta) * np.sqrt(1.3 / 0.1 / h) / law(h) * m / (1 - 0.5**n)
+        theta = theta + 0.1 * v
+        np.testing.assert_allclose(places[n - 1], theta, rtol=1e-9, atol=1e-12)
+    assert state.averages["velocity"][0] == 0.0
+    for fused in (False, True):
+        weights = torch.nn.Parameter(torch.ones(5, dtype=torch.float64))
+        optimizer = rule.optimizer([weights], fused=fused)
+        for g, place in zip(GRADIENTS, places, strict=True):
+            weights.grad = torch.tensor(g)
+            optimizer.step()
+            np.testing.assert_allclose(weights.detach().numpy(), place, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.7])
+def test_the_first_order_is_that_of_the_exact_step(gamma):
+    """Halving Δt quarters what one step of each leaves between them."""
+    known = A.Known(np.diag([1.0, 4.0]))
+    gaps = []
+    for dt in (0.02, 0.01):
+        rules = [
+            ln.derive(ln.Objective(gamma=gamma, price=DEAR), curvature=known, dt=dt, exact=exact)
+            for exact in (True, False)
+        ]
+        theta = np.ones(2)
+        states = [rule.init(theta) for rule in rules]
+        states = [state._replace(averages={**state.averages, "velocity": np.array([0.3, -0.2])}) for state in states]
+        steps = [rule([2.0, -0.1], state, theta)[0] for rule, state in zip(rules, states, strict=True)]
+        gaps.append(np.abs(steps[0] - steps[1]))
+    np.testing.assert_allclose(gaps[0] / gaps[1], 4.0, rtol=0.05)

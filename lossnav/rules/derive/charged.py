@@ -70,9 +70,7 @@ def refuse(rule: LearningRule) -> None:
         "curvature knows rows and columns": rule.matrices is not None,
         "curvature couples coordinates": not rule.coordinatewise,
         "curvature is given": curvature is not None and price.order == 1 and price.cap is None,
-        "exact = False": not rule.averaging
-        and (price.order == 2 or (curvature is not None and price.bare))
-        and not rule.exact,
+        "exact = False": not rule.averaging and curvature is not None and price.bare and not rule.exact,
         "exact = True": rule.exact and price.order == 1 and curvature is None,
     }
     for words, wrong in reasons.items():
@@ -81,8 +79,10 @@ def refuse(rule: LearningRule) -> None:
 
 
 def generated(rule: LearningRule) -> bool:
-    """Return whether the step of a price of speed can be written: by coordinates, and clipped in one piece."""
+    """Return whether a step can be written: clipped in one piece, or of a velocity whose gains are roots alone."""
     price = rule.price
+    if price.order == 2:
+        return rule.curvature is not None and rule.objective.gamma == 0 and not rule.exact
     single = price.order == 1 and price.cap is not None and np.ndim(price.cap) == 0 and np.ndim(price.eta or 0) == 0
     return bool(single and (price.bare or not rule.exact or math.isinf(price.cap)))
 
@@ -118,9 +118,18 @@ def moved(rule: LearningRule, seen: Believed) -> Array:
 
 
 def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, Array]:
-    """Return Δθ and the velocity after it where acceleration is charged: the exact step of W9."""
+    """Return Δθ and the velocity after it where acceleration is charged: the step of W9, or its first order in Δt.
+
+    To first order it is momentum whose β₁ = e^{−K₂Δt} is that of the curvature believed now.
+    """
     objective = rule.objective
     h = np.broadcast_to(rule._curvature(seen.variance), seen.mean.shape)
     accelerated.require(objective, h, seen.mean != 0)
+    if not rule.exact:
+        kappa, friction = accelerated.gains(objective, h)
+        dt = rule.dt or 0.0
+        behind = kappa / np.where(friction == 0, 1.0, friction) * seen.mean + velocity
+        after = velocity + np.expm1(-friction * dt) * behind
+        return dt * after, after
     one = accelerated.held(objective, h, rule.dt)
     return one.slide * velocity - one.psi * seen.mean, one.beta * velocity - one.kappa * one.slide * seen.mean

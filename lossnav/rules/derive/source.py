@@ -126,7 +126,10 @@ def write(what: Statement) -> Written:
         memory = (*memory, "average")
         first = 1.0 + -view.begun()  # an average begins where the walker does
         program.do("lerp", "average", "average", "theta", first, words="the average of the walker's weights")
-    if what.price is not None:
+    if what.price is not None and what.price.order == 2:
+        memory = (*memory, "velocity")
+        _push(what, program, case, mean)
+    elif what.price is not None:
         _clip(what, case, mean)
     else:
         _move(what, program, case, mean)
@@ -264,6 +267,18 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
     if bound is not None:
         free = charged.clipped(as_stream(free), bound)
     free.add_to("theta", Number.of(-1.0), words="within the limit of speed" if bound is not None else "")
+
+
+def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
+    """Write how the velocity moves, and θ with it, where acceleration is charged and nothing is discounted (W9)."""
+    price, one = what.price, Number.of(1.0)
+    pull = as_stream(case.curvature * (what.stiffness / price.m)).root()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
+    friction = (pull * 2.0 + price.speed / price.m).root()
+    gone = program.do("expm1", program.new(), (friction * -what.rate).whole())
+    aim = Product(Number.of(what.stiffness / price.m), [as_stream(mean.signal)], [pull, friction], program)
+    pair = [Stream(gone, program), aim + Stream("velocity", program)]
+    Product(one, pair, [], program).add_to("velocity", one, words="momentum, with the β of each curvature")
+    program.do("add", "theta", "theta", "velocity", what.rate)
 
 
 def _streamed(x: Any) -> Any:
