@@ -169,7 +169,7 @@ def test_a_study_goes_on_where_a_shorter_one_ended(script, tmp_path, monkeypatch
 
 def glued():
     """The numbers and clauses that the chapter's text shows, by name."""
-    notebook = json.loads((ROOT / "book" / "cifar10.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads((ROOT / "book" / "networks.ipynb").read_text(encoding="utf-8"))
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     shown = [output for output in outputs if "scrapbook" in output.get("metadata", {})]
     found = {}
