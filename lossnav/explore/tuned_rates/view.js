@@ -12,18 +12,20 @@ import SHARED from "./constants.json" with { type: "json" };
 /** @type {Record<string, string>} */
 const NAMES = SHARED.names;
 
-const lead = (/** @type {Reached[]} */ [first, second]) => (first
-  ? `${NAMES[first.rule]} leads by ${fixed(first.mean - second.mean, 1)}`
-  : "no such rate was tried");
-const reached = (/** @type {Reached[]} */ rules) => rules.map(({ rule, mean }) => `${NAMES[rule]} ${fixed(mean, 1)}`).join(", ");
+const lead = (/** @type {Reached[]} */ [first, second]) => (first ? `${NAMES[first.rule]}, by ${fixed(first.mean - second.mean, 1)}` : "none was tried");
+const reached = (/** @type {Reached[]} */ rules) => Object.keys(NAMES).map((rule) => {
+  const found = rules.find((one) => one.rule === rule);
+  return `${NAMES[rule]} ${found ? fixed(found.mean, 1) : "none"}`;
+}).join(", ");
 
 /** @type {(given: Setting) => [string, string[]]} */
 function ratesWords(given) {
   const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
-  return [`On MNIST ${lead(mnist)}, on CIFAR-10 ${lead(cifar)}.`, [
-    given.tries ? `Each rule at the best of its rates within a factor of ${fixed(10 ** (given.tries / 2), 1)}.` : "Each rule at one rate.",
-    `MNIST: ${reached(mnist)} %.`,
-    ...(cifar.length ? [`CIFAR-10: ${reached(cifar)} %.`] : []),
+  return [`Ahead on MNIST: ${lead(mnist)}.`, [
+    `Ahead on CIFAR-10: ${lead(cifar)}.`,
+    `Each at the best of ${2 * given.tries + 1} rates.`,
+    `MNIST: ${reached(mnist)}.`,
+    `CIFAR-10: ${reached(cifar)}.`,
   ]];
 }
 

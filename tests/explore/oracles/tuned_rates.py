@@ -59,5 +59,5 @@ class TunedRates(explore.TunedRates):
             best = [[m for half, m in of.items() if abs(half - self.rate) <= self.tries] for of in rules.values()]
             order = sorted((max(means) for means in best if means), reverse=True)
             told += [f"{mean:.1f}" for mean in order]
-            told += [f"leads by {order[0] - order[1]:.1f}"] if order else ["no such rate was tried"]
+            told += [f"by {order[0] - order[1]:.1f}"] if order else ["none was tried"]
         return told
