@@ -46,7 +46,7 @@ KNOB = {
     "ScaleCone": ("start", 1.5, "From 1.50"),
     "NoisyOscillator": ("beta", 0.9, "0.90"),
     "NoisyValley": ("angle", 12.5, "12.5°"),
-    "TunedRates": ("tries", 2, "best of 5 rates"),
+    "TunedRates": ("tries", 2, "up to 5 rates"),
 }
 # A state for each, to be taken away and brought back; where none is given, another γ.
 MOVED = {
