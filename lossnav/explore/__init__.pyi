@@ -49,5 +49,6 @@ from lossnav.explore.renamed.widget import Renamed as Renamed
 from lossnav.explore.scale_cone.widget import ScaleCone as ScaleCone
 from lossnav.explore.stay_map.widget import StayMap as StayMap
 from lossnav.explore.task_switch.widget import TaskSwitch as TaskSwitch
+from lossnav.explore.tuned_rates.widget import TunedRates as TunedRates
 from lossnav.explore.value_bounds.widget import ValueBounds as ValueBounds
 from lossnav.explore.which_discount.widget import WhichDiscount as WhichDiscount

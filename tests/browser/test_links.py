@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+import yaml
 from notebooks import chapters, notebook_path
-from paths import pages, published
+from paths import ROOT, pages, published
 
 
 class Anchors(HTMLParser):
@@ -58,3 +59,14 @@ def test_links_of_notebooks_into_the_book_resolve(html: Path, name: str) -> None
     for page, mark in linked:
         assert (html / page).is_file(), page
         assert not mark or mark in anchors(html / page).ids, f"no anchor for {page}#{mark}"
+
+
+MOVED = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"]["moved_pages"]
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_old_addresses_lead_on(html: Path, old: str, new: str) -> None:
+    page = (html / f"{old}.html").read_text(encoding="utf-8")
+    there = re.search(r'http-equiv="refresh" content="\d+; url=([^"]+)"', page)
+    assert there and (html / old).parent.joinpath(there[1]).resolve() == (html / f"{new}.html").resolve()
+    assert f'href="{published()}{new}.html"' in page

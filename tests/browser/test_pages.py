@@ -116,7 +116,7 @@ def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, n
         for image in page.evaluate(IMAGES):
             assert image["loaded"], image
             assert len(image["alt"].split()) >= 3, f"say what a blind reader must know: {image}"
-        if name in ("book/navigation", "book/momentum", "book/ballistic-mnist"):
+        if name in ("book/navigation", "book/momentum", "book/networks"):
             assert formulas > 5
             assert page.evaluate("document.querySelectorAll('.bd-article figure img').length") > 0
         if name in LIVELY:

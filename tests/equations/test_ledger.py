@@ -33,7 +33,7 @@ def rows() -> list[dict]:
 def stated() -> dict[str, dict[str, int]]:
     """Return, per page of the book, the equations it states and how often."""
     found = {}
-    for page in sorted((ROOT / "book" / "myst").glob("*.md")):
+    for page in sorted([*(ROOT / "book" / "myst").glob("*.md"), *(ROOT / "book").glob("*.md")]):
         tags = tags_in_markdown(page.read_text(encoding="utf-8"))
         found[page.stem] = Counter(label for tag in tags for label in tag.labels)
     return found

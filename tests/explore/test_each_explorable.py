@@ -47,6 +47,7 @@ KNOB = {
     "ScaleCone": ("start", 1.5, "From 1.50"),
     "NoisyOscillator": ("beta", 0.9, "0.90"),
     "NoisyValley": ("angle", 12.5, "12.5°"),
+    "TunedRates": ("tries", 2, "up to 5 rates"),
 }
 # A state for each, to be taken away and brought back; where none is given, another γ.
 MOVED = {
@@ -82,6 +83,7 @@ MOVED = {
     "WhichDiscount": {"power": 0.75, "kappa": 25.0, "gamma": 2.5},
     "PullBack": {"certainty": 2.5, "curvature": 0.75, "place": -0.5},
     "PushAndBrake": {"gamma": 2.5, "now": 4.5},
+    "TunedRates": {"tries": 1, "rate": -2},
     "RateDrop": {"drop": 2.5, "memory": 125.0, "n": 321.0},
     "Renamed": {"unit": 2.5, "mix": -0.5, "first": 0.75},
     "MovingNetwork": {"eta": 0.02, "batch": 128, "n": 37},

@@ -138,6 +138,7 @@ STILL = {
     "Preconditioner": "a rate, over curvature",
     "PullBack": "what a weight costs, over its place",
     "Renamed": "where five rules go, whatever their pace: names change the path",
+    "TunedRates": "what recorded runs reached, over their learning rate",
     "ValueBounds": "a least cost, over the start",
     "WhichDiscount": "what a whole path costs, over the discount rate",
 }

@@ -49,6 +49,7 @@ MOVED = {
     "ScaleCone": {"beta": 0.5},
     "NoisyOscillator": {"beta": 0.5},
     "NoisyValley": {"angle": 20.0},
+    "TunedRates": {"tries": 2},
 }  # where there is no γ
 LIMIT = 56_000  # bytes; each instance on a page brings its own
 LIMITS = {"Board": 76_000}  # formulas and code of 176 rules: 20 kB when compressed
@@ -134,6 +135,7 @@ def test_colours_are_those_of_the_figures(name, rule):
         (lambda: explore.Certainty(entropy=-0.1), r"entropy = -0\.1"),
         (lambda: explore.CloudEdge(beta=1), "beta = 1"),
         (lambda: explore.DecayShrinks(decay=5), "decay = 5"),
+        (lambda: explore.TunedRates(tries=4), "tries = 4"),
         (lambda: explore.DiscountExponent(gamma=0), "gamma = 0"),
         (lambda: explore.DiscountedRoot(epsilon=0), "epsilon = 0"),
         (lambda: explore.ExactStep(dt=0), "dt = 0"),

@@ -17,7 +17,7 @@ CHAPTERS = [entry["file"].split("/")[-1] for part in TOC["parts"] if part.get("n
 BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<body>.*?)\n```(?:\n|$)", re.DOTALL)
 FOLDS = {"hide-input", "hide-cell", "hide-output"}
 # Chapters whose first picture is a figure, and does not move.
-STILL = {"ballistic-mnist"}
+STILL: set[str] = set()
 DISPLAYED = re.compile(r"\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\}", re.DOTALL)
 ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
 # Numbers that are names, and the minutes, which a test below holds.

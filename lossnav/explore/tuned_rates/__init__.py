@@ -1,0 +1,1 @@
+"""Three rules over their learning rates, in recorded runs."""

@@ -1,0 +1,45 @@
+// The view of what three rules reach over their learning rates, and of who leads when each may try some of them.
+
+/** @import { Reached, Setting } from "./model.js" */
+
+import { linearDial } from "../controls.js";
+import { curvesView } from "../curves.js";
+import { fixed } from "../kit.js";
+import { explorable } from "../life.js";
+import { curves, order } from "./model.js";
+import SHARED from "./constants.json" with { type: "json" };
+
+/** @type {Record<string, string>} */
+const NAMES = SHARED.names;
+
+const lead = (/** @type {Reached[]} */ [first, second]) => (first ? `${NAMES[first.rule]}, by ${fixed(first.mean - second.mean, 1)}` : "none was tried");
+const reached = (/** @type {Reached[]} */ rules) => Object.keys(NAMES).map((rule) => {
+  const found = rules.find((one) => one.rule === rule);
+  return `${NAMES[rule]} ${found ? fixed(found.mean, 1) : "none"}`;
+}).join(", ");
+
+/** @type {(given: Setting) => [string, string[]]} */
+function ratesWords(given) {
+  const [mnist, cifar] = [order("mnist", given), order("cifar", given)];
+  return [`Ahead on MNIST: ${lead(mnist)}.`, [
+    `Ahead on CIFAR-10: ${lead(cifar)}.`,
+    `Each at the best of up to ${2 * given.tries + 1} rates.`,
+    `MNIST: ${reached(mnist)}.`,
+    `CIFAR-10: ${reached(cifar)}.`,
+  ]];
+}
+
+export default explorable("TunedRates", ...curvesView(SHARED, {
+  dials: (state) => ({
+    tries: linearDial(state, "tries", {
+      symbol: "n", name: "half decades tried to either side", marks: SHARED.traits.tries.range, text: (v) => fixed(v, 0),
+    }, 3),
+  }),
+  curves,
+  words: ratesWords,
+  python: ({ tries, rate }) => [
+    'runs = ln.records.load("book/results/learning-rates.json").results',
+    `tried = [run for run in runs if abs(2 * run["factor"] - ${rate}) <= ${tries}]`,
+    'max(tried, key=lambda run: run["test_accuracy"][-1])["rule"]  # of the best single run',
+  ],
+}));
