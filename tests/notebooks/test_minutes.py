@@ -16,8 +16,6 @@ CORE = ("navigation", "momentum", "geometry", "beliefs", "derive", "choose")
 CHAPTERS = [entry["file"].split("/")[-1] for part in TOC["parts"] if part.get("numbered") for entry in part["chapters"]]
 BOX = re.compile(r"```\{admonition\} In one minute\n:class: ln_minute\n\n(?P<body>.*?)\n```(?:\n|$)", re.DOTALL)
 FOLDS = {"hide-input", "hide-cell", "hide-output"}
-# Chapters whose first picture is a figure, and does not move.
-STILL: set[str] = set()
 DISPLAYED = re.compile(r"\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\}", re.DOTALL)
 ROLE, MATH, LINK = r"\{[\w:]+\}`[^`]*`", r"\$\$.*?\$\$|\$[^$]*\$", r"\]\([^)]*\)"
 # Numbers that are names, and the minutes, which a test below holds.
@@ -65,7 +63,7 @@ def test_a_chapter_begins_with_a_question_and_its_picture(name: str) -> None:
     assert title.startswith("# ") and "\n\n" not in asked, "nothing else stands before the picture"
     assert "?" in asked and len(re.findall(r"[.?](?=\s|$)", re.sub(MATH, "", asked))) <= 2
     assert len(asked.split()) <= 40
-    assert ("explore." in picture.source) == (name not in STILL)
+    assert "explore." in picture.source
     assert "hide-input" in picture.metadata["tags"], "its code waits behind the page's switch"
 
 
@@ -115,7 +113,7 @@ def test_a_chapter_ends_with_what_to_take_away(name: str) -> None:
     assert all(len(point.split()) <= 95 for point in points)
 
 
-@pytest.mark.parametrize("name", sorted({*CHAPTERS} - STILL))
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_no_folded_code_stands_before_the_first_picture(name: str) -> None:
     for cell in read_text(name).cells:
         if cell.cell_type == "code":
