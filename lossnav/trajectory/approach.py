@@ -53,20 +53,29 @@ def first(
 ) -> Transcription:
     """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
     still = replace(objective, gamma=0.0)  # the rule has the discount exact
-    times: Array = np.array([0.0, horizon])
-    weight: Array = np.ones(1)
-    turning = 0.0
-    if terminal is not None and terminal.growth < 0:
-        times = _log_times(loss, horizon, terminal)
-        weight = _lawful(objective, loss, times, terminal)
-        turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
+    times, weight, turning = _asked(objective, loss, horizon, terminal)
     steps = first_steps(still, loss.dim, horizon, turning)
-    needed = float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
+    needed = wanted(objective, loss, horizon, terminal)
     steps = max(steps, min(2 ** math.ceil(math.log2(needed)), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
     return Transcription(
         objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:
+    """Return how many steps the law of the end asks for; 1 if none does."""
+    times, weight, _ = _asked(objective, loss, horizon, terminal)
+    return float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
+
+
+def _asked(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> tuple[Array, Array, float]:
+    """Return times, how many steps a unit of time needs between them, and the fastest turning."""
+    if terminal is None or terminal.growth >= 0:
+        return np.array([0.0, horizon]), np.ones(1), 0.0
+    times = _log_times(loss, horizon, terminal)
+    turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
+    return times, _lawful(objective, loss, times, terminal), turning
 
 
 def _joints(loss: Loss, horizon: float) -> list[float]:

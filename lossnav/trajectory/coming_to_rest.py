@@ -13,7 +13,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, late, newton, stationary
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.mesh import double, first_steps
+from lossnav.trajectory.mesh import double, first_steps, most_steps
 from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
@@ -290,9 +290,13 @@ class ToRests:
         return Transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
     def _too_coarse(self, coarse: Transcription) -> bool:
-        """Return whether the largest mesh of a rule that asks for γΔt ≪ 1 says nothing."""
-        wide = coarse.rule != "exact" and coarse.objective.gamma * coarse.horizon > coarse.steps
-        return wide and self.cut is None and coarse.terminal is not None and coarse.terminal.growth < 0
+        """Return whether the largest mesh says nothing: of a rule that asks for γΔt ≪ 1, or of the law of the end."""
+        if self.cut is not None or coarse.terminal is None or coarse.terminal.growth >= 0:
+            return False
+        if coarse.rule == "exact":
+            wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
+            return wanted > most_steps(self.loss.dim)
+        return coarse.objective.gamma * coarse.horizon > coarse.steps
 
     def _arriving(
         self, coarse: Transcription, probe: newton.Minimum, end: LocalValue, ends: list[LocalValue]
@@ -343,11 +347,10 @@ class ToRests:
         return refine(coarse, probe, self.settings)
 
     def _unresolved(self, problem: Transcription) -> _Probe:
-        """Return no path, and why: the largest grid does not resolve the discount, so it would say nothing."""
-        step = problem.objective.gamma * problem.horizon / problem.steps
+        """Return no path, and why: the largest grid resolves neither discount nor law, so it would say nothing."""
         detail = (
-            f"{problem.steps} steps up to t = {problem.horizon:.3g} leave gamma·dt = {step:.3g}, which must be < 1; "
-            "give a shorter horizon (the optimum is gradient flow to within about eta·k·|h|/gamma²)"
+            f"{problem.steps} steps up to t = {problem.horizon:.3g} are too few; give a shorter horizon (where the "
+            "discount is strong, the optimum is gradient flow to within about eta·k·|h|/gamma²)"
         )
         small = replace(problem, steps=2)
         nothing = newton.minimise(small, np.repeat(self.theta0[None], 3, axis=0), limit=0)
