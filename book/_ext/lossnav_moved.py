@@ -15,7 +15,7 @@ from sphinx.errors import ConfigError
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8" />
 <title>{title}: moved</title>
 <meta name="robots" content="noindex">
 <link rel="canonical" href="{base}{new}.html">
@@ -47,5 +47,5 @@ def lead_on(app: Sphinx, failed: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the configuration and the writing."""
     app.add_config_value("moved_pages", {}, "html", types=(dict,))
-    app.connect("build-finished", lead_on)
+    app.connect("build-finished", lead_on, priority=400)  # before pages get their policy
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,10 +25,12 @@ export const lineSample = (style) => (at) => draw(at, "path", { class: "ln-line"
 export function sampleTable(rows, heads = []) {
   const [body, legend] = [make("tbody"), make("ul", { class: "ln-legend" })];
   const found = /** @type {Record<K, TableRow>} */ ({});
+  const said = new Set();
   for (const [key, { name, sample }] of entries(rows)) {
     const [box, again] = [0, 1].map(() => draw(make("span"), "svg", { class: "ln-sample", viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" }));
     for (const at of [box, again]) sample(at);
-    legend.append(make("li", { "data-part": key }, again, ` ${name}`));
+    if (!said.has(name)) legend.append(make("li", { "data-part": key }, again, ` ${name}`));
+    said.add(name); // what is drawn alike in two rows is one line of the legend
     const cells = (heads.length ? heads.slice(1) : [""]).map(() => make("td"));
     const row = make("tr", { "data-part": key }, make("th", { scope: "row" }, box, ` ${name}`), ...cells);
     body.append(row);

@@ -137,6 +137,7 @@ EXEMPT = {
         for hook in HOOKS
     },
     "prices.Price.bregman": "every price has it",
+    "prices.Price.conjugate": "every price has it",
     "looking.Looks": "a result, which the library makes",
     "uncertainty.Plan.acceleration": "a trajectory's, which plans of speed refuse",
 }
