@@ -123,7 +123,7 @@ quick: $(TEST_READY) $(VENDORED)
 # cores it took no less.)
 test: $(TEST_READY) $(VENDORED)
 	@$(MAKE) --no-print-directory --keep-going -j 3 lint committed outputs
-	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder --durations 5
+	@LOSSNAV_HTML=_build/committed/_build/html $(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 5
 	@echo "test: passed, $(TOOK)"
 	@$(PY) book/_tools/chrome.py --if-missing
 
