@@ -197,7 +197,7 @@ class _Walk:
         A step is damped until the Hessian is positive definite and J falls.
         """
         problem, free, live = self.problem, self.problem.free, self.live
-        system = _System(problem, self.path, self.slope, self.curvature)
+        system = System(problem, self.path, self.slope, self.curvature)
         place = self.path[:, free]
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [one.action for one in live], [False] * len(live)
@@ -227,20 +227,20 @@ class _Walk:
                 trial[b] = self.path[b]
         return trial, actions, lengths, stuck
 
-    def _newton(self, system: _System, b: int) -> Array:
+    def _newton(self, system: System, b: int) -> Array:
         """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""
         one = self.live[b]
         while True:
             if one.damping and not one.unit:
                 self._measure(system)
-            step = system.step(b, one.damping * one.unit)
-            if step is not None:
-                return step
+            factored = system.factor(b, one.damping * one.unit)
+            if factored is not None:
+                return system.solve(factored, system.gradient[b])
             if one.damping > _MOST_DAMPING:  # the Hessian is not even finite
                 return np.full_like(system.gradient[b], np.nan)
             one.stiffen()
 
-    def _measure(self, system: _System) -> None:
+    def _measure(self, system: System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
         sizes = np.abs(self.curvature)
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
@@ -301,7 +301,8 @@ def extent(path: Array) -> Array:
 
 def sizes(path: Array, tolerance: float) -> Array:
     """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding."""
-    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+    size = np.abs(path).max(axis=(-2, -1), keepdims=True)
+    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * size + _LEAST
 
 
 def _apart(path: Array, other: Array, tolerance: float) -> float:
@@ -309,7 +310,7 @@ def _apart(path: Array, other: Array, tolerance: float) -> float:
     return float((np.abs(path - other) / sizes(other, tolerance)).max())
 
 
-class _System:
+class System:
     """Newton's equations of several paths, scaled by √w from both sides so that nothing underflows.
 
     Attributes:
@@ -322,23 +323,21 @@ class _System:
         self.gradient = problem.gradient(path, slope)[:, free]
         diagonal, below = problem.hessian(path, curvature)
         self.bands = blocks.banded(diagonal[:, free], below[..., 1 : free.stop - 1, :, :])
-        self.scaled = problem.objective.gamma * problem.horizon < 1200
-        if self.scaled:
-            self.right = -problem.discount_root * self.gradient
 
-    def step(self, b: int, extra: float) -> Array | None:
-        """Return path b's step with ``extra`` on the diagonal, or None if the matrix is not positive definite.
-
-        Where √w itself would underflow, ratios of neighbours take its place.
-        """
+    def factor(self, b: int, extra: float = 0.0) -> Array | None:
+        """Return path b's factored matrix with ``extra`` on the diagonal, or None if it is not positive definite."""
         system, sizes = self.bands[b], self.problem.node_sizes
         if extra:
             system = np.array(system, order="F")
-            dim = self.gradient.shape[-1]
-            system[0] += extra * (np.repeat(sizes, dim) if isinstance(sizes, np.ndarray) else sizes)
-        factored = blocks.factor(system)
-        if factored is None:
-            return None
-        if self.scaled:
-            return blocks.solve(factored, self.right[b]) / self.problem.discount_root
-        return blocks.solve_discounted(factored, self.problem.discount_steps, -self.gradient[b])
+            system[0] += extra * np.repeat(sizes, self.gradient.shape[-1])
+        return blocks.factor(system)
+
+    def solve(self, factored: Array, gradient: Array) -> Array:
+        """Return the step that takes ``gradient``, shape (M, D), away.
+
+        Where √w itself would underflow, ratios of neighbours take its place.
+        """
+        if self.problem.objective.gamma * self.problem.horizon < 1200:
+            root = self.problem.discount_root
+            return blocks.solve(factored, -root * gradient) / root
+        return blocks.solve_discounted(factored, self.problem.discount_steps, -gradient)
