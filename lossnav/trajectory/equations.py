@@ -84,7 +84,8 @@ class Equations:
         ]
         last = 0.0 if problem.terminal is None else problem.terminal.climb(path[-1])
         last = math.exp(-objective.gamma * problem.horizon) * (last + objective.charge * float(before[-1]))
-        paid, size = (self.stencils.integral(objective.gamma, *both) for both in (rates, map(np.abs, rates)))
+        sides = [np.stack([rate, np.abs(rate)], axis=1) for rate in rates]
+        paid, size = self.stencils.integral(objective.gamma, *sides).tolist()
         return paid + last, size + abs(last)
 
 

@@ -67,12 +67,12 @@ class Stencils:
         before = np.einsum("sn,snd->nd", self._last, near[:, last])
         return pace / length, bend / length**2, before / length[last]
 
-    def integral(self, gamma: float, after: Array, before: Array) -> float:
-        """Return ∫e^{−γt} of a rate: shape (N,) after the nodes but the last, (K,) before the joints and the end."""
-        both = np.insert(after, self.ends, before)
+    def integral(self, gamma: float, after: Array, before: Array) -> Array:
+        """Return ∫e^{−γt} of rates: shape (N, K) after the nodes but the last, and before the joints and the end."""
+        both = np.insert(after, self.ends, before, axis=0)
         c = self._through(both[self._nodes + self._stretch])
-        parts = (c * _moments(gamma * self.length, len(c))).sum(axis=0)
-        return float(np.exp(-gamma * self.times[:-1]) * self.length @ parts)
+        parts = np.einsum("snk,sn->nk", c, _moments(gamma * self.length, len(c)))
+        return np.asarray((np.exp(-gamma * self.times[:-1]) * self.length) @ parts)
 
     def curve(self, path: Array) -> scipy.interpolate.PPoly:
         """Return the piecewise polynomial, a function of time."""
