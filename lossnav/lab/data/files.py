@@ -32,10 +32,10 @@ def shelves(root: str | os.PathLike[str] | None, *, repository: bool) -> Iterato
     repository whose checkout this is.
     """
     if root is not None:
-        yield Path(root).expanduser(), "local folder"
+        yield place("root", root), "local folder"
         return
     if environment := os.environ.get("LOSSNAV_DATA"):
-        yield Path(environment).expanduser(), "local folder"
+        yield place("LOSSNAV_DATA", environment), "local folder"
     checkout = Path(__file__).resolve().parents[3]
     if repository and (checkout / "pyproject.toml").is_file():
         yield checkout / "data", "the repository"
@@ -44,10 +44,24 @@ def shelves(root: str | os.PathLike[str] | None, *, repository: bool) -> Iterato
 def cache_folder(cache: str | os.PathLike[str] | None) -> Path:
     """Return the folder to keep downloads in: the given one, or the user's."""
     if cache is not None:
-        return Path(cache).expanduser()
+        return place("cache", cache)
     import pooch
 
     return Path(pooch.os_cache("lossnav"))
+
+
+def place(name: str, value: str | os.PathLike[str]) -> Path:
+    """Return a path as a shell would read it.
+
+    Raises:
+        DataUnavailable: it begins with a user's home that there is not.
+    """
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise DataUnavailable(
+            f"{name} = {str(value)!r} names the home of a user that this machine does not know"
+        ) from None
 
 
 def downloaded(name: str, folder: Path, sha256: str, addresses: Sequence[str], download: bool) -> tuple[Path, str]:

@@ -205,6 +205,16 @@ def test_without_a_network_one_error_says_what_was_tried(tmp_path, monkeypatch, 
         data.load(name, cache=tmp_path / "file")
 
 
+@pytest.mark.parametrize("argument", ["root", "cache", "LOSSNAV_DATA"])
+def test_the_home_of_nobody(tmp_path, monkeypatch, argument):
+    monkeypatch.delenv("LOSSNAV_DATA", raising=False)
+    given = {} if argument == "LOSSNAV_DATA" else {argument: "~nosuchuser/x"}
+    if not given:
+        monkeypatch.setenv("LOSSNAV_DATA", "~nosuchuser/x")
+    with pytest.raises(data.DataUnavailable, match=f"{argument} = '~nosuchuser/x' names the home of a user that"):
+        data.load("mnist", **given)
+
+
 def test_a_constant_channel_has_no_deviation_to_divide_by():
     from lossnav.lab.data.dataset import from_pixels
 
