@@ -59,8 +59,12 @@ $(BOOK_READY):
 	@[ -n "$(PYTHON)" ] || { echo "make: needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3"; exit 1; }
 	@[ -x $(PY) ] || { echo "install: creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); }
 	@echo "install: what the book needs (a minute or two the first time)"
-	@$(if $(LOCKED),$(PIP) --no-deps --require-hashes -r $(LOCK))
-	@$(PIP) $(if $(LOCKED),--no-deps --no-build-isolation,$(addprefix -r ,$(BOOK_LISTS))) --editable .
+ifdef LOCKED
+	@$(PIP) --no-deps --require-hashes -r $(LOCK)
+	@$(PIP) --no-deps --no-build-isolation --editable .
+else
+	@$(PIP) $(addprefix -r ,$(BOOK_LISTS)) --editable .
+endif
 	@rm -f $(VENV)/.book-* && touch $@
 	@echo "install: done, $(TOOK)"
 
@@ -69,8 +73,10 @@ $(BOOK_READY):
 # (Types are checked with the pins alone: those of old releases are written differently.)
 $(TEST_READY): | $(BOOK_READY)
 	@echo "install: what the checks need"
-	@$(if $(LOCKED),,$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS)))
-	@$(if $(LOCKED),,$(PIP) --no-deps -r requirements/oracle.txt)
+ifndef LOCKED
+	@$(PIP) -r requirements/test.txt $(addprefix -c ,$(BOOK_LISTS))
+	@$(PIP) --no-deps -r requirements/oracle.txt
+endif
 	@$(if $(FLOOR),$(PIP) --no-deps $$($(PROJECT) | sed -nE 's/[^"]*"([a-z-]+)>=([0-9.]+)"[^"]*/\1==\2 /gp'))
 	@rm -f $(VENV)/.test-* && touch $@
 	@echo "install: done, $(TOOK)"
@@ -133,7 +139,9 @@ outputs: $(TEST_READY)
 
 # What PyPI would get, tried as a stranger would: in an empty environment the wheel runs the README.
 release: $(BOOK_READY)
-	@$(if $(LOCKED),,$(PIP) -r requirements/release.txt)
+ifndef LOCKED
+	@$(PIP) -r requirements/release.txt
+endif
 	@rm -rf _build/dist _build/fresh && $(PY) -m build --outdir _build/dist . > _build/release.log
 	@$(PY) -m twine check --strict _build/dist/*
 	@version=$$($(PROJECT) | sed -nE 's/^version = "(.*)"/v\1/p'); \

@@ -17,6 +17,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from lossnav import records
+from lossnav.lab.training.devices import on_threads
 
 LOOK = 1.0  # seconds
 BUSY = 0.1  # of the cores: threads that wait for each other at the end of every loop stall by more than that
@@ -91,11 +92,6 @@ def threads(count: int | None) -> Iterator[int]:
 
     numpy and scipy each bring a BLAS of their own, with threads of its own, which torch's number does not reach.
     """
-    before = torch.get_num_threads()
-    count = count or before
-    torch.set_num_threads(count)
-    try:
-        with threadpool_limits(count, user_api="blas"):
-            yield count
-    finally:
-        torch.set_num_threads(before)
+    count = count or torch.get_num_threads()
+    with on_threads(count), threadpool_limits(count, user_api="blas"):
+        yield count

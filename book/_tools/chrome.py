@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -166,10 +166,7 @@ class Page:
         """Go to `url`; return when it has loaded and the widgets have settled."""
         self.start_anew()
         self.tab.goto(url)
-        deadline = time.monotonic() + PATIENCE
-        while not self._is_quiet():
-            if time.monotonic() > deadline:
-                raise BrowserError(f"waited {PATIENCE:.0f} s for {url} to become quiet")
+        self._wait(self._is_quiet, f"{url} to become quiet", PATIENCE)
 
     def _is_quiet(self) -> bool:
         """No request under way, every explorable mounted, no change of height for some frames; no, if it moves on."""
@@ -209,10 +206,13 @@ class Page:
 
     def wait_until(self, condition: str, patience: float = PATIENCE) -> None:
         """Wait for a JavaScript expression to become true; it is asked from outside, as pages forbid to evaluate it."""
+        self._wait(lambda: bool(self.evaluate(condition)), condition, patience)
+
+    def _wait(self, ready: Callable[[], bool], what: str, patience: float) -> None:
         deadline = time.monotonic() + patience
-        while not self.evaluate(condition):
+        while not ready():
             if time.monotonic() > deadline:
-                raise BrowserError(f"waited {patience:.0f} s for {condition}")
+                raise BrowserError(f"waited {patience:.0f} s for {what}")
             self.tab.wait_for_timeout(10)
 
     # ---- what went wrong

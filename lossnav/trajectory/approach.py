@@ -55,8 +55,7 @@ def first(
     still = replace(objective, gamma=0.0)  # the rule has the discount exact
     times, weight, turning = _asked(objective, loss, horizon, terminal)
     steps = first_steps(still, loss.dim, horizon, turning)
-    needed = wanted(objective, loss, horizon, terminal)
-    steps = max(steps, min(2 ** math.ceil(math.log2(needed)), most_steps(loss.dim) // 4))
+    steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
     return Transcription(
         objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts  # type: ignore[arg-type]
@@ -66,6 +65,10 @@ def first(
 def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:
     """Return how many steps the law of the end asks for; 1 if none does."""
     times, weight, _ = _asked(objective, loss, horizon, terminal)
+    return _count(times, weight)
+
+
+def _count(times: Array, weight: Array) -> float:
     return float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
 
 

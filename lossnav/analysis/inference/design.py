@@ -70,10 +70,8 @@ def design(h: ArrayLike, gamma: float, noise: float, accuracy: float = 0.1, *, a
     order = np.argsort(times)
     samples = max(math.ceil((error * sigma / wanted) ** 2), len(times))
     both = np.concatenate([curvature, 4 * curvature])
-    other = (
-        math.sqrt(2) * _best(slow_rate(both, gain, discount), both, discount, gain)[0]
-    )  # half of the samples at each
-    fewer = max(math.ceil((other * sigma / wanted) ** 2), 2 * len(times))
+    other, *_ = _best(slow_rate(both, gain, discount), both, discount, gain)
+    fewer = max(math.ceil(2 * (other * sigma / wanted) ** 2), 2 * len(times))  # half of the samples at each
     cheaper = f"{fewer} samples, half of them at four times the stakes" if fewer < samples else ""
     return Design(times[order], shares[order], samples, error, cheaper)
 
