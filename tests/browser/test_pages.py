@@ -204,6 +204,17 @@ def test_one_switch_shows_the_code_that_is_furniture(browser: Browser, base: str
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_buttons_of_a_header_that_is_half_there_do_not_move_when_the_rest_comes(browser: Browser, base: str) -> None:
+    place = "document.querySelector('.header-article-items__end .btn').getBoundingClientRect().x"
+    later = "document.querySelectorAll('.article-header-buttons > :not(:first-child)')"
+    with browser.page(PHONE) as page:
+        page.open(f"{base}/book/momentum.html")
+        whole = page.evaluate(place)
+        page.evaluate(f"{later}.forEach((button) => {{ button.style.display = 'none'; }})")
+        assert page.evaluate(f"{later}.length") > 2 and page.evaluate(place) == whole
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
 def test_root_leads_to_the_landing_page(browser: Browser, base: str) -> None:
     with browser.page() as page:
         page.open(f"{base}/index.html")
