@@ -12,9 +12,9 @@ they do not change, and each has its own best rate, from the same grid. What the
 read off the same runs later, as a control, and nothing was expected of them.
 
 *cnn* learns the repository's sample of a JPEG copy of CIFAR-10, 9,000 images, and *bytes* the text of
-``pydoc_data.topics``, with the transformer of ``lossnav.lab.models.small``. What was cut so that one core can do it: the
-sizes, the lengths (no rule converges, and none has a schedule), two memories of an average, one threshold for each way
-of clipping, chosen so that it clips a half, and one β₂ = 0.99 for all.
+``pydoc_data.topics``, with a transformer of two layers. What was cut so that one core can do it: the sizes, the lengths
+(no rule converges, and none has a schedule), two memories of an average, one threshold for each way of clipping, chosen
+so that it clips a half, and one β₂ = 0.99 for all.
 """
 
 from __future__ import annotations
