@@ -7,10 +7,10 @@
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
-more, a discount up to four; the best by validation loss is run on fresh seeds, which draw the weights and the order of the data, so that all
-rules of a seed are compared in pairs. Of the rules, each then tries two amounts of decoupled decay at that rate; if one
-of them is better, it is run on the fresh seeds, too. An amount is what the whole run does to a weight that no gradient
-moves, e^(−amount), and so means the same for all rules; vectors do not decay.
+more, a discount up to four; the best by validation loss is run on fresh seeds, which draw the weights and the order of
+the data, so that all rules of a seed are compared in pairs. Of the rules, each then tries two amounts of decoupled
+decay at that rate; if one of them is better, it is run on the fresh seeds, too. An amount is what the whole run does to
+a weight that no gradient moves, e^(−amount), and so means the same for all rules; vectors do not decay.
 
 Rules for matrices leave the head, embeddings and vectors to Adam at the same rate, all as ``optim.split`` has it, and
 see a convolution as the matrix of its filters. A discount γ is that of ``optim.Belief``, told by ε/√V, where √V is the
