@@ -33,6 +33,7 @@ class Bytes(nn.Module):
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(length))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the logits of the bytes that follow."""
         inner = self.tokens(x) + self.places.weight
         found: Tensor = self.head(self.blocks(inner, mask=self.mask, is_causal=True))
         return found
