@@ -1,7 +1,8 @@
 """Products against those of curvlinops, which were written by others: the Hessian, and gradients' second moment.
 
 Transformers are left out: of ours its Hessian is not symmetric (by a tenth of the largest entry), of torch's it has
-none, while ours is that of differences (``test_hessian_products``). Of squared errors with several outputs it takes another second moment.
+none, while ours is that of differences (``test_hessian_products``). Of squared errors with several outputs it takes
+another second moment.
 """
 
 from __future__ import annotations
