@@ -4,6 +4,7 @@
 #   make test       everything that is checked                              (make check: the quick part)
 #   make notebooks  write book/*.ipynb again from book/myst/*.md, where they differ
 #   make pdf, make zip  the whole book as one file: to print, to read offline        -> _build/lossnav.pdf, .zip
+#   make archive    what is laid down for good: source, data, records, pages, PDF    -> _build/lossnav-VERSION.zip
 
 .DEFAULT_GOAL := help
 SHELL := bash
@@ -48,10 +49,10 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip site notebooks check quick lint test outputs release committed reproduce sanitize browser shots clean
+.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce sanitize browser shots clean
 
 help:
-	@sed -n '3,6s/^#  *//p' Makefile
+	@sed -n '3,7s/^#  *//p' Makefile
 
 install: $(TEST_READY) $(VENDORED)
 
@@ -96,6 +97,9 @@ $(BUILT): $(BOOK_READY) $(VENDORED) $(BOOK) $(PACKAGE) $(LEDGER)
 pdf: $(TEST_READY)
 pdf zip: $(BUILT)
 	@$(PY) book/_tools/paper.py $@
+
+archive: pdf
+	@$(PY) book/_tools/archive.py
 
 # What is published: the pages, and beside them the book as one file, to which the first page leads.
 site: pdf
