@@ -95,8 +95,8 @@ def _regret(regret: Regret, ax: Axes) -> None:
     middle = (len(known) - 1) / 2
     ax.set_ylim(middle + 1.5, middle - 1.5)  # room for three, from above
     ax.axvline(0, color=COLOURS["quiet"], lw=0.8)
-    share = f"{100 * regret.relative:.3g} % of the least; in such steps {100 * regret.floor:.2g} % are inevitable"
-    ax.set(xlabel=f"cost beyond the optimum\n{share}")
+    share, floor = (f"{100 * part:.3g} %" for part in (regret.relative, regret.floor))
+    ax.set(xlabel=f"cost beyond the optimum: {share} of the least\nin such steps {floor} are inevitable")
 
 
 def _watch(seen: Watch, ax: Axes) -> None:
@@ -111,7 +111,7 @@ def _watch(seen: Watch, ax: Axes) -> None:
     travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     ax.plot(travelled, losses, **line("loss", lw=1.2))
     ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
-    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
+    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each", ylabel="$L$")
 
 
 def _fingerprint(seen: Fingerprint, ax: Axes) -> None:
