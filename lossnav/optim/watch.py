@@ -50,6 +50,9 @@ class Watch(Shown):
         self._spaces: list[tuple[NDArray[np.float64], ...]] = []
         self._space: tuple[NDArray[np.float64], float, Tensor] | None = None
 
+    def __repr__(self) -> str:
+        return f"Watch(optimizer={type(self.optimizer).__name__}, steps={self.steps})"
+
     # ------------------------------------------------------------------------------------------------ what is recorded
 
     def note(self, loss: Tensor) -> None:
