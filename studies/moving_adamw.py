@@ -29,7 +29,7 @@ from lossnav.lab.study import Measurement, Study, main, six
 
 EXAMPLES, STRETCHES, LENGTH = 6000, 2000, 32
 DECAY, BATCH, RATES = 0.1, 64, ((3e-3, 10_000), (1e-3, 20_000))  # rate, steps; at rest where they end
-STEPS, BURN, MODES, CURVED = 3000, 4000, 20, 3000
+STEPS, BURN, MODES = 3000, 4000, 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def measured(dataset: Any, seed: int, task: str) -> dict[str, Any]:
         before = replace(setting, eta=rate * (1 - setting.beta))
         vector_to_parameters(ended(model, pair, before, steps, seed=seed, loss=loss), model.parameters())
     found = moving.analyse(
-        model, pair, setting, loss=loss, steps=STEPS, burn=BURN, modes=MODES, examples=CURVED, seed=seed, anyway=True
+        model, pair, setting, loss=loss, steps=STEPS, burn=BURN, modes=MODES, examples=None, seed=seed, anyway=True
     )
     return {
         "task": task, "seed": seed, "weights": len(found.run.final), "loss": six(found.run.loss.mean()),
@@ -89,7 +89,7 @@ def measured(dataset: Any, seed: int, task: str) -> dict[str, Any]:
 def study(name: str) -> Study:
     """Return the study of a network."""
     task = TASKS[name]
-    told = {"decay": DECAY, "batch": BATCH, "rates": [list(one) for one in RATES], "burn": BURN, "curved": CURVED}
+    told = {"decay": DECAY, "batch": BATCH, "rates": [list(one) for one in RATES], "burn": BURN}
     about = {"examples": EXAMPLES} if task.dataset else {**provenance(), "length": LENGTH, "stretches": STRETCHES}
     return Study(
         lambda seeds: [Measurement(task.dataset, seed, measured, {"task": name}) for seed in range(seeds)],
