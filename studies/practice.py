@@ -17,8 +17,8 @@ see a convolution as the matrix of its filters. A discount γ is that of ``optim
 median over weights in the middle of a run of Adam; its rates are counted in steps at that V, so that all discounts try
 the same lengths. What was expected stands in ``PREDICTIONS`` and ``EXPECTED``, written before any of these was run.
 
-"polar, a fifth" was added when the others were known, and nothing was expected of it: Muon's steps for matrices, of which
-the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate otherwise.
+"polar, a fifth" was added when the others were known, and nothing was expected of it: Muon's steps for matrices, of
+which the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate otherwise.
 
 What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's.
 """
