@@ -1,7 +1,6 @@
 """Do optimizers that know rows and columns learn faster, by the step and by the clock? Small networks, 3 or 5 seeds.
 
-    python studies/matrices.py cifar10        a small CNN on CIFAR-10 at 16×16 pixels     (about 2 minutes of one core)
-    python studies/matrices.py mnist          the paper's perceptron on MNIST             (about 5 minutes)
+    python studies/matrices.py mnist          the paper's perceptron on MNIST             (about 5 minutes of one core)
     python studies/matrices.py paper          the paper's CNN on CIFAR-10 at 32×32 pixels (about 35 minutes)
     python studies/matrices.py transformer    a small one on CIFAR-10 at 32×32 pixels     (about 15 minutes)
     python studies/matrices.py bases          which bases the paper's CNN needs, 16×16    (about 4 minutes)
@@ -50,7 +49,6 @@ from torch.nn.functional import avg_pool2d, cross_entropy
 
 from lossnav import data, models, optim
 from lossnav.lab.models.small import strided
-from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, widened
 
 BETAS, TUNING_SEED, EVERY = (0.9, 0.99), 100, 10  # steps that a point of a curve is the mean of
@@ -105,25 +103,12 @@ class Task:
     long: str = "identity"
 
 
-def small(seed: int) -> nn.Module:
-    """Return a CNN for (3, 16, 16) with 16, 32 and 32 channels."""
-
-    def build() -> nn.Module:
-        layers: list[nn.Module] = []
-        for before, after in ((3, 16), (16, 32), (32, 32)):
-            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
-
-    return seeded(build, seed)
-
-
 LATER: dict[str, Any] = {
     "batch": 32, "rules": (*PLAIN, "Muon", "SOAP", *MATRIX[1:]), "extra": 2, "tail": 2, "train": 10000, "test": 1000,
     "seeds": 5,
 }  # fmt: skip
 WHOLE = {**LATER, "rules": (*PLAIN, "Muon", "Shampoo", "SOAP", *MATRIX[1:]), "tail": 6, "train": 400, "pooled": True}
 TASKS = {
-    "cifar10": Task("cifar10", small, 200, pooled=True),
     "mnist": Task("mnist", lambda seed: models.mlp(seed=seed), 100),
     "paper": Task(
         "cifar10", lambda seed: models.cnn(seed=seed), 80, rates=((0.01, 0.03, 0.1), (3e-4, 1e-3, 3e-3)), **LATER

@@ -34,13 +34,14 @@ from typing import Any
 
 import torch
 from charged import Examples, Prediction, beyond, flat, judged, loss
-from matrices import TURNS, AsMatrices, small
+from matrices import TURNS, AsMatrices
 from torch import nn
 from torch.nn.functional import avg_pool2d
 
 from lossnav import data, optim
 from lossnav.lab.data.text import manual, provenance, stretches
 from lossnav.lab.models.small import reader
+from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, six, widened
 from lossnav.optim.finite import judged_elsewhere
 
@@ -87,6 +88,18 @@ class Task:
     steps: int
     plain: tuple[float, ...]
     about: Callable[[], dict[str, Any]]
+
+
+def small(seed: int) -> nn.Module:
+    """Return a CNN for (3, 16, 16) with 16, 32 and 32 channels."""
+
+    def build() -> nn.Module:
+        layers: list[nn.Module] = []
+        for before, after in ((3, 16), (16, 32), (32, 32)):
+            layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+
+    return seeded(build, seed)
 
 
 def images(dataset: data.Dataset) -> Examples:
