@@ -1,9 +1,7 @@
-"""Which optimizer, and which discount, after thousands of steps with a schedule? Two networks, five fresh seeds.
+"""Which optimizer, and which discount, after thousands of steps with a schedule? A small CNN, five fresh seeds.
 
-    python studies/practice.py cnn             eight rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
-    python studies/practice.py bytes           eight rules, a causal transformer, Python's manual   (about 80 minutes)
-    python studies/practice.py discount-cnn    eight discounts of one rule, the same CNN            (about 40 minutes)
-    python studies/practice.py discount-bytes  eight discounts of one rule, the same transformer    (about 50 minutes)
+    python studies/practice.py cnn           nine rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
+    python studies/practice.py discount-cnn  eight discounts of one rule, the same CNN            (about 40 minutes)
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
@@ -20,7 +18,7 @@ the same lengths. What was expected stands in ``PREDICTIONS`` and ``EXPECTED``, 
 "polar, a fifth" was added when the others were known, and nothing was expected of it: Muon's steps for matrices, of
 which the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate otherwise.
 
-What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's.
+What was cut so that two cores can do it: one tuning seed, one small network, one length, one pair of β's.
 """
 
 from __future__ import annotations
@@ -39,15 +37,13 @@ from torch import nn
 from torch.nn.functional import avg_pool2d
 
 from lossnav import data, optim
-from lossnav.lab.data.text import manual, provenance, stretches
-from lossnav.lab.models.small import reader
 from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, six, widened
 from lossnav.optim.finite import judged_elsewhere
 
 BETAS, WARM, POINTS, MOST = (0.9, 0.99), 0.05, 50, {"rule": 2, "discount": 4}
 TUNING, JUDGES = 100, tuple(range(5))
-HELD, LENGTH, STRETCHES = 5000, 128, 128  # images that choose; of a stretch of text; stretches that choose, or judge
+HELD = 5000  # images that choose
 DECAYS = (0.5, 2.0)
 DISCOUNTS = (0.0, 0.01, 0.063, 0.4, 2.5, 16.0, 100.0, math.inf)  # ε/√V
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -115,17 +111,8 @@ def images(dataset: data.Dataset) -> Examples:
     return Examples(batch, (x[count:], y[count:]), test)
 
 
-def text(dataset: None) -> Examples:
-    """Return stretches of Python's manual, eight at a time; of its last tenth one half chooses and the other judges."""
-    train, rest = manual()
-    halves = [stretches(part, torch.Generator().manual_seed(1_000), STRETCHES, LENGTH) for part in rest.chunk(2)]
-    return Examples(lambda generator: stretches(train, generator, 8, LENGTH), *halves)
-
-
 TASKS = {
     "cnn": Task("cifar10", images, small, 3500, (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {"batch": 128, "held": HELD}),
-    "bytes": Task("", text, lambda seed: reader(LENGTH, seed=seed), 2500, (0.01, 0.03, 0.1, 0.3, 1.0),
-                  lambda: {**provenance(), "length": LENGTH, "batch": 8, "stretches": STRETCHES}),
 }  # fmt: skip
 
 
@@ -298,7 +285,7 @@ def discount(dataset: Any, seed: tuple[int, ...], task: str, ratio: float | str)
     runs = [trained(one, examples, make, best, each) for each in seed]
     print(f"  ε/√V = {ratio}: {[run['test'] for run in runs]}", flush=True)
     torch.set_flush_denormal(False)
-    return [{"task": task, "ratio": str(ratio), "lr": best, "roots": roots,
+    return [{"task": task, "ratio": ratio, "lr": best, "roots": roots,
              "tuning": sorted(map(list, tried.items())), "runs": runs}]  # fmt: skip
 
 
