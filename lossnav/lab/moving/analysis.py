@@ -247,7 +247,7 @@ def _notes(basin: Basin, setting: Setting, expected: Forecast, run: Walk, why: s
         if abs(change) > 0.02:
             relaxes = (1 - setting.beta) / (4 * setting.eta * setting.decay)
             notes.append(
-                f"|{plainly(name)}| changed by {100 * change:+.1f} %: its angle is that of the limit only after several "
+                f"|{plainly(name)}| changed by {100 * change:+.1f} %: its angle is that of the limit after several "
                 f"times (1−β)/(4ηλ) = {relaxes:.0f} steps"
             )
     return notes
