@@ -160,8 +160,8 @@ class Navigator(Generated):
         processes average what they see (``process_group``): all of them must look.
 
         Args:
-            loss: a scalar with its graph, twice differentiable; attention by torch's fast kernels is not
-                (``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)`` around the forward pass is).
+            loss: a scalar with its graph, twice differentiable. Attention by torch's fast kernels is not; under
+                ``sdpa_kernel(SDPBackend.MATH)`` it is.
 
         Raises:
             RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the
