@@ -1,10 +1,10 @@
 """Fig. 1's path: ``ln.solve`` as users call it, CasADi with IPOPT on the same sum, and the paper's gradient steps.
 
 All minimise J over paths with both ends fixed (T = 4, γ = 0.1), from scratch, in float64 and on one thread. CasADi gets
-the package's own midpoint sum and the straight line as its start; ``ln.solve`` also tries a start through each
-stationary point, certifies the minimum, and makes a path that can be called; where the number of intervals is even it
-solves on half of them, too, and extrapolates. The gradient steps go through torch's autograd on the paper's own sum
-(Eq. 29, the left rule on 50 points), as in Strang et al. and the paper; the inner Newton method runs on that sum, too.
+the package's own sum and the straight line as its start; ``ln.solve`` also tries a start through each stationary point,
+certifies the minimum, and makes a path that can be called; where the number of intervals is even it sums J over half of
+them, too, and extrapolates. The gradient steps go through torch's autograd on the paper's own sum (Eq. 29, the left
+rule on 50 points), as in Strang et al. and the paper.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def straight(intervals: int = INTERVALS) -> np.ndarray:
 
 
 def by_newton() -> newton.Minimum:
-    problem = Transcription(
-        ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, INTERVALS, endpoint=STOP, rule="left"
-    )
-    return newton.minimise(problem, straight())
+    return newton.minimise(summed(INTERVALS), straight())
+
+
+def summed(intervals: int) -> Transcription:
+    """Return the package's own sum."""
+    return Transcription(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP)
 
 
 def by_solve(**options: Any) -> ln.Trajectory:
@@ -51,17 +53,16 @@ def by_solve(**options: Any) -> ln.Trajectory:
 
 
 def casadi_solver(intervals: int) -> Callable[[], float]:
-    """Return a call that minimises the midpoint sum with IPOPT and returns J; construction and derivatives are here."""
-    times, dt = np.linspace(0.0, HORIZON, intervals + 1), HORIZON / intervals
+    """Return a call that minimises that sum with IPOPT and returns J; construction and derivatives are here."""
+    sum_, dt = summed(intervals), HORIZON / intervals
+    nodes = np.exp(-GAMMA * sum_.times)
+    pieces = dt * sum_.kinetic_factors[0][:, 0] * nodes[:-1]
     inner = casadi.MX.sym("inner", 2, intervals - 1)
     path = casadi.horzcat(casadi.DM(START), inner, casadi.DM(STOP))
     velocity = (path[:, 1:] - path[:, :-1]) / dt
     loss = (path[0, :] ** 2 - 1) ** 2 + path[1, :] ** 2 - path[0, :] / 2
-    ends = np.ones(intervals + 1)
-    ends[[0, -1]] = 0.5
-    middle, nodes = np.exp(-GAMMA * (times[:-1] + dt / 2)), ends * np.exp(-GAMMA * times)
-    kinetic = casadi.sum2(casadi.DM(middle).T * casadi.sum1(velocity**2)) / 2
-    total = dt * (kinetic + casadi.sum2(casadi.DM(nodes).T * loss))
+    kinetic = casadi.sum2(casadi.DM(pieces).T * casadi.sum1(velocity**2)) / 2
+    total = kinetic + casadi.sum2(casadi.DM(sum_.share * nodes).T * loss)
     problem: Any = {"x": casadi.vec(inner), "f": total}
     options: Any = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-10}}
     solver = casadi.nlpsol("path", "ipopt", problem, options)
@@ -99,8 +100,7 @@ def compare(intervals: int, rounds: int) -> tuple[list[list[float | str | None]]
         ways = {"ln.solve, rtol=1e-8": lambda: by_solve(rtol=1e-8), **ways, "inner Newton, 49, Eq. 29": by_newton}
     measured = {name: spread(times) for name, times in take_turns(ways, rounds).items()}
     theirs = ready()
-    grid = Transcription(ln.Objective(gamma=GAMMA), ln.losses.DoubleWell(), HORIZON, intervals, endpoint=STOP)
-    ours = newton.minimise(grid, straight(intervals)).action  # the same sum, before extrapolation
+    ours = newton.minimise(summed(intervals), straight(intervals)).action  # the same sum, before extrapolation
     values = {name: theirs if "CasADi" in name else None for name in ways}
     values[f"ln.solve, steps={intervals:,}"] = by_solve(steps=intervals).action
     if intervals == INTERVALS:

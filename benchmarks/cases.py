@@ -244,12 +244,12 @@ ONCE_WRONG = [
     Case("no bottom, by e^θ", _of(_function(lambda x: x[..., 0] ** 2 / 2 - 0.01 * np.exp(x[..., 0])), gamma=1.0),
          (0.5,)),
     Case("no bottom, by θ⁴", _of(_function(lambda x: x[..., 0] ** 2 / 2 - 1e-4 * x[..., 0] ** 4), gamma=1.0), (0.5,)),
-    Case("strong discount", _of(_well, gamma=100.0), START, wrong="the grids are too coarse", slow=True),
+    Case("strong discount", _of(_well, gamma=100.0), START),
     Case("tanh network", _of(landscapes.tanh_network, gamma=0.5), tuple(np.linspace(-1.0, 1.0, 10)),
          {"max_seconds": 30.0}, wrong="the budget is spent before anything is found", slow=True),
     Case("convex logistic, strong discount", _of(
         lambda: landscapes.logistic_one_by_one(*landscapes.synthetic(200, 30, 1), 0.01), gamma=10.0), (0.5,) * 30,
-        {"max_seconds": 30.0}, wrong="the budget is spent before anything is found", slow=True),
+        {"max_seconds": 30.0}, slow=True),
     Case("Himmelblau in a current", _of(
         lambda: landscapes.himmelblau(0.02), gamma=0.5, drift=ln.drifts.rotation(1.0)), (0.0, 0.0),
         {"max_seconds": 30.0}, wrong="refused, though the optimum comes to rest", slow=True),

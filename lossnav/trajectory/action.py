@@ -1,7 +1,7 @@
 """Optimal trajectories by direct minimisation of the discretised J: any loss and drift, any metric, loss that moves.
 
-Newton's method on a grid, refined by doubling with Richardson extrapolation; one start for each place where a path
-can come to rest, the lowest J wins. Linear cost in the number of time points.
+Newton's method on a sum of second order, one start for each place where a path can come to rest; the lowest J wins.
+Deferred correction makes the path exact to high order on the same mesh. Linear cost in the number of time points.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from lossnav.problem.drifts import Linear
 from lossnav.problem.task import Task
-from lossnav.trajectory import deadline, wandering
+from lossnav.trajectory import approach, deadline, wandering
 from lossnav.trajectory.candidates import cheapest, failed
 from lossnav.trajectory.case import TIMED, Case, plain
 from lossnav.trajectory.coming_to_rest import ToRests
@@ -22,7 +22,6 @@ from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
 
 
 class Action:
@@ -117,7 +116,9 @@ def solve(case: Case, settings: Settings, name: Method) -> Trajectory:
     if case.rests:
         attempts = ToRests(case, settings).paths()
     else:
-        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
+        problem = approach.first(
+            case.objective, case.loss, case.theta0, case.deadline, endpoint=case.endpoint, steps=settings.first
+        )
         attempts = deadline.from_starts(problem, case.theta0, settings)
     best = cheapest(case, _inside(attempts), name)
     if best.converged and math.isfinite(best.end):  # one that did not converge is a path, too, and may be cheaper

@@ -4,10 +4,6 @@ A mesh of few nodes is solved, and its nodes are spread again where the path is 
 that it goes, in the units of the metric, half as the law of the end asks for, or evenly in time (de Boor's
 equidistribution). However short a stage is, the interval that holds it gets its share of the nodes: each round resolves
 scales some thirty times finer.
-
-Paths that do nothing but relax to the only rest of a convex loss need no such search: steps that grow with time suit a
-path that is fast first and slow later. Where there are several rests, or the loss is not convex, a path may wait and
-then move fast: of those ``relaxing`` says nothing.
 """
 
 from __future__ import annotations
@@ -15,111 +11,101 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.drifts import Linear
 from lossnav.problem.functions import budget
-from lossnav.problem.losses import Loss, Quadratic
+from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, newton
-from lossnav.trajectory.mesh import Clock, Mesh, Split, first_steps, graded_steps, most_steps, spread
+from lossnav.trajectory.mesh import most_steps, spread
 from lossnav.trajectory.riccati import LocalValue
-from lossnav.trajectory.transcription import Transcription
+from lossnav.trajectory.transcription import Transcription, switches
 
+_FIRST_STEPS = 64  # with polynomials of degree ten that is what most paths need
+_A_SCALE = 5  # nodes on a time scale of the law
+_SOONER = 0.25  # the first step's scale, in units of the fastest one: at the start polynomials look ahead only
+_LATER = 5.0  # the last steps' scale, in units of the slowest one, along which almost nothing happens
 _EVEN = 2.0  # the most that an interval may hold of what there is, relative to the mean
 _ROUNDS = 12  # each thirty times finer: beyond the digits of a float
-_LONGEST = 2.0  # the longest step of a first mesh, in units of the law's scale: beyond it a path cannot move
+ROUGH = 1e-6  # of a Newton step on a mesh that may move again: corrections follow
 _SAMPLES = 400  # intervals on which the law's density is summed, in each stretch
-_SLOWEST = 4.0  # the scale of the longest steps of a path that only relaxes, in units of that of the slowest mode
-_LENGTHENED = 3  # times, if the path has not arrived
-_ITERATIONS = 20  # of Newton's method; from the linear law it takes a handful
-_JUMP = 0.25  # the largest share of the whole way that one interval may hold
-
-
-def graded(objective: Objective, loss: Loss) -> bool:
-    """Return whether the mesh follows the path: where metric or loss change with scales of their own."""
-    return objective.curved or loss.timed
-
-
-def mesh_of(loss: Loss, horizon: float, steps: int) -> Mesh:
-    """Return equal steps, in each stretch between the switches of a loss."""
-    return Split(spread(np.array([0.0, horizon]), np.ones(1), _joints(loss, horizon), steps))
 
 
 def first(
-    objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None = None, **parts: object
-) -> Transcription:
-    """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for."""
-    still = replace(objective, gamma=0.0)  # the rule has the discount exact
-    times, weight, turning = _asked(objective, loss, horizon, terminal)
-    steps = first_steps(still, loss.dim, horizon, turning)
-    steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
-    mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
-    return Transcription(
-        objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts  # type: ignore[arg-type]
-    )  # fmt: skip
+    objective: Objective, loss: Loss, theta0: Array, horizon: float, *, terminal: LocalValue | None = None,
+    endpoint: Array | None = None, level: float = 0.0, steps: int | None = None, convex: bool = False,
+) -> Transcription:  # fmt: skip
+    """Return J on a coarse mesh that ``settle`` may move: of equal steps, or as the law of the end asks for.
 
-
-def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:
-    """Return how many steps the law of the end asks for; 1 if none does."""
-    times, weight, _ = _asked(objective, loss, horizon, terminal)
-    return _count(times, weight)
-
-
-def _count(times: Array, weight: Array) -> float:
-    return float(weight @ np.diff(times)) / _LONGEST if len(weight) > 1 else 1.0
-
-
-def _asked(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> tuple[Array, Array, float]:
-    """Return times, how many steps a unit of time needs between them, and the fastest turning."""
-    if terminal is None or terminal.growth >= 0:
-        return np.array([0.0, horizon]), np.ones(1), 0.0
-    times = _log_times(loss, horizon, terminal)
-    turning = float(np.max(np.abs(np.linalg.eigvals(terminal.closed).imag)))
-    return times, _lawful(objective, loss, times, terminal), turning
-
-
-def _joints(loss: Loss, horizon: float) -> list[float]:
-    """Return the switches of a loss inside: there must be nodes."""
-    return [switch for switch in getattr(loss, "switches", ()) if switch < horizon]
-
-
-def _log_times(loss: Loss, horizon: float, end: LocalValue) -> Array:
-    """Return times from the law's fastest scale on, after the start and after each switch, shape (M+1,)."""
-    fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-    parts = []
-    marks = [0.0, *_joints(loss, horizon), horizon]
-    for low, high in itertools.pairwise(marks):
-        part = low + np.expm1(np.linspace(0.0, math.log1p(fastest * (high - low)), _SAMPLES + 1)) / fastest
-        parts.append(part[:-1])
-    return np.unique(np.append(np.concatenate(parts), horizon))
-
-
-def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> Array:
-    """Return how many steps a unit of time needs on the way to a rest, in each interval, shape (N,).
-
-    What moves at a rate ρ is discretised with an error of ρ(ρ + γ)·Δt². At a time t after the start, or after a switch,
-    modes faster than 1/t have come to rest, and the slowest one goes on.
+    The sum's error is γrΔt² where a rate is r. A ``convex`` problem has one minimum, however wrong that is on the first
+    mesh, and polynomials do not feel the discount.
     """
+    if not math.isfinite(objective.gamma * horizon):
+        raise OverflowError(f"gamma = {objective.gamma:g} for a time of {horizon:g}")
+    joints, most = switches(loss, horizon), most_steps(loss.dim) // 4
+    given = partial(Transcription, objective, loss, horizon, terminal=terminal, endpoint=endpoint, level=level)
+    if terminal is None and not joints:
+        return given(steps or min(_FIRST_STEPS, most))
+    rates = _rates(objective, loss, theta0, terminal)
+    times, wanted = _log_times(joints, horizon, rates[0]), 0.0
+    weight = _calm(joints, times, rates, 0.0 if convex else objective.gamma)
+    if terminal is not None:
+        wanted = _A_SCALE * float(weight @ np.diff(times))
+    count = steps or (most if wanted > most else 2 ** math.ceil(math.log2(max(_FIRST_STEPS, wanted))))
+    return given(count, mesh=spread(times, weight, joints, count, rates))
+
+
+def _rates(objective: Objective, loss: Loss, theta0: Array, end: LocalValue | None) -> tuple[float, float]:
+    """Return the rate for which the first steps are made, and the one for the last: of start and law; 0 without law."""
+    if end is None:
+        return 0.0, 1.0
+    rates = np.linalg.eigvals(end.closed)
+    curvature = modes.decompose(loss.hessian(theta0), objective.metric_at(theta0)).curvature
+    start = modes.slow_rate(np.abs(curvature), objective.eta * objective.k, objective.gamma)
+    falls = -float(np.max(rates.real, initial=-math.inf, where=rates.real < 0)) / _LATER
+    steady = float(np.max(rates.real)) if end.growth > 0 or not math.isfinite(falls) else falls
+    fastest = float(max(np.max(np.abs(rates)), np.max(start)))
+    return fastest / _SOONER, float(np.max(np.abs(rates.imag))) + (steady or fastest)
+
+
+def _log_times(joints: list[float], horizon: float, fastest: float) -> Array:
+    """Return times from the fastest scale on, after the start and after each joint, shape (M+1,)."""
+    parts = []
+    for low, high in itertools.pairwise([0.0, *joints, horizon]):
+        scaled = fastest * (high - low)
+        u = np.linspace(0.0, 1.0, (_SAMPLES if scaled > 0 else 1) + 1)[:-1]
+        parts.append(low + (high - low) * (np.expm1(u * math.log1p(scaled)) / scaled if scaled > 0 else u))
+    return np.append(np.concatenate(parts), horizon)
+
+
+def _calm(joints: list[float], times: Array, rates: tuple[float, float], gamma: float) -> Array:
+    """Return how many time scales of law and discount there are in a unit of time, in each interval, shape (N,).
+
+    At a time t after the start, or after a joint, modes faster than 1/t have come to rest, and the slowest one goes on.
+    """
+    fastest, slowest = rates
     middle = (times[1:] + times[:-1]) / 2
-    marks = np.array([0.0, *_joints(loss, times[-1])])
+    marks = np.array([0.0, *joints])
     since = middle - marks[np.searchsorted(marks, middle, side="right") - 1]
-    rate = 1 / (since + 1 / np.max(np.abs(np.linalg.eigvals(end.closed)))) - end.growth
-    return np.sqrt(rate * (rate + objective.gamma))
+    rate = (1 / (since + 1 / fastest) if fastest > 0 else 0 * since) + slowest
+    return np.asarray(np.sqrt(rate) * np.sqrt(rate + gamma))
 
 
 def settle(problem: Transcription, found: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
     """Return the problem on a mesh that has moved to the path, and the path on it."""
+    rates = (0.0, 1.0) if problem.mesh is None else problem.mesh.rates
     for _ in range(_ROUNDS):
-        weight = _density(problem, found.path)
+        if budget.spent():
+            break
+        weight = _density(problem, found.path, rates)
         share = weight * problem.dt[:, 0]
         if not np.all(np.isfinite(share)) or np.max(share) <= _EVEN * np.mean(share):
             break
-        joints = _joints(problem.loss, problem.horizon)
-        moved = replace(problem, mesh=Split(spread(problem.times, weight, joints, problem.steps)))
-        found = newton.minimise(moved, on(problem.times, found.path, moved.times))
+        moved = replace(problem, mesh=spread(problem.times, weight, problem.joints, problem.steps, rates))
+        found = newton.minimise(moved, on(problem.times, found.path, moved.times), tolerance=ROUGH)
         problem = moved
     return problem, found
 
@@ -129,86 +115,16 @@ def on(times: Array, path: Array, other: Array) -> Array:
     return np.stack([np.interp(other, times, column) for column in path.T], axis=1)
 
 
-def _density(problem: Transcription, path: Array) -> Array:
-    """Return the speed of a path as a share of its length, and what its end asks for, in each interval, shape (N,)."""
+def _density(problem: Transcription, path: Array, rates: tuple[float, float]) -> Array:
+    """Return the speed of a path as a share of its length, and what its end asks for, in each interval, shape (N,).
+
+    To the length counts what Newton's method leaves of it at each node: the mesh of a path that goes nowhere is not to
+    follow rounding.
+    """
     velocity = np.diff(path, axis=0) / problem.dt
     metric = problem.objective.metric_on(path.shape[1]).matrix((path[1:] + path[:-1]) / 2)
-    speed = np.sqrt(np.maximum(np.einsum("ni,nij,nj->n", velocity, metric, velocity), 0.0))
-    length = float(speed @ problem.dt[:, 0])
-    calm: Array = np.ones(problem.steps)
-    end = problem.terminal
-    if end is not None and end.growth < 0:
-        calm = _lawful(problem.objective, problem.loss, problem.times, end)
-    return calm / float(calm @ problem.dt[:, 0]) + (speed / length if length > 0 else 0 * speed)
-
-
-def relaxing(
-    objective: Objective, loss: Loss, theta0: Array, end: LocalValue, span: float, arrived: float
-) -> tuple[Transcription, newton.Minimum] | None:
-    """Return the path to the only rest on a coarse graded grid; None if there is a doubt that it only relaxes.
-
-    If the budget ends on the way, the path is as far as it came.
-
-    Args:
-        objective, loss, theta0: the problem.
-        end: the value function at the rest.
-        span: how long the path may take.
-        arrived: how near to the rest it must come by then.
-    """
-    clock = _clock(objective, loss, theta0, end)
-    if clock is None or objective.gamma * clock.longest * clock.length(span) > most_steps(len(theta0)):
-        return None  # at γΔt > 1 the scheme is of first order: the largest grid must do better
-    level = float(loss.value(end.fixed))
-    for _ in range(_LENGTHENED):
-        steps = graded_steps(len(theta0), clock.length(span))
-        problem = Transcription(objective, loss, span, steps, terminal=end, level=level, rule="exact", mesh=clock)
-        start = end.follow(theta0, problem.times)
-        if not _convex(loss.hessian(start[:: steps // 16])):
-            return None
-        found = newton.minimise(problem, start, limit=_ITERATIONS)
-        if budget.spent():
-            return problem, found
-        if not (found.converged and found.definite and _relaxes(found)):
-            return None
-        if float(np.max(np.abs(found.path[-1] - end.fixed))) <= arrived:
-            return problem, found
-        span *= 2
-    return None
-
-
-def _clock(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> Clock | None:
-    """Return a clock that is as fast as the start and the rest, and slow enough for turns and the slowest mode.
-
-    None unless the loss is convex at the start, and if a drift bends the problem.
-    """
-    if end.growth >= 0 or not np.all(np.isfinite(end.fixed)):
-        return None
-    if objective.drift is not None and not (isinstance(objective.drift, Linear) and isinstance(loss, Quadratic)):
-        return None
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
-    curvature = modes.decompose(loss.hessian(theta0), objective.metric_matrix(len(theta0))).curvature
-    if np.min(curvature) < 0:
-        return None
-    rates = np.linalg.eigvals(end.closed)
-    fastest = max(float(np.max(np.abs(rates))), float(np.max(modes.slow_rate(curvature, stiffness, gamma))))
-    slowest = -end.growth
-    turning = float(np.max(np.abs(np.imag(rates))))
-    # A mode of rate r is discretised with an error of r(r + γ)·Δt².
-    return Clock(1 / fastest, 1 / (turning + math.sqrt(slowest * (slowest + gamma)) / _SLOWEST))
-
-
-def _relaxes(found: newton.Minimum) -> bool:
-    """Return whether the loss is convex all along, and no interval holds a large part of the way."""
-    way = float(np.max(np.abs(found.path - found.path[0])))
-    if float(np.max(np.abs(np.diff(found.path, axis=0)))) > _JUMP * way:
-        return False
-    return _convex(found.curvature)
-
-
-def _convex(curvature: Array) -> bool:
-    """Return whether matrices of shape (N, D, D) are positive semidefinite but for rounding."""
-    if not np.all(np.isfinite(curvature)):
-        return False
-    sizes = np.abs(curvature).max(axis=(1, 2))
-    lowest = np.linalg.eigvalsh(curvature)[:, 0]
-    return bool(np.all(lowest >= -1e-9 * sizes))
+    left = ROUGH * newton.sizes(path, ROUGH)[1:]
+    speed, blur = (np.sqrt(np.maximum(np.einsum("ni,nij,nj->n", x, metric, x), 0.0)) for x in (velocity, left))
+    length = float(speed @ problem.dt[:, 0] + blur.sum())
+    calm = _calm(problem.joints, problem.times, rates, problem.objective.gamma)
+    return calm / float(calm @ problem.dt[:, 0]) + speed / length

@@ -13,8 +13,8 @@ from lossnav.problem.functions import budget
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, late, newton, stationary
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.mesh import double, first_steps, most_steps
-from lossnav.trajectory.nodal import account, nodes_of, trajectory_of
+from lossnav.trajectory.equations import corrected
+from lossnav.trajectory.nodal import account, trajectory_of
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
@@ -25,6 +25,7 @@ from lossnav.trajectory.transcription import Transcription
 _PASSES, _LEAST_PASSES = 64, 4  # places that paths may go by: in all, and to each rest at least
 _PLANES, _ASIDE = 2, (0.35, 0.8)  # where to go round an obstacle: in how many planes, how far off in lengths of the way
 _FEW, _ITERATIONS, _SAME = 32, 8, 1e-4  # steps and iterations of a first look at other ways; by what it must gain
+_RELAXED, _JUMP = 20, 0.25  # Newton steps of a path that only relaxes; the most of the way that one interval may hold
 _FOLLOWED = 40  # rests to which paths are looked for
 _FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
 
@@ -46,7 +47,7 @@ class _Probe:
 
     def trajectory(self) -> Trajectory:
         """Return it as it is: what was found is not refined."""
-        traj = trajectory_of(self.problem, self.found, nodes_of(self.problem, self.found))
+        traj = trajectory_of(self.problem, self.found)
         if self.status is Status.CONVERGED:
             return replace(traj, status=Status.BUDGET_SPENT, detail=budget.spent())
         return replace(traj, status=self.status, detail=self.detail, is_minimum=False)
@@ -60,14 +61,14 @@ class ToRests:
         cut: where the numerics hand over to the law of the end; None: where it holds.
         settings: the accuracy.
         still: the loss that holds in the end, from ``settled`` on.
-        graded: whether meshes follow the paths.
+        bent: whether metric or loss change along the way, so that nothing is known of paths that never rest.
     """
 
     def __init__(self, case: Case, settings: Settings):
         self.objective, self.loss, self.theta0, self.cut = case.objective, case.loss, case.theta0, case.span
         self.settings, self.still = settings, case.loss.at(math.inf)
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
-        self.graded = approach.graded(self.objective, self.loss)
+        self.bent = self.objective.curved or self.loss.timed
         if self.cut is not None and self.cut <= self.settled:
             raise ValueError(f"horizon = {self.cut:g}, but the loss settles at {self.settled:g} only: it must be later")
 
@@ -78,13 +79,13 @@ class ToRests:
         """
         objective, loss, still, theta0, settings = self.objective, self.loss, self.still, self.theta0, self.settings
         rests = stationary.search(objective, still, theta0)
-        if rests.bottomless is not None and objective.drift is None and not self.graded:
+        if rests.bottomless is not None and objective.drift is None and not self.bent:
             place = np.array2string(rests.bottomless, precision=3)
             raise NoMinimiser(
                 f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
             )
         rests, floor = late.split(objective, still, rests)
-        may_wander = self.cut is None and objective.drift is None and not self.graded
+        may_wander = self.cut is None and objective.drift is None and not self.bent
         if len(floor):
             budget.stage("a path to a valley")
             down = self.settled + late.descent(objective, still, floor)
@@ -109,7 +110,7 @@ class ToRests:
             yield from map(self._onto_saddle, held)
             if not held and may_wander:
                 yield late.path(objective, loss, theta0, rests, settings)
-        if len(rests.lost) and self.cut is None and not self.graded:
+        if len(rests.lost) and self.cut is None and not self.bent:
             budget.stage("a path that runs away")
             away = late.escape(objective, loss, theta0, rests, min(float(loss.value(end.centre)) for end in ends))
             if away is not None:
@@ -179,7 +180,7 @@ class ToRests:
 
         Where functions are called point by point, other ways are looked for to the rest of the cheapest path only.
         """
-        alone = len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.graded
+        alone = len(rests.points) == 1 and self.cut is None and self.settings.steps is None and not self.bent
         direct: list[tuple[_Probe, LocalValue]] = []
         for number, end in enumerate(ends, 1):
             budget.stage(f"path to rest {number} of {len(ends)}")
@@ -225,19 +226,29 @@ class ToRests:
         return [theta0 + way / 2 + off for off in aside] + near
 
     def _relaxing(self, end: LocalValue) -> _Probe | None:
-        """Look for the extremal to the only rest on a graded grid; None where that is not safe."""
-        if end.growth >= 0:
+        """Look for the extremal to the only rest where the loss is convex all along: such a path only relaxes.
+
+        Where it is not, a path may wait and then move fast: None, as if the grid does not show that it has arrived.
+        """
+        if end.growth >= 0 or not _convex(self.loss.hessian(self.theta0[None])):
             return None
-        arrived, span = _arrival(self.theta0, end)
-        found = approach.relaxing(self.objective, self.loss, self.theta0, end, span, 0.5 * arrived)
-        return None if found is None else _Probe(*found)
+        coarse = self._begun(end, convex=True)
+        found = newton.minimise(coarse, end.follow(self.theta0, coarse.times), tolerance=_ROUGH, limit=_RELAXED)
+        if budget.spent():
+            return _Probe(coarse, found)
+        way = float(np.max(np.abs(found.path - found.path[0])))
+        leaps = float(np.max(np.abs(np.diff(found.path, axis=0)))) > _JUMP * way
+        arrived = float(np.max(np.abs(found.path[-1] - end.fixed))) <= 0.5 * _arrival(self.theta0, end)[0]
+        good = found.converged and not leaps and arrived and _convex(found.curvature)
+        return _Probe(coarse, found) if good else None
 
     def _towards(self, end: LocalValue, ends: list[LocalValue]) -> _Probe:
         """Look for the extremal that comes to rest at ``end``, from the law of the end."""
         coarse = self._begun(end)
-        if self._too_coarse(coarse):
+        if self.cut is None and coarse.overdamped:
             return self._unresolved(coarse)
-        probe = newton.minimise(coarse, end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0)))
+        start = end.follow(self.theta0, np.maximum(coarse.times - self.settled, 0.0))
+        probe = newton.minimise(coarse, start, tolerance=approach.ROUGH)
         return self._arriving(coarse, probe, end, ends)
 
     def _other_ways(
@@ -249,9 +260,7 @@ class ToRests:
         the best is ahead, but for what the few steps change in the known path, goes on by itself.
         """
         coarse = self._begun(end)
-        if self._too_coarse(coarse):
-            return
-        few = replace(coarse, steps=_FEW, rule="exact", mesh=approach.mesh_of(self.loss, coarse.horizon, _FEW))
+        few = replace(coarse, steps=_FEW, mesh=None)
         times = np.minimum(few.times, known.problem.horizon)
         starts = [self._by_way_of(by, end, few.times) for by in places]
         starts = [approach.on(known.problem.times, known.found.path, times), *starts]
@@ -261,7 +270,7 @@ class ToRests:
         if not rough or budget.spent():
             return
         paths = np.array([approach.on(few.times, one.path, coarse.times) for one in rough])
-        for found in newton.unlike(newton.minimise_all(coarse, paths)):
+        for found in newton.unlike(newton.minimise_all(coarse, paths, tolerance=approach.ROUGH)):
             if found.converged and _Probe(coarse, found).action < best - _SAME * abs(best):
                 probe = self._arriving(coarse, found, end, ends)
                 if probe.status is Status.CONVERGED:
@@ -274,29 +283,19 @@ class ToRests:
         straight = self.theta0 + np.clip(-since * end.growth, 0.0, 1.0)[:, None] * (by - self.theta0)
         return np.where((left > 0)[:, None], end.follow(by, np.maximum(left, 0.0)), straight)
 
-    def _begun(self, end: LocalValue) -> Transcription:
+    def _begun(self, end: LocalValue, convex: bool = False) -> Transcription:
         """Return J on the first mesh, of the time that the law of the end takes."""
         gamma = self.objective.gamma
         span = _arrival(self.theta0, end)[1] if end.growth < 0 else 10 / max(gamma, 2 * end.growth)
-        return self._coarse(self.cut if self.cut is not None else self.settled + span, end)
+        return self._coarse(self.cut if self.cut is not None else self.settled + span, end, convex)
 
-    def _coarse(self, span: float, end: LocalValue) -> Transcription:
+    def _coarse(self, span: float, end: LocalValue, convex: bool = False) -> Transcription:
         """Return J on the mesh of a first solution, which resolves the law of the end."""
         level = float(self.still.value(end.fixed if end.growth < 0 else end.centre))
-        if self.graded:
-            return approach.first(self.objective, self.loss, span, terminal=end, level=level)
-        fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
-        steps = first_steps(self.objective, self.loss.dim, span, fastest)
-        return Transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
-
-    def _too_coarse(self, coarse: Transcription) -> bool:
-        """Return whether the largest mesh says nothing: of a rule that asks for γΔt ≪ 1, or of the law of the end."""
-        if self.cut is not None or coarse.terminal is None or coarse.terminal.growth >= 0:
-            return False
-        if coarse.rule == "exact":
-            wanted = approach.wanted(self.objective, self.loss, coarse.horizon, coarse.terminal)
-            return wanted > most_steps(self.loss.dim)
-        return coarse.objective.gamma * coarse.horizon > coarse.steps
+        return approach.first(
+            self.objective, self.loss, self.theta0, span, terminal=end, level=level, steps=self.settings.first,
+            convex=convex,
+        )  # fmt: skip
 
     def _arriving(
         self, coarse: Transcription, probe: newton.Minimum, end: LocalValue, ends: list[LocalValue]
@@ -308,7 +307,7 @@ class ToRests:
         place, lengthened = end.fixed, False
         arrived = _arrival(self.theta0, end)[0] if end.growth < 0 else math.nan
         while True:
-            if self.graded:
+            if self.settings.steps is None:
                 coarse, probe = approach.settle(coarse, probe)
             if budget.spent() or self.cut is not None or end.growth >= 0:
                 return _Probe(coarse, probe)
@@ -326,10 +325,10 @@ class ToRests:
                 return _Probe(coarse, probe, *_none_at(place))
             waits = probe.converged and near > 500 * arrived
             coarse, old = self._coarse(2 * span, end), coarse
-            if self._too_coarse(coarse):
+            if coarse.overdamped:
                 return self._unresolved(coarse)
             start = _waiting(old, probe, coarse.times) if waits else end.follow(self.theta0, coarse.times)
-            probe = newton.minimise(coarse, start)
+            probe = newton.minimise(coarse, start, tolerance=approach.ROUGH)
             lengthened = True
 
     def _onto_saddle(self, saddle: LocalValue) -> Trajectory:
@@ -347,12 +346,12 @@ class ToRests:
         return refine(coarse, probe, self.settings)
 
     def _unresolved(self, problem: Transcription) -> _Probe:
-        """Return no path, and why: the largest grid resolves neither discount nor law, so it would say nothing."""
+        """Return no path, and why: the largest mesh does not resolve the discount, so it would say nothing."""
         detail = (
-            f"{problem.steps} steps up to t = {problem.horizon:.3g} are too few; give a shorter horizon (where the "
-            "discount is strong, the optimum is gradient flow to within about eta·k·|h|/gamma²)"
+            f"{problem.steps} steps up to t = {problem.horizon:.3g} are too few; give a shorter horizon (the optimum "
+            "is gradient flow to within about eta·k·|h|/gamma²)"
         )
-        small = replace(problem, steps=2)
+        small = replace(problem, steps=2, mesh=None)
         nothing = newton.minimise(small, np.repeat(self.theta0[None], 3, axis=0), limit=0)
         return _Probe(small, nothing, Status.OVERDAMPED, detail)
 
@@ -360,6 +359,13 @@ class ToRests:
 def _none_at(place: Array) -> tuple[Status, str]:
     """Return the status of an extremal that does not exist, and where it should come to rest."""
     return Status.NO_EXTREMAL, np.array2string(place, precision=6)
+
+
+def _convex(curvature: Array) -> bool:
+    """Return whether matrices of shape (N, D, D) are positive semidefinite but for rounding."""
+    if not np.all(np.isfinite(curvature)):
+        return False
+    return bool(np.all(np.linalg.eigvalsh(curvature)[:, 0] >= -1e-9 * np.abs(curvature).max(axis=(1, 2))))
 
 
 def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
@@ -370,11 +376,9 @@ def _arrival(theta0: Array, end: LocalValue) -> tuple[float, float]:
 
 
 def _arrives(problem: Transcription, probe: newton.Minimum, place: Array, arrived: float) -> bool:
-    """Return whether finer grids get as near to the place as is asked."""
-    finer = replace(problem, steps=2 * problem.steps)
-    fine = newton.minimise(finer, double(probe.path), double(probe.curvature))
-    limit = fine.path[-1] + (fine.path[-1] - probe.path[-1]) / 3
-    return bool(np.max(np.abs(limit - place)) <= arrived)
+    """Return whether a path gets as near to the place as is asked, but for the error of a coarse grid."""
+    best = corrected(problem, probe.path, probe.curvature, 1e-4, probe.slope)
+    return best is not None and bool(np.max(np.abs(best.path[-1] - place)) <= arrived)
 
 
 def _waiting(problem: Transcription, probe: newton.Minimum, times: Array) -> Array:
@@ -387,7 +391,7 @@ def _waiting(problem: Transcription, probe: newton.Minimum, times: Array) -> Arr
 
 def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValue]) -> bool:
     """Return whether a path comes to rest at one of some stable rests: near it in position and in velocity."""
-    velocity = problem.velocities(probe.path, probe.slope)
+    velocity = np.gradient(probe.path, problem.times, axis=0)
     for other in others:
         if other.growth < 0:
             size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))

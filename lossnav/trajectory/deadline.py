@@ -16,7 +16,6 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, newton, stationary
-from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
@@ -30,12 +29,6 @@ _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0)
 def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
     """Solve from one start for each stationary point, which the path may pass or end at; side by side at first."""
     objective, loss = problem.objective, problem.loss
-    graded = approach.graded(objective, loss)
-    if graded:
-        problem = approach.first(objective, loss, problem.horizon, endpoint=problem.endpoint)
-    else:
-        first = first_steps(objective, len(theta0), problem.horizon)
-        problem = replace(problem, steps=min(settings.steps or first, first))
     via = _places(objective, loss, theta0)
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
@@ -47,12 +40,8 @@ def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> It
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
         starts += carried(problem, theta0, _FLOWS) if _circulates(objective, loss.dim) else []
     ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
-    if not graded:
-        for found in ends:
-            yield refine(problem, found, settings)
-        return
     for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
-        yield refine(*approach.settle(problem, found), settings)
+        yield refine(*((problem, found) if settings.steps else approach.settle(problem, found)), settings)
 
 
 def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
@@ -66,7 +55,7 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     found = stationary.points(free, still, theta0)
     found = found[np.argsort(np.linalg.norm(found - theta0, axis=1))]
     inside = [point for point in found if all(point[i] > 0 for i in loss.positive)]
-    return inside[:_NEAREST] if approach.graded(objective, loss) else inside
+    return inside[:_NEAREST]
 
 
 def carried(

@@ -136,7 +136,7 @@ def _dated(
     objective: Objective, loss: Loss, theta0: Array, span: float, places: Array, settings: Settings, level: float = 0.0
 ) -> Trajectory:
     """Return the best path of a deadline, from standing still and by way of some places; J counts from ``level``."""
-    problem = approach.first(objective, loss, span, level=level)
+    problem = approach.first(objective, loss, theta0, span, level=level)
     u = (problem.times / span)[:, None]
     starts = [theta0 + np.minimum(4 * u, 1.0) * (place - theta0) for place in (theta0, *places)]
     with np.errstate(all="ignore"):

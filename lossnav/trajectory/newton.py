@@ -131,7 +131,7 @@ class _Walk:
         self.problem, self.tolerance, self.count = problem, tolerance, 0
         self.path: Array = np.array(paths, dtype=np.float64)
         # Under a metric that falls off far out J falls for a step that is too long, and the path gets lost there.
-        self.leap = _LEAP if problem.objective.curved else math.inf
+        self.wary = problem.objective.curved
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
         self.slope = problem.landscape.gradient(self.path)
@@ -197,7 +197,7 @@ class _Walk:
         A step is damped until the Hessian is positive definite and J falls.
         """
         problem, free, live = self.problem, self.problem.free, self.live
-        system = _System(problem, self.path, self.slope, self.curvature)
+        system = System(problem, self.path, self.slope, self.curvature)
         place = self.path[:, free]
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [one.action for one in live], [False] * len(live)
@@ -207,12 +207,12 @@ class _Walk:
                 steps[b] = self._newton(system, b)
             trial[:, free] = place + steps
             lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
-            leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()
+            bounded = self._bounded(steps, place)
             with np.errstate(over="ignore", invalid="ignore"):
                 new = problem.action(trial if len(tried) == len(live) else trial[tried]).tolist()
             rejected = []
             for b, action in zip(tried, new, strict=True):
-                if live[b].accepts(action, problem.blur) and leaps[b] <= self.leap:
+                if live[b].accepts(action, problem.blur) and bounded[b]:
                     actions[b] = action
                 elif (
                     lengths[b] < max(self.tolerance, min(_NO_BETTER, live[b].length)) or live[b].damping > _MOST_DAMPING
@@ -227,20 +227,26 @@ class _Walk:
                 trial[b] = self.path[b]
         return trial, actions, lengths, stuck
 
-    def _newton(self, system: _System, b: int) -> Array:
+    def _bounded(self, steps: Array, place: Array) -> list[bool]:
+        """Return which steps are no leaps."""
+        if not self.wary:
+            return [True] * len(steps)
+        return ((np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)) <= _LEAP).tolist()
+
+    def _newton(self, system: System, b: int) -> Array:
         """Return Newton's step of one path, damped until the Hessian is positive definite; NaN if it never is."""
         one = self.live[b]
         while True:
             if one.damping and not one.unit:
                 self._measure(system)
-            step = system.step(b, one.damping * one.unit)
-            if step is not None:
-                return step
+            factored = system.factor(b, one.damping * one.unit)
+            if factored is not None:
+                return system.solve(factored, system.gradient[b])
             if one.damping > _MOST_DAMPING:  # the Hessian is not even finite
                 return np.full_like(system.gradient[b], np.nan)
             one.stiffen()
 
-    def _measure(self, system: _System) -> None:
+    def _measure(self, system: System) -> None:
         """Set the damping that makes every node's own curvature positive, by Gershgorin's circles."""
         sizes = np.abs(self.curvature)
         lowest = np.einsum("...ii->...i", self.curvature + sizes) - sizes.sum(axis=-1)
@@ -301,7 +307,9 @@ def extent(path: Array) -> Array:
 
 def sizes(path: Array, tolerance: float) -> Array:
     """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding."""
-    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+    far = extent(path)
+    size = far + np.abs(path[..., :1, :]).max(axis=-1, keepdims=True)
+    return np.minimum(far, 1 + np.abs(path)) + (_BLUR / tolerance * size + _LEAST)
 
 
 def _apart(path: Array, other: Array, tolerance: float) -> float:
@@ -309,7 +317,7 @@ def _apart(path: Array, other: Array, tolerance: float) -> float:
     return float((np.abs(path - other) / sizes(other, tolerance)).max())
 
 
-class _System:
+class System:
     """Newton's equations of several paths, scaled by √w from both sides so that nothing underflows.
 
     Attributes:
@@ -322,23 +330,21 @@ class _System:
         self.gradient = problem.gradient(path, slope)[:, free]
         diagonal, below = problem.hessian(path, curvature)
         self.bands = blocks.banded(diagonal[:, free], below[..., 1 : free.stop - 1, :, :])
-        self.scaled = problem.objective.gamma * problem.horizon < 1200
-        if self.scaled:
-            self.right = -problem.discount_root * self.gradient
 
-    def step(self, b: int, extra: float) -> Array | None:
-        """Return path b's step with ``extra`` on the diagonal, or None if the matrix is not positive definite.
-
-        Where √w itself would underflow, ratios of neighbours take its place.
-        """
+    def factor(self, b: int, extra: float = 0.0) -> Array | None:
+        """Return path b's factored matrix with ``extra`` on the diagonal, or None if it is not positive definite."""
         system, sizes = self.bands[b], self.problem.node_sizes
         if extra:
             system = np.array(system, order="F")
-            dim = self.gradient.shape[-1]
-            system[0] += extra * (np.repeat(sizes, dim) if isinstance(sizes, np.ndarray) else sizes)
-        factored = blocks.factor(system)
-        if factored is None:
-            return None
-        if self.scaled:
-            return blocks.solve(factored, self.right[b]) / self.problem.discount_root
-        return blocks.solve_discounted(factored, self.problem.discount_steps, -self.gradient[b])
+            system[0] += extra * np.repeat(sizes, self.gradient.shape[-1])
+        return blocks.factor(system)
+
+    def solve(self, factored: Array, gradient: Array) -> Array:
+        """Return the step that takes ``gradient``, shape (M, D), away.
+
+        Where √w itself would underflow, ratios of neighbours take its place.
+        """
+        if self.problem.objective.gamma * self.problem.horizon < 1200:
+            root = self.problem.discount_root
+            return blocks.solve(factored, -root * gradient) / root
+        return blocks.solve_discounted(factored, self.problem.discount_steps, -gradient)

@@ -1,122 +1,61 @@
-"""From a discretised minimum to a Trajectory: values at the nodes, the curve between them, and what J is."""
+"""From a path at the nodes of a mesh to a Trajectory: the curve between them, and what J is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
 import scipy
 
 from lossnav._checks import Array
 from lossnav.trajectory import newton
-from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.riccati import continued
 from lossnav.trajectory.status import Status
+from lossnav.trajectory.stencils import Stencils
 from lossnav.trajectory.transcription import Transcription
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """A path at the nodes of a grid with what interpolation needs; sums of such, as extrapolation makes them."""
-
-    times: Array
-    action: float
-    path: Array
-    velocity: Array
-    slope: Array
-
-    def map(self, function: Callable[..., Array], *others: Nodes) -> Nodes:
-        """Return what ``function`` makes of what is along the first axis, of this path's and of some others'."""
-        paths = (self, *others)
-        parts = zip(*((one.path, one.velocity, one.slope) for one in paths), strict=True)
-        return Nodes(self.times, self.action, *(function(*part) for part in parts))
-
-    def beyond(self, coarse: Nodes, order: int) -> Nodes:
-        """Return the limit of two grids, one with twice the steps, whose error falls with this order."""
-        factor = 1 / (2**order - 1)
-
-        def limit(fine: Any, rough: Any) -> Any:
-            return fine + (fine - rough) * factor
-
-        return replace(self.map(limit, coarse), action=limit(self.action, coarse.action))
-
-
-def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
-    """Return what Newton's method found, with its velocities."""
-    velocity = problem.velocities(found.path, found.slope)
-    return Nodes(problem.times, found.action, found.path, velocity, found.slope)
-
-
-def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
-    """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
-    objective, loss, times = problem.objective, problem.loss, nodes.times
-    if not loss.timed:
-        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
-        return quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
-    first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
-    after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
-    before = acceleration(objective, *last, loss.at(np.nextafter(times[1:], 0.0)).gradient(last[0]))
-    return quintic(times, nodes.path, nodes.velocity, after, before)
-
-
-def quintic(times: Array, position: Array, velocity: Array, after: Array, before: Array) -> scipy.interpolate.PPoly:
-    """Return the piecewise quintic with these values at the nodes; error O(Δt⁶).
+def trajectory_of(
+    problem: Transcription, found: newton.Minimum, *, stencils: Stencils | None = None, action: float | None = None,
+    error: float = math.nan, status: Status = Status.CONVERGED, detail: str = "",
+) -> Trajectory:  # fmt: skip
+    """Make a Trajectory of a path at the nodes: polynomials between them, the linear law of the end beyond them.
 
     Args:
-        times: shape (N+1,).
-        position, velocity: shape (N+1, D).
-        after, before: accelerations just after the nodes but the last, and just before those but the first, (N, D).
+        problem: the sum.
+        found: the path, and what is known of it.
+        stencils: the polynomials; None: cubics.
+        action: J, counted as the sum is; None: the sum itself.
+        error: its estimated error.
+        status, detail: how the search ended, if ``found`` has converged.
     """
-    h = np.diff(times)[:, None]
-    a0, a1, a2 = position[:-1], velocity[:-1], after / 2
-    # What the quadratic start misses at the right node, in position, velocity and acceleration:
-    miss = position[1:] - (a0 + h * a1 + h**2 * a2)
-    miss_v = (velocity[1:] - (a1 + 2 * h * a2)) * h
-    miss_a = (before - 2 * a2) * h**2
-    a3 = (10 * miss - 4 * miss_v + miss_a / 2) / h**3
-    a4 = (-15 * miss + 7 * miss_v - miss_a) / h**4
-    a5 = (6 * miss - 3 * miss_v + miss_a / 2) / h**5
-    return scipy.interpolate.PPoly(np.stack([a5, a4, a3, a2, a1, a0]), times)
-
-
-def trajectory_of(
-    problem: Transcription,
-    found: newton.Minimum,
-    nodes: Nodes,
-    change: float = 0.0,
-    rtol: float = math.inf,
-    error: float = math.nan,
-) -> Trajectory:
-    """Make a Trajectory: quintic between the nodes, the linear law of the end beyond them."""
-    objective, end, horizon = problem.objective, problem.terminal, problem.horizon
-
-    between = _Between(problem, nodes)
-    status, detail = _outcome(problem, found, change, rtol)
-    action, excess, asymptote = account(problem, nodes.action, nodes.path)
+    objective, end, horizon, path = problem.objective, problem.terminal, problem.horizon, found.path
+    between = _Between(problem, stencils, path)
+    if not found.converged:
+        status = Status.OVERDAMPED if problem.overdamped else Status.NEWTON_STOPPED
+        detail = (
+            f"{found.iterations} steps left the residual {found.gradient:.3g}; "
+            "try another horizon, more steps, or method='bvp'"
+        )
+    paid, excess, asymptote = account(problem, found.action if action is None else action, path)
     growth = math.nan
     if end is not None:
-        growth, asymptote = end.ending(nodes.path[0])
+        growth, asymptote = end.ending(path[0])
     return Trajectory(
-        objective, problem.loss, nodes.times, action, excess, asymptote, "action",
-        *continued(end, horizon, nodes.path[-1], between.position, between.rate),
+        objective, problem.loss, problem.times, paid, excess, asymptote, "action",
+        *continued(end, horizon, path[-1], between.position, between.rate),
         end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
 
 
 class _Between:
-    """The curve between nodes, made when it is first asked for: many candidates never are.
+    """The curve between nodes, made when it is first asked for: many candidates never are."""
 
-    What is stored of it is the curve: the problem has a loss in the units of the numerics, which may be a function.
-    """
-
-    def __init__(self, problem: Transcription, nodes: Nodes):
-        self._make = partial(curve, problem, nodes)
+    def __init__(self, problem: Transcription, stencils: Stencils | None, path: Array):
+        self._make = partial(problem.curve if stencils is None else stencils.curve, path)
 
     @cached_property
     def _place(self) -> scipy.interpolate.PPoly:
@@ -150,16 +89,3 @@ def account(problem: Transcription, climb: float, path: Array) -> tuple[float, f
         final = problem.loss.at(math.inf)
         scale = objective.k * (abs(float(problem.loss.value(path[0]))) + final.summed(end.fixed))
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
-
-
-def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:
-    if not fine.converged:
-        return Status.NEWTON_STOPPED, (
-            f"{fine.iterations} steps left the residual {fine.gradient:.3g}; "
-            "try another horizon, more steps, or method='bvp'"
-        )
-    if change > rtol:
-        return Status.GRID_TOO_COARSE, (
-            f"{problem.steps} steps change it by {change:.3g} (relative); give steps= or a larger rtol="
-        )
-    return Status.CONVERGED, ""

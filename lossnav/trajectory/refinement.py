@@ -1,4 +1,4 @@
-"""Finer grids: the one that is asked for, or doubling with Romberg's extrapolation until the result stands still."""
+"""From a discretised minimum to a trajectory: corrected to high order, on a finer mesh where that is needed."""
 
 from __future__ import annotations
 
@@ -6,97 +6,118 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
-from lossnav._checks import Array
 from lossnav.problem.functions import budget
-from lossnav.trajectory import approach, newton
-from lossnav.trajectory.mesh import double, most_steps
-from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
+from lossnav.trajectory import newton
+from lossnav.trajectory.equations import ORDER, Extremal, corrected
+from lossnav.trajectory.mesh import most_steps
+from lossnav.trajectory.nodal import trajectory_of
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
+
+_FIRST = 64  # intervals of a first mesh, if their number is fixed
+_FINER = 4  # times at most: from a coarse mesh the estimate is not yet that of its order
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Accuracy: ``steps`` fixes the finest grid, else it is doubled until J and path change by less than ``rtol``."""
+    """Accuracy: ``steps`` fixes the mesh, else it is refined until J and path are known to ``rtol``."""
 
     steps: int | None = None
     rtol: float = 1e-8
 
-
-def _every_second(nodes: Nodes) -> Nodes:
-    return replace(nodes.map(lambda part: part[::2]), times=nodes.times[::2])
+    @property
+    def first(self) -> int | None:
+        """Intervals of a first mesh; None: as many as it asks for."""
+        return None if self.steps is None else min(self.steps, _FIRST)
 
 
 def refine(problem: Transcription, found: newton.Minimum, settings: Settings) -> Trajectory:
-    """Make a Trajectory of a coarse solution: on the grid that is asked for, or doubled until it stands still."""
-    if settings.steps is None:
-        return _romberg(problem, found, settings.rtol)
-    while settings.steps != problem.steps and not budget.spent():
-        steps = settings.steps if settings.steps <= 16 * problem.steps else 8 * problem.steps
-        finer = replace(problem, steps=steps)
-        problem, found = finer, newton.minimise(finer, *_resample(problem, found, finer))
-    nodes = nodes_of(problem, found)
-    if problem.steps % 2 or budget.spent():
-        return trajectory_of(problem, found, nodes)
-    half = replace(problem, steps=problem.steps // 2)
-    coarse = newton.minimise(half, found.path[::2], found.curvature[::2] if found.converged else None)
-    if not coarse.converged:
-        return trajectory_of(problem, found, nodes)
-    limit = _every_second(nodes).beyond(nodes_of(half, coarse), 2)
-    return trajectory_of(problem, found, limit, error=abs(limit.action - found.action))
+    """Make a Trajectory of a coarse solution: on the mesh that is asked for, or on finer ones until it is exact.
 
-
-def _romberg(problem: Transcription, found: newton.Minimum, rtol: float) -> Trajectory:
-    """Double the grid until Romberg's extrapolation stands still.
-
-    The scheme's error is a series in Δt². Two grids remove its first term; what a third then changes, divided by 15, is
-    the error that is left, if three grids in a row differ as Δt² says; else it counts whole. It is removed, too.
+    On the former it is the sum's own path.
     """
-    dim = found.path.shape[1]
-    coarse = older = nodes_of(problem, found)
-    before: Nodes | None = None
-    size = math.inf
-    good, last = found.converged, math.inf
-    while True:
-        finer = replace(problem, steps=2 * problem.steps)
-        path = coarse.path if before is None else coarse.path + double(coarse.path[::2] - before.path) / 4
-        budget.stage(f"{finer.steps:,} steps")
-        now = newton.minimise(finer, double(path), double(found.curvature) if found.converged else None)
-        if budget.spent() and not now.converged:
-            return trajectory_of(problem, found, coarse)
-        fine = nodes_of(finer, now)
-        limit = _every_second(fine).beyond(coarse, 2)
-        shift = float(np.max(np.abs(fine.path[::2] - coarse.path)))
-        if before is None:
-            change, error = math.inf, math.nan
-        else:
-            jump = abs(limit.action - older.action)
-            change = max(
-                jump / max(abs(limit.action), abs(problem.objective.k * problem.level), 1e-12),
-                float(np.max(np.abs(limit.path[::2] - older.path) / newton.sizes(older.path, rtol))),
-            )
-            series = 3.3 < size / max(shift, 1e-300) < 4.8
-            change, error = (change / 15, jump / 15) if series else (change, jump)
-            if change <= rtol and series:
-                correction = _every_second(limit).beyond(older, 4)
-                smooth = limit.map(lambda whole, better: whole + double(better - whole[::2]), correction)
-                limit = replace(smooth, action=correction.action)
-        lost = before is not None and not (good and now.converged)
-        rounding = change < 1e-10 and change > last / 2  # no grid will do better
-        if lost:  # what grids that failed would tend to is no path's cost
-            limit = fine
-        if change <= rtol or lost or rounding or finer.steps >= most_steps(dim) or budget.spent():
-            return trajectory_of(finer, now, limit, change, rtol, error)
-        before, older, size, last = coarse, limit, shift, change
-        problem, found, coarse, good = finer, now, fine, now.converged
+    if settings.steps is not None:
+        while settings.steps != problem.steps and not budget.spent():
+            near = settings.steps <= 16 * problem.steps
+            problem, found = _on(problem, found, settings.steps if near else 8 * problem.steps)
+        return _given(problem, found)
+    most, rtol, failures = most_steps(found.path.shape[1]), settings.rtol, 0
+    if problem.overdamped and replace(problem, steps=most).overdamped:
+        most = 0
+    best = _corrected(problem, found, rtol)
+    while best is None or best.wrong(rtol) > rtol:
+        failures = 0 if found.converged else failures + 1
+        more = _times_finer(best, rtol)
+        if more * problem.steps > most or failures > 1 or budget.spent():
+            break
+        budget.stage(f"{more * problem.steps:,} steps")
+        problem, found, best = _finer(problem, found, best, more, rtol)
+    if best is None:
+        status = Status.OVERDAMPED if problem.overdamped else Status.GRID_TOO_COARSE
+        detail = f"of {problem.steps} steps none leads to a path that obeys the equations; give steps="
+        return trajectory_of(problem, found, status=status, detail=detail)
+    found = replace(found, path=best.path, residual=best.residual, converged=True, definite=True)
+    status, detail, wrong = Status.CONVERGED, "", best.wrong(rtol)
+    if wrong > rtol:
+        status = Status.GRID_TOO_COARSE
+        detail = f"{problem.steps} steps leave an error of {wrong:.3g} (relative); give steps= or a larger rtol="
+    return trajectory_of(
+        problem, found, stencils=best.fine.stencils, action=best.action, error=best.error, status=status, detail=detail
+    )
 
 
-def _resample(problem: Transcription, found: newton.Minimum, other: Transcription) -> tuple[Array, Array | None]:
-    """Return path and curvature on another grid of the same span: a start for Newton."""
-    if found.converged and problem.steps >= 8:
-        smooth = scipy.interpolate.CubicSpline(problem.times, found.curvature.reshape(problem.steps + 1, -1))
-        curvature = smooth(other.times)
-        return curve(problem, nodes_of(problem, found))(other.times), curvature.reshape(-1, *found.curvature.shape[1:])
-    return approach.on(problem.times, found.path, other.times), None
+def _corrected(problem: Transcription, found: newton.Minimum, rtol: float) -> Extremal | None:
+    """Return the extremal beside a minimum of the sum, if there is one."""
+    return corrected(problem, found.path, found.curvature, rtol, found.slope) if found.converged else None
+
+
+def _times_finer(best: Extremal | None, rtol: float) -> int:
+    """Return how many times finer a mesh is to be, by the error of this one."""
+    if best is None:
+        return 2
+    return int(np.clip(math.ceil((best.wrong(rtol) / rtol) ** (1 / (ORDER - 2))), 2, _FINER))
+
+
+def _finer(
+    problem: Transcription, found: newton.Minimum, best: Extremal | None, more: int, rtol: float
+) -> tuple[Transcription, newton.Minimum, Extremal | None]:
+    """Return the problem on a finer mesh with its minimum and extremal.
+
+    It begins with the extremal of the coarser mesh; where there is none, or it leads to none, with Newton's method. If
+    the budget ends on the way, what there was stays.
+    """
+    finer = replace(problem, steps=more * problem.steps)
+    curvature = problem.curve((best or found).curvature)(finer.times)
+    if best is None:
+        path, better = problem.curve(found.path)(finer.times), None
+    else:
+        path = best.fine.stencils.curve(best.path)(finer.times)
+        better = corrected(finer, path, curvature, rtol)
+    if better is not None:
+        return finer, replace(found, path=better.path, curvature=better.curvature), better
+    if budget.spent():
+        return problem, found, best
+    found = newton.minimise(finer, path, curvature if best is not None or found.converged else None)
+    return finer, found, _corrected(finer, found, rtol)
+
+
+def _given(problem: Transcription, found: newton.Minimum) -> Trajectory:
+    """Make a Trajectory of the sum's own path; of an even number of steps with J to fourth order.
+
+    The sum over every second node of that path has four times the error, but for what a path's error makes of a least
+    value, which is its square: no other path is solved for.
+    """
+    if problem.steps % 2:
+        return trajectory_of(problem, found)
+    half = replace(problem, steps=problem.steps // 2)
+    action = (4 * found.action - half.action(found.path[::2])) / 3
+    return trajectory_of(problem, found, action=action, error=abs(action - found.action))
+
+
+def _on(problem: Transcription, found: newton.Minimum, steps: int) -> tuple[Transcription, newton.Minimum]:
+    """Return the minimum on another number of steps."""
+    other = replace(problem, steps=steps)
+    curvature = problem.curve(found.curvature)(other.times) if found.converged else None
+    return other, newton.minimise(other, problem.curve(found.path)(other.times), curvature)

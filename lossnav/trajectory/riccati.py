@@ -55,6 +55,10 @@ class LocalValue:
         x = theta - self.centre
         return float(x @ self.matrix @ x / 2 + self.linear @ x + self.excess)
 
+    def gradient(self, theta: Array) -> Array:
+        """Return ∇V(θ), shape (..., D)."""
+        return (theta - self.centre) @ self.matrix + self.linear
+
     def follow(self, start: Array, t: Array) -> Array:
         """Return where the law leads from ``start``, shape (D,), in times t, shape (T,): shape (T, D)."""
         pace = self.velocity(start)

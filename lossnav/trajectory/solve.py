@@ -56,8 +56,9 @@ def solve(
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
-        steps: number of intervals of the finest grid ("action"), at most 2²⁰ and such that its Hessian takes no more
-            than 2 GB; None refines until ``rtol`` is met.
+        steps: number of intervals ("action"), at most 2²⁰ and such that their Hessian takes no more than 2 GB: the path
+            is then that of a sum of second order, J of an even number that of fourth order. None refines the mesh until
+            ``rtol`` is met, with polynomials of degree ten.
         rtol: relative accuracy of J and path that Newton's method aims at. Of more than four candidates, those that
             cost at least a twentieth more than the best are solved to 1e-4 only; their ``error`` says so.
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.

@@ -13,7 +13,7 @@ class Status(Enum):
     CONJUGATE_POINT = "a conjugate point: the path is stationary but not a minimum"
     NEWTON_STOPPED = "Newton's method stopped before it met its tolerance"
     COLLOCATION_STOPPED = "collocation stopped before it met its tolerance"
-    GRID_TOO_COARSE = "doubling the grid still changes the result"
+    GRID_TOO_COARSE = "no grid resolves the path"
     OVERDAMPED = "strongly overdamped: no grid resolves the discount"
     LEFT_DOMAIN = "the path leaves the domain of the metric"
     ENERGY_BROKEN = "the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta"

@@ -8,33 +8,30 @@ Over the interval from t_n to t_{n+1}, with s the slip and G at the middle m of 
 .. math:: s_n = \frac{\theta_{n+1}-\theta_n}{\Delta t_n} - a_nf(\theta_n) - b_nf(\theta_{n+1}),\quad
    m_n = \frac{\theta_n+\theta_{n+1}}2,\quad w = e^{-\gamma t}.
 
-The weights ω, α, β, a, b are those of a rule:
-
-- ``"trapezoid"``: ω = w_{n+½}Δt, α = w_nΔt/2, β = w_{n+1}Δt/2, a = b = ½; it asks for γΔt ≪ 1;
-- ``"exact"``: linear elements with the discount integrated exactly, a and b those of the discounted mean of f. What
-  costs nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error
-  of a mode of rate r is of relative size γrΔt²/12, not γ²Δt²/24. At γ = 0 it is the first.
-
-Both have errors O(Δt²) in J and path and are symmetric in an interval's ends: on the nodes of one ``Mesh`` the error is
-a series in (1/N)². Where the loss jumps in time there is to be a node: α has what comes after it, β what was
-before. Derivatives are divided by w_n, so that nothing underflows.
+These are linear elements with the discount integrated exactly, a and b those of the discounted mean of f: what costs
+nothing but a steady rate, such as resting against a drift, is exact however long the steps are, and the error of a mode
+of rate r is of relative size γrΔt²/12, not γ²Δt²/24. Errors of J and path are O(Δt²): ``equations`` makes them smaller.
+Where the loss jumps in time there is to be a node: α has what comes after it, β what was before. Derivatives are
+divided by w_n, so that nothing underflows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 
 from lossnav._checks import Array
 from lossnav.problem.drifts import Linear
 from lossnav.problem.functions.roots import exp_mean, exp_moment
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory.mesh import Even, Mesh
+from lossnav.trajectory.mesh import Mesh
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.stencils import Stencils
 
 _NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
 _MOST_TURN = 600.0  # γΔt where e^{γΔt} is still a number: a mesh with longer steps resolves nothing
@@ -56,18 +53,27 @@ class Transcription:
     terminal: LocalValue | None = None
     endpoint: Array | None = None
     level: float = 0.0
-    rule: str = "trapezoid"
-    mesh: Mesh = field(default_factory=Even)
+    mesh: Mesh | None = None
 
     @cached_property
     def times(self) -> Array:
         """Nodes, shape (N+1,)."""
-        return self.mesh.times(self.horizon, self.steps)
+        mesh = self.mesh or Mesh(np.array([0.0, *self.joints, self.horizon]), self.joints)
+        return mesh.times(self.steps)
 
     @cached_property
     def dt(self) -> Array:
         """Lengths of the intervals, shape (N, 1), as of all that belongs to an interval."""
         return np.diff(self.times)[:, None]
+
+    @cached_property
+    def joints(self) -> list[float]:
+        """Times inside at which the loss may jump, and where there are nodes."""
+        return switches(self.loss, self.horizon)
+
+    def curve(self, values: Array) -> scipy.interpolate.PPoly:
+        """Return the piecewise cubic through values at the nodes, shape (N+1, ...)."""
+        return Stencils(self.times, self.joints, 3).curve(values)
 
     @property
     def fixed(self) -> bool:
@@ -88,36 +94,33 @@ class Transcription:
     def _turn(self) -> Array:
         return np.minimum(self.objective.gamma * self.dt, _MOST_TURN)
 
+    @property
+    def overdamped(self) -> bool:
+        """Whether a mesh resolves nothing of the discount, so that its sum says little."""
+        return float(np.max(self.objective.gamma * self.dt)) > _MOST_TURN
+
     @cached_property
     def kinetic_factors(self) -> tuple[Array, Array]:
         """ω/Δt relative to w at an interval's left and at its right node, shape (N, 1) each."""
-        if self.rule == "exact":
-            return exp_mean(self._turn), exp_mean(-self._turn)
-        half = np.exp(self._turn / 2)
-        return 1 / half, half
+        left, right = exp_mean(np.stack([self._turn, -self._turn]))
+        return left, right
 
     @cached_property
     def halves(self) -> tuple[Array, Array]:
         """What an interval's loss counts at its left and at its right node, relative to their discount, (N, 1) each."""
-        if self.rule == "exact":
-            return self.dt * exp_moment(self._turn, 1), self.dt * exp_moment(-self._turn, 1)
-        return self.dt / 2, self.dt / 2
+        left, right = self.dt * exp_moment(np.stack([self._turn, -self._turn]), 1)
+        return left, right
 
     @cached_property
     def drift_shares(self) -> tuple[Array, Array]:
         """a and b, shape (N, 1) each."""
-        if self.rule != "exact":
-            return np.full_like(self.dt, 0.5), np.full_like(self.dt, 0.5)
         left = self.halves[0] / (self.dt * self.kinetic_factors[0])
         return left, 1 - left
 
     @cached_property
     def share(self) -> Array:
         """What a node's loss counts, before discounting, shape (N+1,); the last with what a deadline charges."""
-        share = np.zeros(self.steps + 1)
-        ahead, behind = self.halves
-        share[:-1] += self.objective.k * ahead[:, 0]
-        share[1:] += self.objective.k * behind[:, 0]
+        share = self.objective.k * self.lengths[:, 0]
         share[-1] += self.objective.charge
         return share
 
@@ -127,12 +130,27 @@ class Transcription:
         return self.objective.k * self.horizon / self.steps
 
     @cached_property
-    def node_sizes(self) -> Array:
-        """The time that a free node stands for, with its discount, relative to the mean, shape (M, 1)."""
+    def lengths(self) -> Array:
+        """The time that a node stands for, before discounting, shape (N+1, 1)."""
         length = np.zeros((self.steps + 1, 1))
         length[:-1] += self.halves[0]
         length[1:] += self.halves[1]
-        return length[self.free] * (self.steps / self.horizon)
+        return length
+
+    @cached_property
+    def node_sizes(self) -> Array:
+        """The same of the free nodes, relative to the mean, shape (M, 1)."""
+        return self.lengths[self.free] * (self.steps / self.horizon)
+
+    def heights(self, path: Array, ends: Array) -> tuple[Array, Array]:
+        """Return L − level after the nodes but the last, shape (N,), and before some of them, by their indices."""
+        if not self.loss.timed:
+            height = np.asarray(self.loss.value(path)) - self.level
+            return height[:-1], height[ends]
+        before = np.nextafter(self.times[ends], 0.0)
+        parts = ((self.times[:-1], path[:-1]), (before, path[ends]))
+        after, last = (np.asarray(self.loss.at(t).value(x)) - self.level for t, x in parts)
+        return after, last
 
     def residual(self, gradient: Array) -> float:
         """Return the largest residual of θ̈, given ``gradient`` at the free nodes, as they are: unit u/T²."""
@@ -196,7 +214,7 @@ class Transcription:
         outside = np.zeros(path.shape[:-2], bool)
         for i in self.loss.positive:
             outside |= np.any(path[..., i] <= 0, axis=-1)
-        if np.any(outside):
+        if outside.any():
             path = np.where(outside[..., None, None], path[..., :1, :], path)
         slips = self.slips(path)
         intervals, nodes, last = self._weights
@@ -208,7 +226,7 @@ class Transcription:
             x = path[..., -1, :] - self.terminal.centre
             climb = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
             total += last * climb
-        total = np.where(outside, np.inf, total) if np.any(outside) else total
+        total = np.where(outside, np.inf, total) if outside.any() else total
         return float(total) if path.ndim == 2 else total
 
     def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
@@ -234,8 +252,7 @@ class Transcription:
         result[..., :-1, :] += start
         result[..., 1:, :] += final
         if self.terminal is not None:
-            result[..., -1, :] += (path[..., -1, :] - self.terminal.centre) @ self.terminal.matrix
-            result[..., -1, :] += self.terminal.linear
+            result[..., -1, :] += self.terminal.gradient(path[..., -1, :])
         return result
 
     @cached_property
@@ -304,37 +321,10 @@ class Transcription:
             final = final - _bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
         return start, final, between * cross
 
-    def velocities(self, path: Array, slope: Array | None = None) -> Array:
-        """Return θ̇ at the nodes, shape (N+1, D), from the discrete conjugate momentum (error O(Δt²)).
 
-        It is that of the interval which a node begins; at a switch that of the one before is the same to this order.
-        At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
-        """
-        objective = self.objective
-        start, final = self._kinetic_slopes(path)
-        after, before = self._sides(path, slope)
-        ahead, behind = self.halves
-        momentum = np.empty_like(path)
-        momentum[:-1] = -start - objective.k * ahead * after
-        momentum[-1] = final[-1] + objective.k * behind[-1] * before
-        if not self.fixed:
-            momentum[-1] = -objective.charge * before
-            if self.terminal is not None:
-                momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
-        velocity = objective.eta * momentum
-        if objective.curved:
-            velocity = np.linalg.solve(objective.metric_on(path.shape[1]).matrix(path), velocity[..., None])[..., 0]
-        elif objective.metric is not None:
-            velocity = np.linalg.solve(objective.metric_matrix(path.shape[1]), velocity.T).T
-        return velocity if objective.drift is None else velocity + objective.drift(path)
-
-    def _sides(self, path: Array, slope: Array | None) -> tuple[Array, Array]:
-        """Return ∇L after the nodes but the last, shape (N, D), and before the last, shape (D,)."""
-        if not self.loss.timed:
-            slope = self.loss.gradient(path) if slope is None else slope
-            return slope[:-1], slope[-1]
-        after = self.loss.at(self.times[:-1]).gradient(path[:-1])
-        return after, self.loss.at(np.nextafter(self.times[-1], 0.0)).gradient(path[-1])
+def switches(loss: Loss, horizon: float) -> list[float]:
+    """Return the times inside at which a loss may jump."""
+    return [switch for switch in getattr(loss, "switches", ()) if switch < horizon]
 
 
 class _Nodal(Loss):

@@ -23,8 +23,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, deadline, newton, stationary
 from lossnav.trajectory.candidates import runs_away
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.mesh import double
-from lossnav.trajectory.nodal import nodes_of, trajectory_of
+from lossnav.trajectory.nodal import trajectory_of
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
@@ -71,10 +70,10 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
         return None
     best = min(found, key=lambda one: one.action)
     finer = replace(problem, steps=2 * steps)
-    fine = newton.minimise(finer, double(best.path), limit=30)
+    fine = newton.minimise(finer, problem.curve(best.path)(finer.times), limit=30)
     once = (4 * fine.action - best.action) / 3
     path = replace(
-        trajectory_of(finer, fine, nodes_of(finer, fine)), action=once, asymptote=np.full(loss.dim, np.nan),
+        trajectory_of(finer, fine), action=once, asymptote=np.full(loss.dim, np.nan),
         status=Status.NEVER_RESTS, is_minimum=None,
     )  # fmt: skip
     if objective.gamma == 0:

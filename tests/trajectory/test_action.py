@@ -6,7 +6,8 @@ import scipy.linalg
 
 import lossnav as ln
 from lossnav.trajectory import blocks, newton, phase_plane
-from lossnav.trajectory.mesh import Clock, Even
+from lossnav.trajectory.equations import Equations, corrected
+from lossnav.trajectory.mesh import Mesh
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
@@ -30,14 +31,16 @@ def tilted(theta):
     return [[2 + x**2, x * y / 2], [x * y / 2, 1 + y**4]]
 
 
-@pytest.mark.parametrize("rule", ["trapezoid", "exact"])
+UNEVEN = Mesh(np.array([0.0, 0.1, 0.3, 0.7, 1.5, 4.0]))
+
+
 @pytest.mark.parametrize("metric", [[[2.0, 0.3], [0.3, 1.0]], tilted, ln.metrics.Relative(2)])
 @pytest.mark.parametrize("drift", [None, ln.drifts.rotation(0.7), SWIRL])
-@pytest.mark.parametrize(("mesh", "end"), [(Even(), None), (Clock(0.1, 2.0), TAIL)])
-def test_gradient_and_hessian_against_differences(rule, metric, drift, mesh, end):
+@pytest.mark.parametrize(("mesh", "end"), [(None, None), (UNEVEN, TAIL)])
+def test_gradient_and_hessian_against_differences(metric, drift, mesh, end):
     """On a random path of eight nodes, against central differences of what they are derivatives of."""
     objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4, metric=metric, drift=drift)
-    problem = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 4.0, 7, rule=rule, mesh=mesh, terminal=end)
+    problem = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 4.0, 7, mesh=mesh, terminal=end)
     path, step = np.random.default_rng(0).normal(size=(8, 2)), 1e-5
     weight = np.exp(-0.4 * problem.times)[:, None]
 
@@ -71,11 +74,50 @@ def test_second_order_then_fourth_by_extrapolation():
         p = Transcription(objective, loss, 3.0, steps)
         path = newton.minimise(p, np.zeros((steps + 1, 2)))
         raw.append(abs(path.action - exact.action))
-        extrapolated.append(
-            abs(ln.solve(objective, loss, [0.0, 0.0], method="action", steps=2 * steps).action - exact.action)
-        )
+        found = ln.solve(objective, loss, [0.0, 0.0], method="action", steps=2 * steps)
+        extrapolated.append(abs(found.action - exact.action))
+        assert extrapolated[-1] < found.error
     assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.05)
     assert np.allclose(np.log2(np.divide(extrapolated[:-1], extrapolated[1:])), 4.0, atol=0.2)
+
+
+@pytest.mark.parametrize("order", [4, 6, 8, 10])
+@pytest.mark.parametrize("drift", [None, ln.drifts.Linear([[-0.1, 0.3], [0.0, -0.2]], [0.1, 0.0])])
+def test_corrected_paths_have_the_order_of_their_polynomials(order, drift, monkeypatch):
+    """log-error on log-step, for path, velocity and J, on uneven meshes: there θ̈ has one order less than θ̇."""
+    monkeypatch.setattr("lossnav.trajectory.equations.ORDER", order)
+    monkeypatch.setattr("lossnav.trajectory.equations._LEFT", 1e-5)  # what corrections leave is not to be seen
+    loss = ln.losses.Quadratic([[2.0, 0.5], [0.5, 1.0]], minimum=[1.0, -1.0])
+    objective = ln.Objective(gamma=0.6, horizon=3.0, drift=drift)
+    exact = ln.solve(objective, loss, [0.0, 0.0], method="riccati")
+    base = 3.0 * (np.linspace(0, 1, 65) + np.linspace(0, 1, 65) ** 2) / 2
+    counts = {4: (64, 128), 6: (48, 96), 8: (32, 64), 10: (24, 48)}[order]
+    errors = []
+    for steps in counts:
+        problem = Transcription(objective, loss, 3.0, steps, mesh=Mesh(base))
+        found = newton.minimise(problem, np.zeros((steps + 1, 2)))
+        best = corrected(problem, found.path, found.curvature, 1e-13, found.slope)
+        pace, _, _ = best.fine.stencils.derivatives(best.path)
+        path = np.max(np.abs(best.path - exact(problem.times)))
+        speed = np.max(np.abs(pace - exact.velocity(problem.times[:-1])))
+        errors.append([path, speed, *[abs(best.action - exact.action)] * (order < 10)])  # then J has rounding only
+        assert path < best.off * 2
+    assert np.all(np.log2(np.divide(*errors)) > order - 1.0 - order / 10), np.log2(np.divide(*errors))
+
+
+def test_what_extremals_obey_is_what_the_sum_says():
+    """The defect is the gradient of the sum in the limit of a fine mesh, under any metric and drift."""
+    gaps = []
+    for steps in (200, 400):
+        objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4, metric=tilted, drift=SWIRL)
+        problem = Transcription(objective, ln.losses.Rosenbrock(1.0, 2.0), 4.0, steps, terminal=TAIL)
+        t = problem.times[:, None]
+        path = np.concatenate([np.sin(t), np.cos(2 * t)], axis=1)
+        equations = Equations(problem, 6)
+        defect = equations.defect(path, problem.loss.gradient(path)) / problem.lengths[1:]
+        gap = np.abs(problem.gradient(path)[1:] / problem.lengths[1:] - defect)
+        gaps.append([np.max(gap[:-1]), np.max(gap[-1] * problem.lengths[-1])])
+    assert np.all(np.log2(np.divide(*gaps)) > [1.9, 0.9])
 
 
 def test_reported_error_bounds_the_true_one():

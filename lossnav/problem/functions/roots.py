@@ -8,11 +8,14 @@ has such a mode asks here; ``lossnav.trajectory.modes`` has the same functions.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+
+_EPS = float(np.finfo(float).eps) / 16
 
 
 def exp_mean(x: ArrayLike) -> Array:
@@ -23,6 +26,7 @@ def exp_mean(x: ArrayLike) -> Array:
         return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
 
 
+@cache
 def _series(order: int) -> list[float]:
     """Return the coefficients n!/(n + i + 1)! of (−z)^i in ``exp_moment``, as many as |z| < n + 1 needs."""
     return [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
@@ -32,7 +36,11 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     """Return ∫₀¹ (1 − u)ⁿ e^{−zu} du; its series where the formula would cancel."""
     z = np.asarray(z, dtype=np.float64)
     small = np.abs(z) < 1.0 + order
-    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), _series(order))
+    near = np.where(small, z, 0.0)
+    most = float(np.max(np.abs(near), initial=0.0))
+    series = np.polynomial.polynomial.polyval(-near, [c for i, c in enumerate(_series(order)) if c * most**i > _EPS])
+    if np.all(small):
+        return np.asarray(series)
     safe = np.where(small, 1.0, z)
     value = exp_mean(safe)
     for n in range(1, order + 1):  # by parts
