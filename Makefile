@@ -4,6 +4,7 @@
 #   make test       everything that is checked                              (make check: the quick part)
 #   make notebooks  write book/*.ipynb again from book/myst/*.md, where they differ
 #   make pdf, make zip  the whole book as one file: to print, to read offline        -> _build/lossnav.pdf, .zip
+#   make archive    what is laid down for good: source, data, records, pages, PDF    -> _build/lossnav-VERSION.zip
 
 .DEFAULT_GOAL := help
 SHELL := bash
@@ -14,7 +15,8 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv$(if $(FLOOR),-floor)
-PY := $(VENV)/bin/python
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY := $(BIN)/python
 # Without .pyc files it takes a minute less: most modules are never imported.
 PIP := $(PY) -m pip install -qq --no-compile
 STARTED := $(shell date +%s)
@@ -48,10 +50,10 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip site notebooks check quick lint test outputs release committed reproduce sanitize browser shots clean
+.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz mutants wrong audit sanitize browser shots clean
 
 help:
-	@sed -n '3,6s/^#  *//p' Makefile
+	@sed -n '3,7s/^#  *//p' Makefile
 
 install: $(TEST_READY) $(VENDORED)
 
@@ -97,6 +99,9 @@ pdf: $(TEST_READY)
 pdf zip: $(BUILT)
 	@$(PY) book/_tools/paper.py $@
 
+archive: pdf
+	@$(PY) book/_tools/archive.py
+
 # What is published: the pages, and beside them the book as one file, to which the first page leads.
 site: pdf
 	@cp _build/lossnav.pdf _build/html/
@@ -105,12 +110,12 @@ notebooks: $(BOOK_READY)
 	@$(PY) book/_tools/notebooks.py write --stale
 
 lint: $(TEST_READY)
-	@$(VENV)/bin/ruff check --quiet .
-	@$(VENV)/bin/ruff format --check --quiet . || { echo "lint: run $(VENV)/bin/ruff format ."; exit 1; }
-	@$(VENV)/bin/mypy --no-error-summary lossnav book/_tools benchmarks
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "lint: run $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/mypy --no-error-summary lossnav book/_tools benchmarks
 	@$(PY) book/_tools/node.py check
-	@said=$$(PYTHONPATH=book $(VENV)/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
-	@said=$$($(VENV)/bin/zizmor --quiet --offline --no-progress .github 2>&1) || { echo "$$said"; exit 1; }
+	@said=$$(PYTHONPATH=book $(BIN)/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
+	@said=$$($(BIN)/zizmor --quiet --offline --no-progress .github 2>&1) || { echo "$$said"; exit 1; }
 	@echo "lint: ruff, mypy, import-linter, zizmor and, where they are installed, tsc and ESLint have nothing to say"
 
 # A look at every wing in a minute: of each file the first tests that take less than a second, in one case; lint goes on
@@ -158,6 +163,26 @@ reproduce: $(BOOK_READY)
 
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
+
+# make nightly runs all four. make fuzz CALLS=500 SEED=7; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
+NIGHTLY ?= fuzz mutants wrong audit
+CALLS ?= 10000
+SEED ?= $(shell date +%j)
+MOST ?= 60
+nightly: $(TEST_READY)
+	@$(MAKE) --no-print-directory --keep-going $(NIGHTLY)
+
+fuzz: $(TEST_READY)
+	@LOSSNAV_FUZZ=$(CALLS),$(SEED) $(PY) -m pytest tests/inputs/test_inputs_stretched.py
+
+mutants: $(TEST_READY)
+	@$(PY) tests/mutants.py $(ROOM) $(if $(TESTS),--tests $(TESTS)) --most $(MOST) --seed $(SEED)
+
+wrong: $(TEST_READY)
+	@$(PY) tests/equations/wrong_formulas.py
+
+audit: $(BOOK_READY)
+	@$(PY) book/_tools/audit.py
 
 # The kernels in C, built so that they stop at the first access out of bounds and at what C does not define.
 sanitize: $(TEST_READY)

@@ -8,6 +8,9 @@ on first use (PEP 562), so ``import lossnav`` pulls in none of torch, sympy, mat
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 from lossnav import _extras, _lazy
 
 __version__ = "0.2.0"
@@ -30,3 +33,12 @@ def __dir__() -> list[str]:
     """List what can be asked for here, so that ``help`` and ``inspect`` can: any other name raises ImportError."""
     missing = (names for module, names in _NEED.items() if not _extras.installed(module))
     return sorted({"__all__", *__all__}.difference(*missing))
+
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    warnings.warn(
+        "lossnav is not tested without the GIL, and its caches and counters have no locks: set PYTHON_GIL=1, and use "
+        "processes in the place of threads",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -24,6 +24,7 @@ Kind = TypeVar("Kind")
 _FLOAT = np.dtype(np.float64)
 _WORDS = (str, bytes, bytearray)
 _TRUTHS = (bool, np.bool_)
+_MOST = 2**63 - 1  # what numpy and torch count with
 
 
 class NotConverged(RuntimeError):
@@ -103,9 +104,14 @@ def _is_number(value: Any) -> bool:
 
 
 def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int)."""
-    if not is_whole(value) or value < low or (high is not None and value > high):
-        allowed = f"a whole number >= {low}" + ("" if high is None else f" and <= {high}")
+    """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int).
+
+    Without ``high`` it is one that machines count with: no array has as many entries as 2⁶³, and no loop ends.
+    """
+    most = _MOST if high is None else high
+    if not is_whole(value) or not low <= value <= most:
+        above = high is not None or (is_whole(value) and value > most)
+        allowed = f"a whole number >= {low}" + (f" and <= {most}" if above else "")
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
     return int(value)
 

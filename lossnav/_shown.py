@@ -60,11 +60,11 @@ class Shown:
         _extras.need("pandas")
         import pandas as pd
 
-        columns, facts = self._columns(), {name: _plain(value) for name, value in self._facts().items()}
+        columns, facts = self._columns(), self._facts()
         if not columns:
             return pd.DataFrame([facts])
         frame = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
-        frame.attrs.update(facts)
+        frame.attrs.update({name: _plain(value) for name, value in facts.items()})
         return frame
 
     def _repr_png_(self) -> bytes | None:
@@ -86,6 +86,8 @@ def _plain(value: Any) -> Any:
     """Return a number, word or array as JSON has it; what is no number there (NaN, ±inf) as None or a word."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -12,20 +12,17 @@ they do not change, and each has its own best rate, from the same grid. What the
 read off the same runs later, as a control, and nothing was expected of them.
 
 *cnn* learns the repository's sample of a JPEG copy of CIFAR-10, 9,000 images, and *bytes* the text of
-``pydoc_data.topics``, with the transformer of ``benchmarks/default.py``. What was cut so that one core can do it: the
-sizes, the lengths (no rule converges, and none has a schedule), two memories of an average, one threshold for each way
-of clipping, chosen so that it clips a half, and one β₂ = 0.99 for all.
+``pydoc_data.topics``, with a transformer of two layers. What was cut so that one core can do it: the sizes, the lengths
+(no rule converges, and none has a schedule), two memories of an average, one threshold for each way of clipping, chosen
+so that it clips a half, and one β₂ = 0.99 for all.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,13 +32,11 @@ from torch.nn.functional import avg_pool2d, cross_entropy
 
 import lossnav as ln
 from lossnav import assume, curvature, data, prices
-from lossnav.lab.models.small import strided
+from lossnav.lab.data.text import manual, provenance, stretches
+from lossnav.lab.models.small import reader, strided
 from lossnav.lab.study import Measurement, Study, main, six, widened
 from lossnav.optim.finite import judged_elsewhere
 from lossnav.rules.assumption import root
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-default = importlib.import_module("benchmarks.default")  # has the transformer and its text
 
 BETA, BETA2, FLOOR, DECAY = 0.9, 0.99, 1e-16, 0.1
 LONG = 0.99  # the longer average of weights
@@ -144,29 +139,16 @@ def images(dataset: data.Dataset) -> Examples:
 
 def text(dataset: None) -> Examples:
     """Return stretches of Python's manual, eight at a time; of its last tenth one half chooses and the other judges."""
-    train, rest = default.text()
-    halves = [default.batch(part, torch.Generator().manual_seed(1_000), HELD // 8) for part in rest.chunk(2)]
-    return Examples(lambda generator: default.batch(train, generator, 8), *halves)
-
-
-def manual() -> dict[str, Any]:
-    """Return how a record tells which text was learned: Pythons differ in it."""
-    whole = bytes(torch.cat(default.text()).tolist())
-    return {"text": "pydoc_data.topics", "bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest(),
-            "length": default.LENGTH, "batch": 8}  # fmt: skip
-
-
-def transformer(seed: int) -> nn.Module:
-    """Return the benchmark's transformer, of weights drawn from a seed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return default.Bytes()
+    train, rest = manual()
+    halves = [stretches(part, torch.Generator().manual_seed(1_000), HELD // 8) for part in rest.chunk(2)]
+    return Examples(lambda generator: stretches(train, generator, 8), *halves)
 
 
 TASKS = {
     "cnn": Task("cifar10", images, lambda seed: strided(16, 32, seed=seed), 800, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2),
                 lambda: {"batch": 64}),
-    "bytes": Task("", text, transformer, 500, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2), manual),
+    "bytes": Task("", text, lambda seed: reader(seed=seed), 500, (0.1, 0.3, 1.0), (1e-3, 3e-3, 1e-2),
+                  lambda: {**provenance(), "length": 64, "batch": 8}),
 }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
     python studies/cifar10.py paper    the paper's Fig. 2f: three rules at its settings, three seeds
     python studies/cifar10.py rates    equal grids of learning rates for three rules on three networks
-    python studies/cifar10.py gammas   the optimal step for discounts between the ballistic rule's and SGD's
     python studies/cifar10.py opening  one of the runs of ``rates``, cut to twenty steps: a test repeats it
     python studies/cifar10.py lengths  how long gradient and ballistic step are in twenty steps of each network
 
@@ -15,7 +14,6 @@ data-centre GPU.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -32,10 +30,9 @@ PAPER = {"sgd": 0.1, "adam": 5e-4, "ballistic": 5e-4}  # learning rates, App. B
 OPTIONS: dict[str, dict[str, Any]] = {"sgd": {}, "adam": {}, "ballistic": {"beta": BETA}}
 NETWORKS = ("cnn", "resnet", "vit")
 STEPS = (-2, -1, 0, 1, 2)  # half decades around the paper's rate
-RATES_SIZE = 25_600  # images of a run of ``rates`` and ``gammas``: 200 steps
+RATES_SIZE = 25_600  # images of a run of ``rates``: 200 steps
 NOTED = 20  # steps whose lengths are noted
 QUANTILES = 1000  # of √v over the weights of the CNN
-GAMMAS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, math.inf)
 
 
 def paper(epochs: int, seeds: int) -> list[Experiment]:
@@ -64,24 +61,6 @@ def rates(epochs: int, seeds: int) -> list[Experiment]:
         for rule in PAPER
         for n in STEPS
     ]  # fmt: skip
-
-
-def gammas(epochs: int, seeds: int) -> list[Experiment]:
-    """Return Eq. 6 from the ballistic rule (γ = 0) to SGD (γ = ∞), each end with the paper's learning rate.
-
-    With ηk = 1 and a short Δt the step is Δt g / (γ/2 + √(γ²/4 + v)). Δt = lr_ballistic + γ lr_sgd makes it the
-    ballistic step of rate lr_ballistic at γ = 0, and SGD's of rate lr_sgd as γ → ∞, where ``Navigator`` reads
-    ``eta_k`` as ηk/γ.
-    """
-    found = []
-    for seed in range(seeds):
-        for gamma in GAMMAS:
-            lr = PAPER["sgd"] if math.isinf(gamma) else PAPER["ballistic"] + gamma * PAPER["sgd"]
-            found.append(Experiment(
-                **BASE, model="cnn", optimizer="navigator", lr=float(f"{lr:.6g}"),
-                options={"gamma": gamma, "beta": BETA}, epochs=epochs, seed=seed, train_size=RATES_SIZE,
-            ))  # fmt: skip
-    return found
 
 
 def opening(epochs: int, seeds: int) -> list[Experiment]:
@@ -169,7 +148,6 @@ def results(found: list[records.Record]) -> list[dict[str, Any]]:
 STUDIES = {
     "cifar10-paper": Study(paper, results, {"epochs": 25, "seeds": 3}),
     "cifar10-rates": Study(rates, results, {"epochs": 1, "seeds": 2}),
-    "cifar10-gammas": Study(gammas, results, {"epochs": 1, "seeds": 3}),
     "cifar10-opening": Study(opening, results, {"epochs": 1, "seeds": 1}),
     "cifar10-lengths": Study(
         lengths,

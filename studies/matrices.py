@@ -165,11 +165,14 @@ TASKS = {
 class AsMatrices:
     """Rules for matrices alone, given what has two axes or more as matrices, and one for the rest at the same rate."""
 
-    def __init__(self, params: list[nn.Parameter], *makers: Callable[[list[nn.Parameter]], Any]) -> None:
-        self.params = params
-        self.matrices = [(p, nn.Parameter(p.detach().flatten(1))) for p in params if p.ndim > 1]  # the same memory
-        parts = [x for _, x in self.matrices], [p for p in params if p.ndim < 2]
+    def __init__(
+        self, matrices: list[nn.Parameter], rest: list[nn.Parameter], *makers: Callable[[list[nn.Parameter]], Any]
+    ) -> None:
+        self.params = [*matrices, *rest]
+        self.matrices = [(p, nn.Parameter(p.detach().flatten(1))) for p in matrices]  # the same memory
+        parts = [x for _, x in self.matrices], rest
         self.parts = [make(part) for make, part in zip(makers, parts, strict=True)]
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -186,6 +189,7 @@ class AsMatrices:
 
 def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity") -> Any:
     """Return an optimizer by the name that it has in the record; ours with ``long`` for sides without a basis."""
+    both = [p for p in params if p.ndim > 1], [p for p in params if p.ndim < 2]
     if name == "SGD":
         return torch.optim.SGD(params, lr, momentum=0.9)
     if name == "Adam":
@@ -194,7 +198,7 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
         return optim.Ballistic(params, lr, BETAS[1], momentum=BETAS[0], bias_correction=True)
     if name == "Muon":
         return AsMatrices(
-            params,
+            *both,
             lambda matrices: torch.optim.Muon(matrices, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
             lambda rest: torch.optim.Adam(rest, lr, BETAS),
         )
@@ -209,7 +213,7 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
             },
         }  # fmt: skip
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
-        return AsMatrices(params, *[lambda part: made(part, **same, **kinds[name])] * 2)
+        return AsMatrices(*both, *[lambda part: made(part, **same, **kinds[name])] * 2)
     basis = {"curvature": name, "long": long} if name not in CHANGED else {"curvature": "eigenbasis", **CHANGED[name]}
     return optim.BallisticMatrix(params, lr, betas=BETAS, **basis)
 

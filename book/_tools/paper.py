@@ -14,7 +14,7 @@ import posixpath
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -112,13 +112,18 @@ def files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def write_zip(folder: Path, target: Path) -> None:
-    """Pack the book of a folder; the same pages give the same file."""
+def pack(target: Path, top: str, parts: Iterable[tuple[str, bytes]]) -> None:
+    """Write a ZIP of names and contents below one folder; the same parts give the same file."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in files(folder):
-            entry = zipfile.ZipInfo(f"lossnav/{path.relative_to(folder).as_posix()}")
+        for name, held in parts:
+            entry = zipfile.ZipInfo(f"{top}/{name}")
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(entry, path.read_bytes())
+            archive.writestr(entry, held)
+
+
+def write_zip(folder: Path, target: Path) -> None:
+    """Pack the book of a folder."""
+    pack(target, "lossnav", ((path.relative_to(folder).as_posix(), path.read_bytes()) for path in files(folder)))
 
 
 def main() -> int:

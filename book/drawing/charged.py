@@ -33,7 +33,7 @@ def excess(*, mass, panels):
     names = dict(zip(next(iter(panels.values())), ("optimal", "adam"), strict=True))
     for (text, rule), (x, y) in zip(names.items(), ((0.2, 2e-3), (0.013, 60.0)), strict=True):
         label(axes[0], x, y, text, rule)
-    axes[0].set_ylabel("too dear, in %")
+    axes[0].set_ylabel("excess cost, in %")
     letter(axes, [r"$\gamma=\sqrt{\eta kh}$" if gamma else r"$\gamma=0$" for gamma in panels])
     return figure
 

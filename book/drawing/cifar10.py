@@ -101,28 +101,23 @@ def gains(*, gammas, ballistic, sgd, roots, eps):
     return figure
 
 
-def discounts(*, record, tells=None):
-    """Draw test accuracy and training loss against the discount, from the ballistic rule's to SGD's."""
-    found = sorted({float(run["gamma"]) for run in record.results})
-    figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 4.8), sharex=True)
-    for seed in record.seeds:
-        ends = [_accuracy(run) for run in _by_discount(record, found) if run["seed"] == seed]
-        above.plot(range(len(ends)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
-    for place, gamma in enumerate(found):
-        runs = [run for run in record.results if float(run["gamma"]) == gamma]
-        rule = "ballistic" if gamma == 0 else "sgd" if math.isinf(gamma) else "navigator"
-        _dots(above, rule, place, np.array([_accuracy(run) for run in runs]))
-        _dots(below, rule, place, np.array([run["train_loss"][-1] for run in runs if run["train_loss"]]))
-    if tells is not None:
-        first = np.mean([_accuracy(run) for run in record.results if float(run["gamma"]) == found[0]])
-        above.axhspan(first - tells, first + tells, color=COLOURS["quiet"], alpha=0.2, lw=0, zorder=0)
-    above.set_ylabel("test accuracy (%)")
-    below.set_ylabel("training loss")
-    below.set_xlabel(r"discount $\gamma$")
-    below.set_xticks(range(len(found)), [_tick(gamma) for gamma in found])
+def discounts(*, record):
+    """Draw the test loss of each discount at its best rate, and the held-out loss of each against the rate."""
+    found = [float(one["ratio"]) for one in record.results]
+    figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.4))
+    ends = np.array([[run["test"] for run in one["runs"]] for one in record.results])
+    above.plot(range(len(found)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
+    for place, (ratio, one) in enumerate(zip(found, record.results, strict=True)):
+        _dots(above, {0.0: "adam", math.inf: "sgd"}.get(ratio, "navigator"), place, ends[place])
+        rates, losses = zip(*one["tuning"], strict=True)
+        below.plot(rates, losses, **_discount_line(ratio, found, "adam"), label=_tick(ratio))
+    above.set(ylabel="test loss", xlabel=r"discount $\varepsilon/\sqrt{V}$")
+    above.set_xticks(range(len(found)), [_tick(ratio) for ratio in found])
+    below.set(xscale="log", xlabel="rate", ylabel="held-out loss")
     for ax in (above, below):
         ax.grid(axis="y")
-    letter((above, below), ("test", "training"))
+    letter((above, below), ("at its best rate", "against the rate"))
+    below.legend(title=r"$\varepsilon/\sqrt{V}$", ncols=2)
     title(figure, record.data["label"], record.seeds)
     return figure
 
@@ -143,11 +138,6 @@ def _dots(ax, rule, place, values):
         ax.plot(place, values.mean(), LINES[rule][1], color=COLOURS[rule], ms=8, mec="white", mew=0.6)
 
 
-def _by_discount(record, gammas):
-    """Return the runs in the order of the discounts."""
-    return sorted(record.results, key=lambda run: gammas.index(float(run["gamma"])))
-
-
 def _discount(gamma):
     name = {0.0: "ballistic", math.inf: "SGD"}.get(gamma)
     return f"γ = {_tick(gamma)}" + (f", {name}" if name else "")
@@ -157,10 +147,10 @@ def _tick(gamma):
     return "∞" if math.isinf(gamma) else f"{gamma:g}"
 
 
-def _discount_line(gamma, gammas):
+def _discount_line(gamma, gammas, first="ballistic"):
     """Return the look of a discount's line: the two rules at the ends, and shades between them."""
     if gamma == 0 or math.isinf(gamma):
-        return style("ballistic" if gamma == 0 else "sgd", lw=2.4)
+        return style(first if gamma == 0 else "sgd", lw=2.4)
     middle = [g for g in gammas if 0 < g < math.inf]
     shade = 0.25 + 0.6 * middle.index(gamma) / max(1, len(middle) - 1)
     return {"color": plt.get_cmap("viridis")(shade), "lw": 1.3}

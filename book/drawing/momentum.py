@@ -333,21 +333,6 @@ def orders(*, gammas, errors):
     return figure
 
 
-def digits(*, curvature, counts):
-    """Draw how many decimal digits of φ(h) each way of computing it gets right."""
-    h = np.asarray(curvature, dtype=np.float64)
-    figure, ax = plt.subplots(figsize=(5.8, 3.2))
-    for text, curve in counts.items():
-        y, rule = curve["digits"], curve["rule"]
-        ax.plot(h, y, **line(rule))
-        at = len(h) // 10
-        label(ax, h[at], float(np.max(y[at : 4 * at])) + 0.6, text, rule, va="bottom")
-    ax.set(xscale="log", xlabel="curvature $h$", ylabel="correct digits", xlim=(h[0], h[-1]), ylim=(-0.5, 18.5))
-    ax.set_yticks([0, 4, 8, 12, 16])
-    ax.grid(True, axis="y")
-    return figure
-
-
 def curvature_sign(*, curvature, values, newton, edge):
     """Draw the preconditioner across zero curvature, down to the edge where no minimiser exists."""
     h, phi = np.asarray(curvature, dtype=np.float64), np.asarray(values, dtype=np.float64)

@@ -34,6 +34,8 @@ def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = 
     _plane("loss", loss)
     if levels is not None:
         levels = _checks.array("levels", levels, shape=(None,))
+        if np.any(np.diff(levels) <= 0):
+            raise ValueError(f"levels = {_checks.shown(levels)}, but they must rise")
     grid_x, grid_y = np.meshgrid(np.linspace(*_span("x", x), 301), np.linspace(*_span("y", y), 301))
     height = loss.value(np.stack([grid_x, grid_y], axis=-1))
     if levels is None:

@@ -84,18 +84,19 @@ def _comparison(found: Comparison, ax: Axes) -> None:
 
 def _regret(regret: Regret, ax: Axes) -> None:
     """Draw the parts of a regret as bars, and say what of it is due to the length of the steps alone."""
-    parts = {"pace": regret.speed, "direction": regret.direction, "total": regret.total}
+    parts = {"speed": regret.speed, "direction": regret.direction, "total": regret.total}
     known = {name: value for name, value in parts.items() if np.isfinite(value)}
     if not known:
         raise ValueError("this regret has no finite part, so that there is nothing to draw")
     shades = [COLOURS["ink" if name == "total" else "kinetic"] for name in known]
     bars = ax.barh(list(known), list(known.values()), color=shades, height=0.6)
     ax.bar_label(bars, [f" {value:.3g}" for value in known.values()])
-    ax.invert_yaxis()
     ax.margins(x=0.15)
+    middle = (len(known) - 1) / 2
+    ax.set_ylim(middle + 1.5, middle - 1.5)  # room for three, from above
     ax.axvline(0, color=COLOURS["quiet"], lw=0.8)
-    share = f"{100 * regret.relative:.3g} % of the least; in such steps {100 * regret.floor:.2g} % are inevitable"
-    ax.set(xlabel=f"cost beyond the optimum\n{share}")
+    share, floor = (f"{100 * part:.3g} %" for part in (regret.relative, regret.floor))
+    ax.set(xlabel=f"cost beyond the optimum: {share} of the least\nin such steps {floor} are inevitable")
 
 
 def _watch(seen: Watch, ax: Axes) -> None:
@@ -110,7 +111,7 @@ def _watch(seen: Watch, ax: Axes) -> None:
     travelled = np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
     ax.plot(travelled, losses, **line("loss", lw=1.2))
     ax.plot(travelled, losses, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
-    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each: far apart where they are long", ylabel="$L$")
+    ax.set(xlabel=f"distance travelled\n{seen.steps} steps, a dot each", ylabel="$L$")
 
 
 def _fingerprint(seen: Fingerprint, ax: Axes) -> None:
@@ -125,18 +126,27 @@ def _fingerprint(seen: Fingerprint, ax: Axes) -> None:
 
 
 def _rule(rule: LearningRule, ax: Axes) -> None:
-    """Draw how fast a rule goes for each unit of the gradient it believes in, by the curvature, between its limits."""
-    curvature = np.geomspace(*_CURVATURES, 161)
-    limits = rule.limits(curvature)
+    """Draw how fast a rule goes for each unit of the gradient it believes in, by what it averages, and its limits."""
+    if rule.price is not None:
+        raise ValueError(f"this rule is charged {rule.price!r}, so that no gain says how fast it goes: nothing to draw")
+    if not rule.coordinatewise:
+        raise ValueError(
+            "this rule couples its coordinates, so that no curvature says how fast it goes: nothing to draw"
+        )
+    seen = np.geomspace(*_CURVATURES, 161)
+    limits = {} if rule.metric is not None else rule.limits(seen)
     limits.pop("Newton", None)  # a displacement, and no velocity
-    if not limits:
-        raise ValueError("this rule has no named limit, so that there is nothing to draw")
     for name, limit in limits.items():
-        gain, neglected, at = np.broadcast_arrays(limit.gain, limit.neglected, curvature)
-        ax.plot(at, gain, **line(name.lower(), lw=1.4, linestyle="--"), label=name)
-    ax.plot(at, gain / (1 + neglected), **line("optimal", lw=2.4), label="this rule")  # by any of them
-    ax.set(xscale="log", yscale="log", xlabel="believed curvature", ylabel="speed per unit of $m$")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+        ax.plot(seen, np.broadcast_to(limit.gain, seen.shape), **line(name.lower(), lw=1.4, linestyle="--"), label=name)
+    gain = rule.gain(seen, None if rule.metric is None else seen)
+    ax.plot(seen, np.broadcast_to(gain, seen.shape), **line("optimal", lw=2.4), label="this rule")
+    averaged = {
+        "curvature": rule.metric is None or rule.curvature is not None,
+        "mean of $g^2$": rule.metric is not None,
+    }
+    believed = " and ".join(name for name, there in averaged.items() if there)
+    ax.set(xscale="log", yscale="log", xlabel=f"believed {believed}", ylabel="speed per unit of $m$")
+    _legend(ax)
 
 
 def _reading(reading: Reading, ax: Axes) -> None:
@@ -152,9 +162,12 @@ def _inference(found: Inference, ax: Axes) -> None:
         if found.record is None:
             raise ValueError("this inference has neither rates nor a path, so that there is nothing to draw")
         times, places, fitted = found.record
-        ax.plot(times, places, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
-        ax.plot(times, fitted, **line("optimal", lw=1.8))
-        ax.set(xlabel="time $t$", ylabel=r"record and fit")
+        dots = ax.plot(times, places, "o", color=COLOURS["ink"], ms=3, mec="white", mew=0.4)
+        lines = ax.plot(times, fitted, **line("optimal", lw=1.8))
+        dots[0].set_label("record")
+        lines[0].set_label(f"best fit: {found.family}")
+        ax.set(xlabel="time $t$", ylabel=r"$\theta$")
+        _legend(ax)
         return
     h, r, error = (np.asarray(part) for part in (found.rates.h, found.rates.r, found.rates.error))
     grid = np.geomspace(h.min() / 2, 2 * h.max(), 161)
@@ -164,7 +177,12 @@ def _inference(found: Inference, ax: Axes) -> None:
             ax.plot(rates, grid / rates, **line(style, lw=1.8), label=one.family)
     ax.errorbar(r, h / r, xerr=error, yerr=h / r**2 * error, fmt="o", color=COLOURS["ink"], ms=4, lw=0.9, zorder=5)
     ax.set(xlabel="rate $r$ of a mode", ylabel="$h/r$", xlim=(0, 1.15 * r.max()), ylim=(0, 1.15 * np.max(h / r)))
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+    _legend(ax)
+
+
+def _legend(ax: Axes) -> None:
+    """Name what is drawn above the axes, so that nothing is covered."""
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0)
 
 
 def _said(path: Trajectory) -> str:
@@ -183,7 +201,7 @@ def _paths(paths: dict[str, Trajectory], ax: Axes) -> None:
     else:
         _on_a_landscape(paths, ax)
     if any(ax.get_legend_handles_labels()[1]):
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+        _legend(ax)
 
 
 def _window(points: Array, share: float) -> tuple[Array, Array]:

@@ -160,7 +160,8 @@ class Navigator(Generated):
         processes average what they see (``process_group``): all of them must look.
 
         Args:
-            loss: a scalar with its graph, twice differentiable.
+            loss: a scalar with its graph, twice differentiable; attention by torch's fast kernels is not
+                (``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)`` around the forward pass is).
 
         Raises:
             RuntimeError: the rule takes its curvature elsewhere, the loss does not depend on any parameter, or the

@@ -13,6 +13,7 @@ import scipy
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lossnav import _checks
 from lossnav._shown import Shown
@@ -48,6 +49,9 @@ class Watch(Shown):
         self._loss: Tensor | None = None
         self._spaces: list[tuple[NDArray[np.float64], ...]] = []
         self._space: tuple[NDArray[np.float64], float, Tensor] | None = None
+
+    def __repr__(self) -> str:
+        return f"Watch(optimizer={type(self.optimizer).__name__}, steps={self.steps})"
 
     # ------------------------------------------------------------------------------------------------ what is recorded
 
@@ -142,7 +146,7 @@ class Watch(Shown):
         from lossnav.analysis.curvature.quadrature import lanczos  # only who compares directions pays for its import
 
         assert self._closure is not None
-        with torch.enable_grad():
+        with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):  # the fast kernels have no second derivative
             value = self._closure()
             if not isinstance(value, Tensor) or value.numel() != 1 or not value.requires_grad:
                 raise ValueError("loss must return a scalar tensor that depends on the parameters")

@@ -58,8 +58,8 @@ def interval(c0: float, kh: float, D: float, gamma: float = 0.0, eta: float = 1.
     if rate == 0:
         return 2 * math.sqrt(price / (weight * spread))
     bill = 2 * rate**2 * price / (weight * spread)
-    most = math.sqrt(2 * bill) + bill  # more than the root of e^{−y} − 1 + y, written so that it does not cancel
-    y = scipy.optimize.brentq(lambda y: y * y * exp_moment(y, 1) - bill, 0.0, most, xtol=_TINY, maxiter=_STEPS)
+    most = math.sqrt(2 * bill) + bill  # at least the root of e^{−y} − 1 + y, written so that it does not cancel
+    y = scipy.optimize.brentq(lambda y: y * y * exp_moment(y, 1) - bill, 0.0, 2 * most, xtol=_TINY, maxiter=_STEPS)
     return float(y) / rate
 
 

@@ -49,7 +49,7 @@ class Comparison(Mapping[str, Trajectory], Shown):
         }  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
-        return {"action": [path.action for path in self.values()]}
+        return {"action": {name: path.action for name, path in self.items()}}
 
 
 def compare(

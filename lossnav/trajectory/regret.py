@@ -36,6 +36,7 @@ _UNSEEN = 40.0  # e-folds of a discount after which nothing is left but rounding
 _SOLVED = 3  # where each costs a solution
 _KINKED = 48  # for √L, which has a kink where a step passes the minimum
 _WORDS = ("auto", "ends")
+_RECORDED = 200  # steps that a trajectory is recorded in, unless dt says how many
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Regret(Shown):
 
 
 def regret(
-    path: ArrayLike,
+    path: ArrayLike | Trajectory,
     objective: Objective,
     loss: Loss | Callable[[Any], Any] | Formula,
     *,
@@ -84,12 +85,14 @@ def regret(
     r"""Return how much more a path costs than the optimum from its start (book: L20–L23).
 
     Args:
-        path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time.
+        path: recorded steps θ_0 … θ_N, shape (N + 1, D), evenly spaced in time; or a ``Trajectory``, recorded every
+            ``dt`` from the start to the last of its ``times``.
         objective: η, k, γ, any metric, any drift. With a finite horizon the steps fill it: N·dt = T.
             Under a price the regret is ∫e^{−γt}D_φ(θ̇, −∇V)dt, a Bregman divergence, where V has a closed form; where
             acceleration is charged it is that of θ̈, the steps joined by a cubic spline.
         loss: the landscape, of D parameters; a function or a sympy expression of them, too.
-        dt: time of a step, unit T; None takes the one for which the path costs least, and under a price is none.
+        dt: time of a step, unit T; None takes the one for which the path costs least, and under a price is none. A
+            ``Trajectory`` has a time of its own: None is a two-hundredth of it.
         value: where V is known in closed form (a quadratic loss, a constant metric, an affine drift) it is used. Else
             it is solved for: at three places of each step with "auto", only at both ends with "ends" (``speed`` and
             ``direction`` are NaN then).
@@ -109,7 +112,7 @@ def regret(
     References:
         book: L20 (the identity), L21 (recorded steps), L22 (speed and direction), L23 (γ = 0).
     """
-    steps = _checks.array("path", path)
+    steps, dt = _recorded(path, dt) if isinstance(path, Trajectory) else (_checks.array("path", path), dt)
     given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
     check_problem(objective, given, priced=True)
     places = _places(steps, given.dim)
@@ -202,6 +205,16 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
         total, _over(total, climb), none, none, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
         _over(floor, climb), none, none,
     )  # fmt: skip
+
+
+def _recorded(path: Trajectory, dt: float | None) -> tuple[Array, float]:
+    """Return the steps of a trajectory, to the end of its grid or the last that is whole, and their time."""
+    end = float(path.times[-1])
+    step = end / _RECORDED if dt is None else _checks.positive("dt", dt)
+    count = int(end / step * (1 + 1e-9))
+    if count < 1:
+        raise ValueError(f"dt = {step:g}, but it must be at most {end:g}, the last of path.times")
+    return path(np.minimum(step * np.arange(count + 1), end)), step
 
 
 def _over(part: float, whole: float) -> float:

@@ -75,6 +75,33 @@ def test_without_a_negative_definite_root_an_indefinite_loss_has_no_plan():
                 ln.derive(ln.Objective(gamma=1.0), **options)
 
 
+def test_at_the_edge_a_negative_definite_root_is_not_enough():
+    """h = −γ²/4: P = −γ/2 is negative definite and does not stabilise; its law is beaten by ways that come back."""
+    gamma, fading = 1.0, 1.0
+    P, share = -gamma / 2, 1 / (gamma / 2 + fading)
+
+    def law(t, y):
+        push = -P * y[0] - share * np.exp(-fading * t)
+        running = (push**2 - (gamma * y[0] / 2) ** 2) / 2 + np.exp(-fading * t) * y[0]
+        return [push, np.exp(-gamma * t) * running]
+
+    run = scipy.integrate.solve_ivp(law, (0, 40), [0.0, 0.0], rtol=1e-10, atol=1e-12).y[1]
+
+    def back(horizon, count=400):
+        """The least cost of a way that is at zero again after the horizon."""
+        times = (np.arange(count) + 0.5) * horizon / count
+        bowl = _bowl_of_paths(-(gamma**2) / 4, gamma, horizon, count)[:-1, :-1]
+        force = horizon / count * np.exp(-(fading + gamma / 2) * times)
+        pull = (force[:-1] + force[1:]) / 2
+        return -pull @ np.linalg.solve(bowl, pull) / 2
+
+    costs = [back(horizon) for horizon in (10, 20, 40)]
+    assert costs[0] > costs[1] > costs[2] and costs[0] < run[-1] - 0.03
+    with pytest.raises(ln.NoMinimiser):
+        options = {"belief": ln.assume.Filter(0.0, fading=fading), "curvature": ln.assume.Known([[-(gamma**2) / 4]])}
+        ln.derive(ln.Objective(gamma=gamma), **options, dt=1.0)
+
+
 def _bowl_of_paths(h, gamma, horizon=30.0, count=1500):
     """∫e^{−γt}{θ̇²/2 + hθ²/2}dt with θ(0) = 0 and a free end, as a matrix for y = e^{−γt/2}θ (so ẏ + γy/2 for θ̇)."""
     dt = horizon / count

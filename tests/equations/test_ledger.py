@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,7 @@ from proofs import proves
 
 ROOT = Path(__file__).resolve().parents[2]
 
+BOOK = ROOT / "book"
 LEDGER = ROOT / "tests" / "equations" / "ledger.yml"
 STATUSES, KINDS = ("open", "checked", "definition"), ("symbolic", "numeric", "definition")
 FIELDS = {"label", "meaning", "status", "stated", "check", "proves", "tests", "why"}
@@ -33,7 +35,7 @@ def rows() -> list[dict]:
 def stated() -> dict[str, dict[str, int]]:
     """Return, per page of the book, the equations it states and how often."""
     found = {}
-    for page in sorted([*(ROOT / "book" / "myst").glob("*.md"), *(ROOT / "book").glob("*.md")]):
+    for page in sorted([*(BOOK / "myst").glob("*.md"), *BOOK.glob("*.md")]):
         tags = tags_in_markdown(page.read_text(encoding="utf-8"))
         found[page.stem] = Counter(label for tag in tags for label in tag.labels)
     return found
@@ -160,6 +162,20 @@ def test_book_states_no_equation_that_the_ledger_calls_open_or_does_not_know() -
 def test_no_page_states_an_equation_twice() -> None:
     doubled = {page: [label for label, count in labels.items() if count > 1] for page, labels in stated().items()}
     assert {page: labels for page, labels in doubled.items() if labels} == {}
+
+
+def test_the_index_has_a_table_of_every_source() -> None:
+    page = (BOOK / "equations.md").read_text(encoding="utf-8")
+    assert re.findall(r"^```\{equation-index\} (\w)$", page, re.MULTILINE) == list(ledger()["sources"])
+
+
+def test_numbers_in_the_text_lead_somewhere() -> None:
+    """(M2), (K23): a number in brackets is that of an equation that some page states."""
+    known = {row["label"] for row in rows()}
+    read = {page.name: page.read_text(encoding="utf-8") for page in [*BOOK.glob("myst/*.md"), *BOOK.glob("*.md")]}
+    meant = {name: set(re.findall(r"\(([KTLMWIN]\d{1,2})\)", text)) for name, text in read.items()}
+    assert sum(map(len, meant.values())) > 50
+    assert {name: lost for name, found in meant.items() if (lost := sorted(found - known))} == {}
 
 
 def test_every_equation_test_is_named_in_the_ledger_or_says_that_it_is_ours() -> None:

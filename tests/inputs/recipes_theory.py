@@ -441,6 +441,10 @@ def _beliefs() -> dict[str, Recipe]:
         }),
         "LearningRule.limits": Recipe(adam.limits, {"curvature": seen}),
         "LearningRule.plot": Recipe(adam.plot, {"ax": thing(None, none=True)}),
+        "LearningRule.gain": Recipe(measured.gain, {
+            "curvature": array(100.0, any_shape=True),
+            "metric": array(1.0, any_shape=True, bad=[None, -1.0]),
+        }),
         "LearningRule.regime": Recipe(measured.regime, {
             "curvature": array(100.0, any_shape=True),
             "metric": array(1.0, any_shape=True, bad=[None, -1.0]),

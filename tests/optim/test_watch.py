@@ -121,6 +121,22 @@ def test_a_network_the_krylov_space_sees_what_the_whole_hessian_does():
     np.testing.assert_allclose(seen.alignment(rates), cosine, rtol=1e-4)
 
 
+def test_attention_is_looked_at_although_its_fast_kernel_has_no_second_derivative():
+    torch.manual_seed(0)
+    net = torch.nn.TransformerEncoderLayer(8, 2, 8, dropout=0.0, batch_first=True)
+    x, y = torch.randn(4, 3, 8), torch.randn(4, 3, 8)
+    optimizer = torch.optim.Adam(net.parameters())
+
+    def loss():
+        return torch.nn.functional.mse_loss(net(x), y)
+
+    with ln.watch(optimizer, loss, every=1, lanczos=4) as seen:
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    assert 0 < seen.alignment([1.0])[0] < 1
+
+
 def test_what_is_not_known_is_said():
     weights = torch.nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([weights], lr=0.1)

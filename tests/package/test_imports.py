@@ -38,3 +38,12 @@ def test_rooms_load_nothing_before_it_is_used():
         for name in (f"lossnav.{name}" for name in room.split()):
             assert loaded[name] <= allowed, f"import {name} loads {sorted(loaded[name] - allowed)}"
     assert loaded[names[-1]] == allowed  # so the names are those of modules
+
+
+def test_without_the_gil_an_import_says_what_is_not_supported():
+    code = "import sys; sys._is_gil_enabled = lambda: {}; import lossnav"
+    run = [
+        subprocess.run([sys.executable, "-c", code.format(on)], capture_output=True, text=True) for on in (True, False)
+    ]
+    assert [done.returncode for done in run] == [0, 0]
+    assert run[0].stderr == "" and "RuntimeWarning: lossnav is not tested without the GIL" in run[1].stderr

@@ -116,7 +116,7 @@ def test_a_regret_shows_its_parts():
     widths = dict(
         zip((tick.get_text() for tick in ax.get_yticklabels()), (bar.get_width() for bar in ax.patches), strict=True)
     )
-    assert widths == {"pace": found.speed, "direction": found.direction, "total": found.total}
+    assert widths == {"speed": found.speed, "direction": found.direction, "total": found.total}
 
 
 def test_a_regret_without_a_finite_part_has_no_picture():
@@ -209,6 +209,38 @@ def test_a_rule_is_drawn_by_the_speed_that_its_law_says():
     speeds = [[v, float(law.subs(curvature, v))] for v in np.geomspace(1e-4, 1e4, 161)[::20]]
     assert on_one_of(rule.plot(), speeds)
     json.dumps(rule.to_dict())
+
+
+def test_a_rule_with_an_averaged_metric_is_drawn_by_what_it_averages():
+    """AdamW's reading: η/(√V + ε)(γ + j), and 1 + j of its own η is torch's lr."""
+    (adamw,) = ln.explain(torch.optim.AdamW([torch.zeros(2, requires_grad=True)], lr=0.01))
+    averaged = np.geomspace(1e-4, 1e4, 161)[::20]
+    assert on_one_of(adamw.plot(), np.column_stack([averaged, 1 / (np.sqrt(averaged) + 1e-8)]))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ln.derive(ln.Objective(gamma=1.0, drift=ln.drifts.rotation(1.0)), dt=0.1),
+        ln.derive(ln.Objective(price=ln.prices.Norm("linf", limit=1.0)), dt=0.1),
+    ],
+    ids=["coupled", "charged"],
+)
+def test_a_rule_that_no_gain_describes_has_no_picture_and_says_why(rule):
+    with pytest.raises(ValueError, match=r"^this rule .*nothing to draw$"):
+        rule.plot()
+
+
+def test_a_row_of_a_table_has_numbers_where_a_part_is_not_known():
+    row = ln.regret(descent(), ln.Objective(gamma=1.0), BOWL, dt=0.1).to_frame()
+    assert np.isnan(row["timing"][0]) and row["timing"].dtype == float
+
+
+def test_an_inferred_path_stands_in_its_table_beside_the_record():
+    path, times = ln.solve(PATIENT, WELL, START), np.linspace(0.0, 4.0, 41)
+    found = ln.infer(path(times), WELL, times=times)
+    assert np.array_equal(found.to_frame()["theta_2"], path(times)[:, 1])
+    assert np.abs(found.to_frame()["fit_1"] - found.to_frame()["theta_1"]).max() < 1e-6
 
 
 def test_a_reading_is_drawn_as_its_rule_or_says_why_not():

@@ -70,6 +70,25 @@ def test_the_optimum_has_only_the_floor():
     assert found.floor == pytest.approx(found.relative, rel=1e-9)
 
 
+@pytest.mark.parametrize("dt", [None, 0.04])
+def test_a_trajectory_is_recorded_in_its_own_time(dt):
+    objective = ln.Objective(gamma=0.7)
+    path = ln.solve(ln.Objective(gamma=3.0), BOWL, [1.0, 1.0])
+    step = path.times[-1] / 200 if dt is None else dt
+    count = 200 if dt is None else int(path.times[-1] / dt)
+    assert ln.regret(path, objective, BOWL, dt=dt) == ln.regret(
+        path(step * np.arange(count + 1)), objective, BOWL, dt=step
+    )
+    with pytest.raises(ValueError, match=r"dt = .*last of path\.times"):
+        ln.regret(path, objective, BOWL, dt=1e6)
+
+
+def test_the_optimum_of_a_deadline_fills_it():
+    objective = ln.Objective(gamma=0.3, horizon=1.2, terminal=0.8)
+    found = ln.regret(ln.solve(objective, BOWL, [1.0, 1.0]), objective, BOWL, value="ends")
+    assert found.dt == pytest.approx(1.2 / 200) and 0 <= found.relative < 1e-4
+
+
 def test_no_timing_undercuts_the_length_and_the_best_time_is_the_best():
     """At γ = 0 the timing part is at most the regret, and no other Δt costs less (L23)."""
     path = _descent(np.diag([1.0, 10.0]), 0.15)

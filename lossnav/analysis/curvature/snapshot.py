@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lossnav._checks import function, instance, shown
 from lossnav._tensors import module, tensor
@@ -88,7 +89,8 @@ class Snapshot:
         x, y = batch
         state = dict(zip(self.names, leaves, strict=True))
         state.update((name, buffer.clone()) for name, buffer in self._model.named_buffers())  # a layer may write there
-        value = self._loss(functional_call(self._model, state, (self.put(x),)), self.put(y))
+        with sdpa_kernel(SDPBackend.MATH):  # the fast kernels of attention have no second derivative
+            value = self._loss(functional_call(self._model, state, (self.put(x),)), self.put(y))
         if not torch.is_tensor(value) or value.ndim != 0:
             what = f"a tensor of shape {tuple(value.shape)}" if torch.is_tensor(value) else shown(value)
             raise ValueError(f"loss returned {what}, but it must return a scalar tensor, the mean over the examples")

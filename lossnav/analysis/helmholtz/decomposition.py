@@ -42,7 +42,7 @@ class Decomposition:
     converged: bool
     dim: int
     height: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
+    gradient: Callable[[Array], Array]
 
     def potential(self, theta: ArrayLike) -> Any:
         """Return φ(θ), shape (...): of mean zero over the box, or zero at the origin for an affine field."""
@@ -53,12 +53,12 @@ class Decomposition:
     def gradient_part(self, theta: ArrayLike) -> Array:
         """Return −∇φ(θ), shape (..., D)."""
         points, shape = self._inside(theta)
-        return -self.slope(points).reshape(*shape, self.dim)
+        return -self.gradient(points).reshape(*shape, self.dim)
 
     def remainder(self, theta: ArrayLike) -> Array:
         """Return w(θ) = f(θ) + ∇φ(θ), shape (..., D)."""
         points, shape = self._inside(theta)
-        return (values(self.field, points) + self.slope(points)).reshape(*shape, self.dim)
+        return (values(self.field, points) + self.gradient(points)).reshape(*shape, self.dim)
 
     def _inside(self, theta: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         points = _checks.points("theta", _checks.array("theta", theta), self.dim)

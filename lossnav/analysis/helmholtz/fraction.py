@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,11 +145,17 @@ def _record(updates: Array, states: Array) -> Fraction:
             f"points vary in {min(rank, int(np.sum(size > 0)))} of {dim} directions, but a Jacobian needs "
             f"all of them: record more of the path, or add noise to the start"
         )
+    x, u = _near_one(x), _near_one(u)  # a fraction has no unit
     inverse = np.linalg.inv(x.T @ x)
     jacobian = u.T @ x @ inverse
     rest = u - x @ jacobian.T
     noise = rest.T @ rest / (count - dim - 1)
     return _estimate(jacobian, noise, inverse)
+
+
+def _near_one(values: Array) -> Array:
+    """Return an array over the power of two below its largest entry: no digit changes, and powers of it stay floats."""
+    return np.asarray(np.ldexp(values, -math.frexp(float(np.max(np.abs(values))))[1]))
 
 
 def _estimate(jacobian: Array, noise: Array, inverse: Array) -> Fraction:

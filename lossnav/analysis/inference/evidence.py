@@ -149,7 +149,7 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
         for h, t, y, centre in modes:
             columns, away = family.columns(h, t, values), (y - centre * family.share(h, values)) / unit
             if np.all(np.isfinite(columns)):
-                basis = np.linalg.qr(columns)[0]
+                basis = columns / np.linalg.norm(columns) if columns.shape[1] == 1 else np.linalg.qr(columns)[0]
                 away = away - basis @ (basis.conj().T @ away)
             else:
                 away = np.full_like(away, _WILD)

@@ -10,12 +10,25 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 
 from lossnav._checks import Array
 from lossnav.analysis.inference.families import Planner, Scale
 from lossnav.problem.losses import Loss
 
 _NODES = 64
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """An extremal's equation, A, B and C, and its ends: where it starts and rests, and the law of its rates there."""
+
+    a: float
+    b: float
+    c: float
+    start: Array
+    rest: Array
+    rates: Array
 
 
 @dataclass
@@ -67,11 +80,12 @@ class Extremal:
         if self._last is not None and self._last[0] == x.tobytes():
             return self._last[1], self._last[2]
         size, dim = len(x) - self.loss.dim, self.loss.dim
-        path, settled = self._path.copy(), False
+        laws, path, settled = self._laws(x), self._path.copy(), False
+        linear = self._linear(laws)
         for _ in range(25):
-            left, matrix = self._equations(path, x), self._matrix(path, x)
-            move = np.linalg.solve(matrix, left.ravel()).reshape(path.shape)
-            path = path - move
+            factors = scipy.linalg.lu_factor(self._matrix(path, linear), check_finite=False)
+            move = scipy.linalg.lu_solve(factors, self._equations(path, laws).ravel(), check_finite=False)
+            path = path - move.reshape(path.shape)
             if not np.all(np.isfinite(path)):
                 break
             if np.max(np.abs(move)) < 1e-10 * np.max(np.abs(path - self.rest)):
@@ -87,16 +101,21 @@ class Extremal:
             up, down = np.append(np.minimum((x + step)[:1], 1.0), (x + step)[1:]), x - step
             if i == 0 and down[0] < 0:
                 down[0] = 0.0
-            sides[:, i] = ((self._equations(path, up) - self._equations(path, down)) / (up - down)[i]).ravel()
+            above, below = (self._equations(path, self._laws(end)) for end in (up, down))
+            sides[:, i] = ((above - below) / (up - down)[i]).ravel()
         sides[:dim, size:] = -np.eye(dim)
-        by = -np.linalg.solve(self._matrix(path, x), sides).reshape(_NODES, dim, len(x))
-        places, slopes = self._to_times @ path, np.einsum("tn,ndp->tdp", self._to_times, by)
+        # The last step was of 1e-10: its factors are those of the path.
+        by = -scipy.linalg.lu_solve(factors, sides, check_finite=False).reshape(_NODES, dim, len(x))
+        places, slopes = self._to_times @ path, np.tensordot(self._to_times, by, 1)
         self._last = (x.tobytes(), places, slopes)
         return places, slopes
 
-    def _values(self, x: Array) -> tuple[float, float, float]:
-        values = self.family.values(x[: len(x) - self.loss.dim], self.scale)
-        return values["A"] / self.stakes, values["B"] / self.stakes, values["C"] / self.stakes
+    def _laws(self, x: Array) -> _Laws:
+        """Return what coordinates say: A, B, C, the start, where the path rests, and its law there."""
+        size = len(x) - self.loss.dim
+        values = self.family.values(x[:size], self.scale)
+        a, b, c = (values[name] / self.stakes for name in "ABC")
+        return _Laws(a, b, c, x[size:], *self._end(c, a, b))
 
     def _end(self, c: float, a: float, b: float) -> tuple[Array, Array]:
         """Return where the path rests, and the law R of θ̇ = −R(θ − rest) near it."""
@@ -111,25 +130,28 @@ class Extremal:
         rates = self.family.rates(h, {"A": a, "B": b, "C": c})
         return rest, (vectors * rates) @ vectors.T
 
-    def _equations(self, path: Array, x: Array) -> Array:
-        a, b, c = self._values(x)
-        rest, law = self._end(c, a, b)
-        left = (a * self._bend - b * self._slope) @ path - self.loss.gradient(path) - c * path
-        left[0] = path[0] - x[len(x) - self.loss.dim :]
-        left[-1] = self._slope[-1] @ path + (path[-1] - rest) @ law.T
+    def _equations(self, path: Array, laws: _Laws) -> Array:
+        left = (laws.a * self._bend - laws.b * self._slope) @ path - self.loss.gradient(path) - laws.c * path
+        left[0] = path[0] - laws.start
+        left[-1] = self._slope[-1] @ path + (path[-1] - laws.rest) @ laws.rates.T
         return np.asarray(left)
 
-    def _matrix(self, path: Array, x: Array) -> Array:
-        a, b, c = self._values(x)
-        dim, eye = self.loss.dim, np.eye(self.loss.dim)
-        _, law = self._end(c, a, b)
-        found = np.einsum("mn,ij->minj", a * self._bend - b * self._slope, eye)
+    def _linear(self, laws: _Laws) -> Array:
+        """Return the derivatives of the equations by the path without those of the loss, (nodes, D, nodes, D)."""
+        eye = np.eye(self.loss.dim)
+        found = np.multiply.outer(laws.a * self._bend - laws.b * self._slope, eye).swapaxes(1, 2)
         each = np.arange(_NODES)
-        found[each, :, each, :] -= self.loss.hessian(path) + c * eye
-        found[0], found[-1] = 0.0, np.einsum("n,ij->inj", self._slope[-1], eye)
+        found[each, :, each, :] -= laws.c * eye
+        found[0], found[-1] = 0.0, np.multiply.outer(self._slope[-1], eye).swapaxes(0, 1)
         found[0, :, 0, :] = eye
-        found[-1, :, -1, :] += law
-        return found.reshape(_NODES * dim, _NODES * dim)
+        found[-1, :, -1, :] += laws.rates
+        return np.ascontiguousarray(found)
+
+    def _matrix(self, path: Array, linear: Array) -> Array:
+        """Return all of them, shape (nodes·D, nodes·D)."""
+        found, inner = linear.copy(), np.arange(1, _NODES - 1)
+        found[inner, :, inner, :] -= self.loss.hessian(path[1:-1])
+        return found.reshape(path.size, path.size)
 
 
 def lateness(family: Planner, values: dict[str, float], curvature: Array, span: float) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
-from lossnav._shown import Shown
+from lossnav._shown import Shown, by_coordinate
 from lossnav.analysis.inference.families import Values
 from lossnav.analysis.inference.records import Rates
 from lossnav.problem.losses import Loss
@@ -190,7 +190,10 @@ class Inference(Shown):
 
     def _columns(self) -> dict[str, Array]:
         if self.rates is None:
-            return {}
+            if self.record is None:
+                return {}
+            times, places, fitted = self.record
+            return {"t": times, **by_coordinate("theta", places), **by_coordinate("fit", fitted)}
         return {"h": np.asarray(self.rates.h), "r": np.asarray(self.rates.r), "error": np.asarray(self.rates.error)}
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from lossnav.analysis.inference.result import Estimate, Fit, Inference
 
 _EXACT, _SINGLE = 1e-8, 1e-5  # relative deviation above which a reading is refuted; the second in single precision
 _SEARCHED = 1e-6  # that of averages, which are searched for
+_FOUND = 1e-10  # below it a search from another start would find the same
 _RANK = 1e-9  # below it columns are dependent; in single precision 1e-5
 _ENTRIES = 96  # of a step, on which averages are searched for
 _AVERAGES = ((0.0, 0.0), (0.0, 0.99), (0.0, 1.0), (0.9, 0.95), (0.9, 0.999), (0.5, 0.5))
@@ -137,12 +138,17 @@ def _averaged(theta: Array, g: Array, moved: Array, exact: float, rank: float) -
     some = np.linspace(0, g.shape[1] - 1, min(g.shape[1], _ENTRIES)).astype(int)
     least = math.inf
     for each in (False, True):
-        begun = [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
-                 for start in _AVERAGES for corrected in (True, False)]  # fmt: skip
+        begun: list[tuple[float, Array, bool]] = []
+        for start in _AVERAGES:
+            begun += [_search(theta[:, some], g[:, some], moved[:, some], start, corrected, each)
+                      for corrected in (True, False)]  # fmt: skip
+            if min(begun, key=lambda one: one[0])[0] <= _FOUND:
+                break
         _, x, corrected = min(begun, key=lambda one: one[0])
         x = _fit(theta, g, moved, x, corrected, each)
-        if x[0] < 1e-3:  # a bound is reached slowly
-            x = _fit(theta, g, moved, np.append(0.0, x[1:]), corrected, each)
+        forgetful = np.append(x[:2] < 1e-3, [False, False])
+        if forgetful.any():  # a bound is reached slowly
+            x = _fit(theta, g, moved, np.where(forgetful, 0.0, x), corrected, each)
         left, rates, decay = _project(theta, g, moved, x, corrected, each)
         residual = float(np.linalg.norm(left))
         least = min(least, residual)
@@ -192,8 +198,9 @@ def _fit(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: 
         return found
 
     found = scipy.optimize.least_squares(
-        lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free], bounds=(low, high),
-        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=60,
+        lambda y: _project(theta, g, moved, whole(y), corrected, each)[0], x[free],
+        lambda y: _slopes(theta, g, moved, whole(y), corrected, each)[:, free], bounds=(low, high),
+        x_scale=np.array([0.1, 0.1, 0.1, 1.0])[free], xtol=1e-15, ftol=1e-10, gtol=1e-15, max_nfev=60,
     )  # fmt: skip
     return whole(found.x)
 
@@ -206,19 +213,73 @@ def _direction(g: Array, x: Array, corrected: bool) -> Array:
     return np.asarray(top / (np.maximum(square, 1e-300) ** float(x[2]) + math.exp(x[3])))
 
 
+def _turned(g: Array, x: Array, corrected: bool) -> list[Array]:
+    """Return the derivatives of the direction by both factors, p and ln ε, each of shape (N, D)."""
+    (top, by_first), (square, by_second) = (
+        _averages(part, float(beta), corrected) for part, beta in ((g, x[0]), (g * g, x[1]))
+    )
+    power, floor = float(x[2]), math.exp(x[3])
+    square = np.maximum(square, 1e-300)
+    root = square**power
+    direction = top / (root + floor)
+    by_root = -direction / (root + floor)
+    by_power = by_root * root * np.log(square)
+    return [by_first / (root + floor), by_root * power * root / square * by_second, by_power, by_root * floor]
+
+
+def _averages(g: Array, beta: float, corrected: bool) -> tuple[Array, Array]:
+    """Return sums as ``_sums``, or averages, and their derivatives by beta: a sum's is that of the sums before."""
+    total, count = _sums(g, beta)
+    by = [scipy.signal.lfilter([0.0, 1.0], [1.0, -beta], part, axis=0) for part in (total, count)]
+    if not corrected:
+        return total, by[0]
+    return total / count, (by[0] - total / count * by[1]) / count
+
+
+def _amounts(theta: Array, moved: Array, direction: Array, each: bool) -> tuple[Array, float]:
+    """Return the rate of each step, (N,), and what is taken of the weights, of the least deviation."""
+    if each:
+        return -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300), 0.0
+    columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
+    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
+    return np.full(len(moved), -found[0]), -float(found[1])
+
+
 def _project(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool
              ) -> tuple[Array, Array, float]:  # fmt: skip
     """Return relative deviations, shape (N·D,), the rate of each step, (N,), and what is taken of the weights."""
-    direction, decay = _direction(g, x, corrected), 0.0
-    if each:
-        rates = -np.sum(moved * direction, axis=1) / np.maximum(np.sum(direction**2, axis=1), 1e-300)
-    else:
-        columns = np.stack([direction.ravel(), theta[:-1].ravel()], axis=1)
-        size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-        found = np.linalg.lstsq(columns / size, moved.ravel(), rcond=None)[0] / size
-        rates, decay = np.full(len(g), -found[0]), -float(found[1])
+    direction = _direction(g, x, corrected)
+    rates, decay = _amounts(theta, moved, direction, each)
     left = moved + rates[:, None] * direction + decay * theta[:-1]
     return (left / np.linalg.norm(moved)).ravel(), rates, decay
+
+
+def _slopes(theta: Array, g: Array, moved: Array, x: Array, corrected: bool, each: bool) -> Array:
+    """Return the derivatives of relative deviations, shape (N·D, 4).
+
+    Deviations r = Δ + rate·u + decay·θ stay perpendicular to u and θ: where u turns by u′, both amounts move by what
+    makes (u′r, 0) + (u, θ)·(rate·u′ + rate′·u + decay′·θ) vanish.
+    """
+    direction, weights = _direction(g, x, corrected), theta[:-1]
+    rates, decay = _amounts(theta, moved, direction, each)
+    left = moved + rates[:, None] * direction + decay * weights
+    square = np.maximum(np.sum(direction**2, axis=1), 1e-300)
+    columns = np.stack([direction.ravel(), weights.ravel()], axis=1)
+    size = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    columns = columns / size
+    inverse = np.linalg.pinv(columns.T @ columns, rcond=1e-14, hermitian=True)
+    found = []
+    for turned in _turned(g, x, corrected):
+        slope = rates[:, None] * turned
+        if each:
+            away = np.sum(turned * left + direction * slope, axis=1)
+            slope = slope - (away / square)[:, None] * direction
+        else:
+            pull = columns.T @ slope.ravel() + np.array([np.sum(turned * left) / size[0], 0.0])
+            slope = slope - (columns @ (inverse @ pull)).reshape(slope.shape)
+        found.append((slope / np.linalg.norm(moved)).ravel())
+    return np.stack(found, axis=1)
 
 
 def _constant(moved: Array, shapes: object) -> str:

@@ -64,7 +64,7 @@ const buildBallDecides = (root, state) => {
       return [verdict, [
         `α = ${fixed(given.angle, 1)}°, γ = ${fixed(given.gamma, 2)}.`,
         `Ball: a ${SHARED.shapes[given.norm]} (${names[given.norm]}).`,
-        `Too dear: ${share} %.`,
+        `Excess: ${share} %.`,
       ], tracks];
     },
     run: { seconds: 5, inside: (square) => square },

@@ -1,8 +1,9 @@
-"""A network for studies that one core has to do."""
+"""Networks for studies that one core has to do."""
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from lossnav.lab.models.weights import seeded
 
@@ -16,3 +17,30 @@ def strided(first: int, second: int, *, seed: int) -> nn.Sequential:
             nn.Flatten(), nn.Linear(16 * second, 32), nn.ReLU(), nn.Linear(32, 10),
         ), seed,
     )  # fmt: skip
+
+
+class Bytes(nn.Module):
+    """A causal transformer over bytes: from (B, length) to logits (B, length, 256)."""
+
+    def __init__(self, length: int = 64, width: int = 64, heads: int = 4, layers: int = 2) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(256, width), nn.Embedding(length, width)
+        layer = nn.TransformerEncoderLayer(
+            width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.blocks = nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
+        self.head = nn.Linear(width, 256)
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(length))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the logits of the bytes that follow."""
+        inner = self.tokens(x) + self.places.weight
+        found: Tensor = self.head(self.blocks(inner, mask=self.mask, is_causal=True))
+        return found
+
+
+def reader(length: int = 64, *, seed: int) -> Bytes:
+    """Return a transformer for stretches of so many bytes, of weights that torch draws from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Bytes(length)

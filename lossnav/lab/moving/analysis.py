@@ -27,6 +27,7 @@ from lossnav.lab.moving.walk import Pair, Walk, check_data, walk
 Loss = Callable[[Tensor, Tensor], Tensor]
 _POINTS = 4  # where noise is measured
 _FURTHER = 2.0  # times the predicted distance: one run of a settled network scatters by half of that
+_BENT = 1.25  # times the curvature at the mean: more than a few points scatter
 _LEAST = 64  # steps: drifts are told from the scatter of 16 blocks
 
 
@@ -205,9 +206,10 @@ def _rows(basin: Basin, expected: Forecast, run: Walk) -> tuple[Row, ...]:
             span = f"{run.lags[window][0]}…{run.lags[-1]}"
             rows.append(Row(f"exponent c, n = {span}", expected.exponent(run.lags[window]),
                             sgd.exponent(run.lags[window], far[window])))  # fmt: skip
-        held = basin.values + setting.decay > 0
+        curvatures = basin.along + setting.decay  # E[(θ−θ̄)∂L] = Var(θ) E[H] along a walk that is Gaussian (Stein)
+        held = curvatures > 0
         if held.any():
-            shares = run.equipartition(np.maximum(basin.values + setting.decay, 0.0))[held]
+            shares = run.equipartition(np.maximum(curvatures, 0.0))[held]
             rows.append(Row(f"equipartition, median of {held.sum()} modes", 1.0, float(np.median(shares))))
     for name, angles in run.angles.items():
         angle = setting.eta * limiting_angular_speed(eta=setting.eta, beta=setting.beta, decay=setting.decay)
@@ -222,6 +224,13 @@ def _notes(basin: Basin, setting: Setting, expected: Forecast, run: Walk, why: s
     if (share := basin.uphill(setting.decay)) > 0.05:
         notes.append(f"{100 * share:.0f} % of the noise is along directions that curve downwards; they count as flat")
     if basin.has_curvature:
+        rising = basin.values > 0
+        bent = float(np.median(basin.along[rising] / basin.values[rising])) if rising.any() else 1.0
+        if not 1 / _BENT < bent < _BENT:
+            notes.append(
+                f"no quadratic: along the walk its {rising.sum()} steepest directions curve {bent:.2g} times as "
+                "much as at its mean, from which speed and displacement are predicted (median)"
+            )
         ratio = float(run.displacement[:, -1].mean() / expected.displacement(run.lags[-1]))
         if ratio > _FURTHER:
             notes.append(

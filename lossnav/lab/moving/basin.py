@@ -33,6 +33,7 @@ class Basin:
         traces: tr Σ at each visited point, (M,).
         values: the largest eigenvalues ρ_l of the Hessian at the mean point, falling, (L,); without λ.
         vectors: their eigenvectors q_l, (L, D).
+        along: q_lᵀH(θ)q_l, averaged over the visited points, (L,); ``values`` if the basin is a quadratic.
         noises: Σ_ll = q_lᵀΣq_l, averaged over the visited points, (L,).
         nodes, weights: quadrature of the noise over the whole spectrum, Σ weights·f(nodes) ≈ tr Σf(H), (Q,) each; the
             weights add up to ``trace``. Empty if the loss of an example depends on its batch.
@@ -42,6 +43,7 @@ class Basin:
     traces: Numbers
     values: Numbers
     vectors: Tensor
+    along: Numbers
     noises: Numbers
     nodes: Numbers
     weights: Numbers
@@ -77,7 +79,7 @@ def measure(
     examples: int | None = None,
     seed: int = 0,
 ) -> Basin:
-    """Measure curvature at the mean point, and noise at the points visited.
+    """Measure curvature at the mean point, noise and the curvature of the modes at the points visited.
 
     tr Σ is exact, from the gradient of every example. How it is spread over the spectrum comes from ``draws`` random
     vectors with covariance Σ and ``nodes`` products with the Hessian for each, with no eigenvector: the whole spectrum
@@ -115,9 +117,11 @@ def measure(
     hessian = Hessian(at(body.model, mean), loss, batches(data))
     found = eigenpairs(hessian, modes, seed=abs(seed)) if modes else None
     vectors = mean.new_zeros(0, len(mean)) if found is None else found.vectors
-    traces, noises, samples = [], [], []
+    traces, bent, noises, samples = [], [], [], []
     for index, point in enumerate(points):
-        sigma = GradientCovariance(at(body.model, point), loss, chunks(data))
+        there = at(body.model, point)
+        bent.append((Hessian(there, loss, batches(data)).matvec(vectors) * vectors).sum(1).cpu().double().numpy())
+        sigma = GradientCovariance(there, loss, chunks(data))
         trace, along = 0.0, torch.zeros(len(vectors), dtype=torch.float64)
         for x, y in chunks(data):
             gradients = sigma.gradients((x, y)) - sigma.mean
@@ -132,7 +136,8 @@ def measure(
     level = float(np.mean(traces))
     return Basin(
         count, np.array(traces), np.zeros(0) if found is None else found.values.numpy(), vectors,
-        np.mean(noises, axis=0), spread.nodes.ravel(), spread.weights.ravel() * level / spread.weights.sum(),
+        np.mean(bent, axis=0), np.mean(noises, axis=0),
+        spread.nodes.ravel(), spread.weights.ravel() * level / spread.weights.sum(),
     )  # fmt: skip
 
 
@@ -172,7 +177,9 @@ def measure_batches(
             squares.append((gradients[0] - gradients[1]).square().sum().item() / 2)
         traces.append(float(np.mean(squares)) / setting.noise_factor(count))
     nothing = np.zeros(0)
-    return Basin(count, np.array(traces), nothing, body.theta.new_zeros(0, len(body.theta)), nothing, nothing, nothing)
+    return Basin(
+        count, np.array(traces), nothing, body.theta.new_zeros(0, len(body.theta)), nothing, nothing, nothing, nothing
+    )
 
 
 def per_example(model: nn.Module, data: Pair, loss: Loss = cross_entropy) -> str:

@@ -81,8 +81,9 @@ class Walk:
         """Return h_l Var(q_l·θ) over (η/2)(1+β) Var(q_l·v), 1 in a stationary state of curvature h_l = ρ_l + λ, (L,).
 
         The fluctuation–dissipation relation of each mode, exact for a gradient h_l q_l·θ + noise if the noise of a step
-        is uncorrelated with θ_k and v_k: noise of any size then gives 1, a wrong curvature does not. Batches of a
-        shuffled epoch remember each other, and need not give 1.
+        is uncorrelated with θ_k and v_k: noise of any size then gives 1, a wrong curvature does not. In a basin that is
+        no quadratic h_l is the mean along the walk, not the curvature at its mean, as far as θ is Gaussian (Stein's
+        lemma). Batches of a shuffled epoch remember each other, and need not give 1.
         """
         bent = array("curvatures", curvatures, shape=(self.positions.shape[1],))
         half = self.setting.eta * (1 + self.setting.beta) / 2

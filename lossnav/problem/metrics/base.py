@@ -33,12 +33,15 @@ class Metric(abc.ABC):
         """Return ∂G_ij/∂θ_k, shape (..., D, D, D)."""
 
     def second_derivative(self, theta: ArrayLike) -> Array:
-        """Return ∂²G_ij/∂θ_k∂θ_l, shape (..., D, D, D, D), to about six digits: Newton's method needs no more."""
+        """Return ∂²G_ij/∂θ_k∂θ_l, shape (..., D, D, D, D), to about six digits: Newton's method needs no more.
+
+        NaN where G is not finite.
+        """
         theta = self._points(theta)
         return differences.in_parts(lambda x: differences.first(self.derivative, x), theta, 4 * self.dim)
 
     def norm_squared(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
-        """Return |θ̇|²_G, shape (...), at θ and θ̇ of shape (..., D) that broadcast."""
+        """Return |θ̇|²_G, shape (...), at θ and θ̇ of shape (..., D) that broadcast; inf or NaN where G is not finite."""
         points, speeds = self._state(theta, velocity)
         return np.einsum("...i,...ij,...j->...", speeds, self.matrix(points), speeds)
 

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 
+_FAR = 600.0  # along a semicircle: there means have arrived to the last digit, and variances are 0
+
 
 def geodesic(
     fraction: ArrayLike, mean: ArrayLike, variance: ArrayLike, other_mean: ArrayLike, other_variance: ArrayLike
@@ -45,7 +47,7 @@ def geodesic(
         return math.sqrt(2) * (x0 + s * (x1 - x0)), y0 ** (2 - 2 * s) * y1 ** (2 * s)
     half, bow = (x1 - x0) / 2, (y1 - y0) / (x1 - x0) * ((y1 + y0) / 2)  # the centre is x0 + half + bow
     start, end = math.asinh((-half - bow) / y0), math.asinh((half - bow) / y1)  # arc length along the semicircle
-    u = start + s * (end - start)
+    u = np.clip(start + s * (end - start), -_FAR, _FAR)
     # Counted from the end whose mean is nearer, for a mean that is exact to a small part of a small deviation there.
     with np.errstate(over="ignore"):
         shift, other = y0 * np.sinh(u - start) / np.cosh(u), y1 * np.sinh(u - end) / np.cosh(u)

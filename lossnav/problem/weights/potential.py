@@ -7,6 +7,7 @@ r"""What it costs a distribution of weights to stay as it is: the loss of Sec. 6
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from lossnav.problem.functions import differences
 from lossnav.problem.losses.base import Loss, scalar
 from lossnav.problem.weights.averages import Average, Quadratic
 
+_LARGEST = math.log(sys.float_info.max)
 _SPREADS = (-4.0, 0.0, 4.0)  # ln v of places to search from, around that of the start
 
 
@@ -55,10 +57,9 @@ class Potential(Loss):
         self._pull = self.temperature / self.prior_variance
 
     def _split(self, theta: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return μ, ln v and v."""
+        """Return μ, ln v and v, which is no more than the largest float."""
         mu, ell = np.split(self._points(theta), 2, axis=-1)
-        with np.errstate(over="ignore"):
-            return mu, ell, np.exp(ell)
+        return mu, ell, np.exp(np.minimum(ell, _LARGEST))
 
     def value(self, theta: ArrayLike) -> Any:
         """Return L, shape (...)."""

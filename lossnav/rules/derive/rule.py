@@ -181,6 +181,25 @@ class LearningRule(Shown):
         coordinate.require(self.objective, case, np.array(True))
         return {name: Limit(*entry) for name, entry in coordinate.limits(self.objective, case, self.dt).items()}
 
+    def gain(self, curvature: ArrayLike = 0.0, metric: ArrayLike | None = None) -> Array:
+        """Return how fast the rule goes for each unit of the gradient that it believes in, in continuous time.
+
+        Args:
+            curvature, metric: as in ``regime``.
+
+        Returns:
+            The factor of −m in the velocity, of their common shape; inf where nothing holds the rule back.
+
+        Raises:
+            ValueError: the rule's coordinates are coupled, or as in ``regime``.
+            NoMinimiser: with such a curvature there is no plan.
+        """
+        if not self.coordinatewise:
+            raise ValueError("gain is asked of a rule with coupled coordinates, but it must be one of separate ones")
+        case = self._case(self._believed(curvature), self._measured(metric))
+        coordinate.require(self.objective, case, np.array(True))
+        return np.asarray(coordinate.numbers(self.objective, case).belief)
+
     def regime(self, curvature: ArrayLike = 0.0, metric: ArrayLike | None = None) -> Regime:
         """Return the rates of the beliefs, of the discount, and √(ηkh/G) over the coordinates.
 

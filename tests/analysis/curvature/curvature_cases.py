@@ -78,6 +78,10 @@ CASES = [
     Case("evaluated", _seeded(_normalised), cross_entropy, labelled((4,), (6, 2))),
     Case("transformer", lambda: models.vit(1, 4, 3, patch=2, width=4, depth=1, heads=2, seed=0), cross_entropy,
          labelled((1, 4, 4), (5, 2))),
+    Case("torch's transformer", _seeded(lambda: nn.Sequential(
+        nn.TransformerEncoderLayer(4, 2, 4, dropout=0.0, activation="gelu", batch_first=True), nn.Flatten(),
+        nn.Linear(8, 3),
+    )), cross_entropy, labelled((2, 4), (5, 2))),
 ]  # fmt: skip
 
 

@@ -42,6 +42,25 @@ def test_a_drift_along_a_flat_direction_is_told_of():
     assert found.rows[0].ratio == pytest.approx(1.0, abs=0.15)
 
 
+def test_equipartition_takes_the_curvature_of_the_walk_and_not_of_its_mean():
+    """L = w²/2 + 3w⁴/10 + wξ, whose curvature 1 + 18w²/5 the noise leaves at its mean alone as it is."""
+    model = nn.Linear(1, 1, bias=False).double()
+    model.weight.data.zero_()
+    data = torch.ones(400, 1).double(), 12 * torch.randn(400, 1, generator=torch.Generator().manual_seed(0)).double()
+    data[1].sub_(data[1].mean())
+
+    def loss(w, xi):
+        return (w.square() / 2 + 0.3 * w**4 + w * xi).mean()
+
+    found = moving.analyse(model, data, moving.Setting(0.03, 0.5, 4), loss=loss, steps=4_000, burn=600, modes=1)
+    shares = {at: found.run.equipartition(getattr(found.basin, at))[0] for at in ("values", "along")}
+    assert shares["values"] < 0.7 and shares["along"] == pytest.approx(found.rows[-1].measured)
+    met = 1 + 3.6 * np.mean(found.run.positions**2)  # the mean along the whole walk
+    assert found.run.equipartition([met])[0] == pytest.approx(1.0, abs=0.1)
+    assert found.basin.along[0] == pytest.approx(met, rel=0.4)  # of a few points
+    assert any("no quadratic: along the walk" in note for note in found.notes)
+
+
 def test_far_from_its_minimum_it_is_refused():
     model, data = line()
     model.weight.data[0, 0] += 3.0

@@ -9,6 +9,7 @@ from torch.nn.functional import mse_loss
 from torch.nn.utils import parameters_to_vector
 
 from lossnav import moving
+from lossnav.analysis.noether.networks import find_symmetries
 from lossnav.lab.moving.coordinates import plainly, scale_of, scaled
 
 SETTING = moving.Setting.adamw(3e-3, (0.8, 0.95), batch=8, weight_decay=0.2, eps=1e-6)
@@ -53,6 +54,16 @@ def test_in_its_coordinates_a_step_is_that_of_sgd():
     )
     moved = float((sgd.final - sgd.points[0]).norm())
     assert float((found.final - sgd.final).norm()) < 1e-3 * moved
+
+
+def test_a_weight_and_its_bias_are_scaled_together_in_other_coordinates_too():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Tanh(), nn.Linear(4, 1)).double()
+    square = torch.rand(sum(p.numel() for p in model.parameters())).double() + 0.1
+    data = torch.randn(50, 3).double(), torch.randn(50, 1).double()
+    for one in (model, scaled(model, square, 0.0)):
+        (found,) = (family for family in find_symmetries(one, mse_loss, data) if family.kind == "scale")
+        assert [plainly(name) for name in found.names] == ["0.weight", "0.bias"]
 
 
 def test_a_model_is_the_same_function_in_other_coordinates():

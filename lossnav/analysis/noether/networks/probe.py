@@ -110,14 +110,16 @@ class Probe:
         return float(np.max(np.abs(after - before) / np.maximum(np.abs(before), 1e-300)))
 
     def layers(self) -> Iterator[list[str]]:
-        """Yield the names of parameters of one module whose first axes are as long: a weight and its bias."""
-        for prefix, module in self._model.named_modules():
-            found: dict[int, list[str]] = defaultdict(list)
-            for name, value in module.named_parameters(recurse=False):
-                path = f"{prefix}.{name}" if prefix else name
-                if path in self.values and value.ndim:
-                    found[len(value)].append(path)
-            yield from found.values()
+        """Yield the names of parameters of one module whose first axes are as long: a weight and its bias.
+
+        What is made of a parametrisation's own parameters belongs to the module that has it.
+        """
+        found: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for name, value in self._model.named_parameters():
+            if name in self.values and value.ndim:
+                owner, _, inner = name.partition(".parametrizations.")
+                found[owner if inner else name.rpartition(".")[0], len(value)].append(name)
+        yield from found.values()
 
 
 def both(groups: tuple[Group, ...], partners: tuple[Group, ...]) -> Iterator[tuple[Group, Group]]:

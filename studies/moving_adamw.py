@@ -1,0 +1,103 @@
+"""Does AdamW move as SGD does in its own coordinates? Three networks that nobody tuned for, three seeds each.
+
+    python studies/moving_adamw.py perceptron     with LayerNorm, on MNIST                (about 4 minutes of one core)
+    python studies/moving_adamw.py cnn            a small one, on CIFAR-10 at 16×16       (about 10 minutes)
+    python studies/moving_adamw.py bytes          a causal transformer, Python's manual   (about 30 minutes)
+
+Each network is trained by AdamW with torch's β's and a decay of .1, until it goes on at a constant rate. What it then
+does is predicted by ``moving.analyse``, with nothing fitted, and measured. All settings are the first that came to
+mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import avg_pool2d, cross_entropy
+from torch.nn.utils import vector_to_parameters
+
+from lossnav import data, moving
+from lossnav.lab.data.text import manual, provenance, stretches
+from lossnav.lab.models.small import reader, strided
+from lossnav.lab.models.weights import seeded
+from lossnav.lab.moving.sweeps import ended
+from lossnav.lab.study import Measurement, Study, main, six
+
+EXAMPLES, STRETCHES, LENGTH = 6000, 2000, 32
+DECAY, BATCH, RATES = 0.1, 64, ((3e-3, 10_000), (1e-3, 20_000))  # rate, steps; at rest where they end
+STEPS, BURN, MODES = 3000, 4000, 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned, from the data set of this name, and by which network; ``loss``: the mean over a batch."""
+
+    dataset: str
+    examples: Callable[[Any], tuple[Tensor, Tensor]]
+    network: Callable[[int], nn.Module]
+
+
+def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return the mean loss of images, or of the bytes that follow."""
+    return cross_entropy(outputs.flatten(0, -2), targets.flatten())
+
+
+def pictures(dataset: data.Dataset) -> tuple[Tensor, Tensor]:
+    """Return the first training images, averaged over 2×2 pixels, and their labels."""
+    x, y = dataset.train.batch(slice(0, EXAMPLES))
+    return avg_pool2d(x, 2), y
+
+
+def perceptron(seed: int) -> nn.Module:
+    """Return a perceptron whose first layer stands before a normalisation."""
+    return seeded(
+        lambda: nn.Sequential(nn.Flatten(), nn.Linear(196, 24), nn.LayerNorm(24), nn.Tanh(), nn.Linear(24, 10)), seed
+    )
+
+
+TASKS = {
+    "perceptron": Task("mnist", pictures, perceptron),
+    "cnn": Task("cifar10", pictures, lambda seed: strided(8, 16, seed=seed)),
+    "bytes": Task("", lambda _: stretches(manual()[0], torch.Generator().manual_seed(0), STRETCHES, LENGTH),
+                  lambda seed: reader(LENGTH, seed=seed)),
+}  # fmt: skip
+
+
+def measured(dataset: Any, seed: int, task: str) -> dict[str, Any]:
+    """Train a network and put what is predicted of it beside what it does."""
+    one = TASKS[task]
+    pair, model = one.examples(dataset), one.network(seed)
+    setting = moving.Setting.adamw(RATES[-1][0], batch=BATCH, weight_decay=DECAY)
+    for rate, steps in RATES:
+        before = replace(setting, eta=rate * (1 - setting.beta))
+        vector_to_parameters(ended(model, pair, before, steps, seed=seed, loss=loss), model.parameters())
+    found = moving.analyse(
+        model, pair, setting, loss=loss, steps=STEPS, burn=BURN, modes=MODES, examples=None, seed=seed, anyway=True
+    )
+    return {
+        "task": task, "seed": seed, "weights": len(found.run.final), "loss": six(found.run.loss.mean()),
+        "rows": [[row.name, six(row.predicted), six(row.measured)] for row in found.rows],
+        "at_mean": six(found.basin.values), "along": six(found.basin.along), "traces": six(found.basin.traces),
+        "notes": list(found.notes),
+    }  # fmt: skip
+
+
+def study(name: str) -> Study:
+    """Return the study of a network."""
+    task = TASKS[name]
+    told = {"decay": DECAY, "batch": BATCH, "rates": [list(one) for one in RATES], "burn": BURN}
+    about = {"examples": EXAMPLES} if task.dataset else {**provenance(), "length": LENGTH, "stretches": STRETCHES}
+    return Study(
+        lambda seeds: [Measurement(task.dataset, seed, measured, {"task": name}) for seed in range(seeds)],
+        options={"seeds": 3}, config=lambda **_: {**told, **about},
+    )  # fmt: skip
+
+
+STUDIES = {f"moving-adamw-{name}": study(name) for name in TASKS}
+
+if __name__ == "__main__":
+    main(__file__, STUDIES)

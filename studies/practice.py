@@ -1,0 +1,312 @@
+"""Which optimizer, and which discount, after thousands of steps with a schedule? Two networks, five fresh seeds.
+
+    python studies/practice.py cnn             eight rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
+    python studies/practice.py bytes           eight rules, a causal transformer, Python's manual   (about 80 minutes)
+    python studies/practice.py discount-cnn    eight discounts of one rule, the same CNN            (about 40 minutes)
+    python studies/practice.py discount-bytes  eight discounts of one rule, the same transformer    (about 50 minutes)
+
+The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
+rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
+more, a discount up to four; the best by validation loss is run on fresh seeds, which draw the weights and the order of
+the data, so that all rules of a seed are compared in pairs. Of the rules, each then tries two amounts of decoupled
+decay at that rate; if one of them is better, it is run on the fresh seeds, too. An amount is what the whole run does to
+a weight that no gradient moves, e^(−amount), and so means the same for all rules; vectors do not decay.
+
+Rules for matrices leave the head, embeddings and vectors to Adam at the same rate, all as ``optim.split`` has it, and
+see a convolution as the matrix of its filters. A discount γ is that of ``optim.Belief``, told by ε/√V, where √V is the
+median over weights in the middle of a run of Adam; its rates are counted in steps at that V, so that all discounts try
+the same lengths. What was expected stands in ``PREDICTIONS`` and ``EXPECTED``, written before any of these was run.
+
+What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from charged import Examples, Prediction, beyond, flat, judged, loss
+from matrices import TURNS, AsMatrices, small
+from torch import nn
+from torch.nn.functional import avg_pool2d
+
+from lossnav import data, optim
+from lossnav.lab.data.text import manual, provenance, stretches
+from lossnav.lab.models.small import reader
+from lossnav.lab.study import Measurement, Study, main, six, widened
+from lossnav.optim.finite import judged_elsewhere
+
+BETAS, WARM, POINTS, MOST = (0.9, 0.99), 0.05, 50, {"rule": 2, "discount": 4}
+TUNING, JUDGES = 100, tuple(range(5))
+HELD, LENGTH, STRETCHES = 5000, 128, 128  # images that choose; of a stretch of text; stretches that choose, or judge
+DECAYS = (0.5, 2.0)
+DISCOUNTS = (0.0, 0.01, 0.063, 0.4, 2.5, 16.0, 100.0, math.inf)  # ε/√V
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+# ---------------------------------------------------------------------------------------------------------- predictions
+
+_SHAPE = "rows and columns share their curvature, which pays most where layers are wide"
+_SAME = "the same belief, found otherwise"
+PREDICTIONS = (  # % of test loss that the first rule ends above the second, the mean over seeds, on both networks
+    Prediction("matrices", "polar", "AdamW", -10.0, 0.0, _SHAPE),
+    Prediction("matrices", "eigenbasis", "AdamW", -10.0, 0.0, _SHAPE),
+    Prediction("matrices", "polar", "Muon", -1.5, 1.5, _SAME),
+    Prediction("matrices", "eigenbasis", "SOAP", -1.5, 1.5, _SAME),
+    Prediction("matrices", "kronecker", "eigenbasis", 0.0, 4.0, "scales in the bases are not products"),
+    Prediction("matrices", "polar", "eigenbasis", -3.0, 3.0, "exchangeable inputs, or axes of their own: both lead"),
+    Prediction("matrices", "Lion", "AdamW", -3.0, 3.0, "a sign of an average is Adam's step up to its size"),
+)
+# The discount. A weight of relaxation time τ steps has ε/√V = γ/2√(ηkh) = γτ/2, and a learner who plans to the end of n
+# steps has γ of about 1/n: so ε/√V of about τ/2n, a hundredth where τ is some tens of steps. What is smaller than that
+# changes nothing; what is larger gives up the flat directions; √V is spread over decades, and no one discount is right
+# for all weights. So: no discount pays.
+EXPECTED: dict[str, tuple[float, float]] = {  # of ε/√V against none, in % of test loss, on both networks
+    "0.01": (-1.0, 1.0), "0.063": (-1.0, 1.0), "0.4": (-1.0, 3.0), "inf": (2.0, 60.0),
+}  # fmt: skip
+BEST_BELOW, AT_MOST = 0.4, 2.0  # where the best discount is, and the % by which it leads none, on both networks
+
+
+# ---------------------------------------------------------------------------------------------------------------- tasks
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned, by which network, in how many steps, and the first rates of SGD; ``about``: for the record."""
+
+    dataset: str
+    examples: Callable[[Any], Examples]
+    network: Callable[[int], nn.Module]
+    steps: int
+    plain: tuple[float, ...]
+    about: Callable[[], dict[str, Any]]
+
+
+def images(dataset: data.Dataset) -> Examples:
+    """Return CIFAR-10 at 16×16 pixels in batches of 128, the last training images held out; channels lie last."""
+    pairs = [part.batch(slice(None)) for part in (dataset.train, dataset.test)]
+    (x, y), test = [(avg_pool2d(x, 2).contiguous(memory_format=torch.channels_last), y) for x, y in pairs]
+    count = len(x) - HELD
+
+    def batch(generator: torch.Generator) -> Any:
+        rows = torch.randint(count, (128,), generator=generator)
+        return x[rows], y[rows]
+
+    return Examples(batch, (x[count:], y[count:]), test)
+
+
+def text(dataset: None) -> Examples:
+    """Return stretches of Python's manual, eight at a time; of its last tenth one half chooses and the other judges."""
+    train, rest = manual()
+    halves = [stretches(part, torch.Generator().manual_seed(1_000), STRETCHES, LENGTH) for part in rest.chunk(2)]
+    return Examples(lambda generator: stretches(train, generator, 8, LENGTH), *halves)
+
+
+TASKS = {
+    "cnn": Task("cifar10", images, small, 3500, (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {"batch": 128, "held": HELD}),
+    "bytes": Task("", text, lambda seed: reader(LENGTH, seed=seed), 2500, (0.01, 0.03, 0.1, 0.3, 1.0),
+                  lambda: {**provenance(), "length": LENGTH, "batch": 8, "stretches": STRETCHES}),
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------- rules
+
+Made = Callable[[nn.Module, float], Any]
+LOW, MIDDLE = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3), (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+
+
+def adam(params: Any, lr: float) -> Any:
+    """Return Adam; decay stands beside all rules."""
+    return torch.optim.Adam(params, lr, BETAS)
+
+
+def ours(model: nn.Module, lr: float, **belief: Any) -> Any:
+    """Return our rule for matrices, which leaves the rest to a belief about each weight by itself."""
+    return optim.BallisticMatrix(optim.split(model), lr, BETAS, **belief)
+
+
+def theirs(model: nn.Module, lr: float, make: Callable[[Any, float], Any]) -> Any:
+    """Return another's rule for matrices, beside Adam for the rest."""
+    both = [[p for _, p in group["params"]] for group in optim.split(model)]
+    return AsMatrices(*both, lambda part: make(part, lr), lambda part: adam(part, lr))
+
+
+def collected(name: str) -> Callable[..., Any]:
+    """Return a class of the collection."""
+    return getattr(importlib.import_module("pytorch_optimizer"), name)
+
+
+def muon(params: Any, lr: float) -> Any:
+    """Return torch's Muon with steps as long as Adam's."""
+    return torch.optim.Muon(params, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+
+
+def soap(params: Any, lr: float) -> Any:
+    """Return the collection's SOAP, whose bases turn as often as ours."""
+    return collected("SOAP")(params, lr=lr, betas=BETAS, weight_decay=0.0, precondition_frequency=TURNS)
+
+
+RULES: dict[str, Made] = {
+    "SGD": lambda m, lr: torch.optim.SGD(m.parameters(), lr, momentum=BETAS[0]),
+    "AdamW": lambda m, lr: adam(m.parameters(), lr),
+    "Lion": lambda m, lr: collected("Lion")(list(m.parameters()), lr=lr, betas=BETAS, weight_decay=0.0),
+    "Muon": lambda m, lr: theirs(m, lr, muon),
+    "SOAP": lambda m, lr: theirs(m, lr, soap),
+    "polar": lambda m, lr: ours(m, lr, curvature="polar"),
+    "eigenbasis": lambda m, lr: ours(m, lr, curvature="eigenbasis"),
+    "kronecker": lambda m, lr: ours(m, lr, curvature="kronecker"),
+}
+
+
+def discounted(ratio: float, typical: float) -> Made:
+    """Return ``Belief`` with ε = ratio·typical, from a rate that is the length of its step at a typical √V."""
+    if ratio == math.inf:
+        return lambda m, lr: optim.Belief(m.parameters(), lr / typical, BETAS, discount=math.inf)
+    shorter = math.hypot(1.0, ratio) - ratio  # (√(V + ε²) − ε)/√V
+    return lambda m, lr: optim.Belief(m.parameters(), lr / shorter, BETAS, discount=ratio * typical)
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def factor(step: int, steps: int) -> float:
+    """Return the rate in parts of its peak: it rises over the first steps, and falls linearly to zero."""
+    return min(1.0, (step + 1) / (WARM * steps)) * (1.0 - step / steps)
+
+
+def trained(
+    task: Task, examples: Examples, make: Made, lr: float, seed: int, decay: float = 0.0, seen: Any = None
+) -> dict[str, Any]:
+    """Train; return the curve of the training loss, its seconds, and what became of it on held-out and test data.
+
+    ``seen`` gets the optimizer in the middle of the run. A run that diverges ends there.
+    """
+    model, generator = task.network(seed), torch.Generator().manual_seed(seed)
+    optimizer, thick = make(model, lr), [p.data for p in model.parameters() if p.ndim > 1]
+    peaks = [group["lr"] for group in optimizer.param_groups]
+    total = math.fsum(factor(step, task.steps) for step in range(task.steps))
+    each, seconds, updates, kept, curve, times = task.steps // POINTS, 0.0, 0.0, [], [], []
+    for step in range(task.steps):
+        inputs, labels = examples.batch(generator)
+        part = factor(step, task.steps)
+        start = time.process_time()
+        for group, peak in zip(optimizer.param_groups, peaks, strict=True):
+            group["lr"] = peak * part
+        optimizer.zero_grad()
+        value = loss(model, inputs, labels)
+        kept.append(value.item())
+        if not math.isfinite(kept[-1]):
+            break
+        value.backward()
+        before = time.process_time()
+        torch._foreach_mul_(thick, 1 - decay * part / total)
+        with judged_elsewhere():
+            optimizer.step()
+        end = time.process_time()
+        seconds, updates = seconds + end - start, updates + end - before
+        if len(kept) == each:
+            curve.append(math.fsum(kept) / each)
+            times.append(seconds)
+            kept.clear()
+        if seen and step == task.steps // 2:
+            seen(optimizer)
+    return {"seed": seed, "loss": six(curve), "seconds": six(times), "updates": six(updates), **judged(model, examples)}
+
+
+def tuned(
+    task: Task, examples: Examples, make: Made, rates: Sequence[float], told: str, most: int
+) -> dict[float, float]:
+    """Return the validation losses of the rates that a rule tries."""
+
+    def losses(some: Sequence[float]) -> list[float]:
+        found = [trained(task, examples, make, lr, TUNING)["validation"] for lr in some]
+        print(f"  {told}: {dict(zip(some, found, strict=True))}", flush=True)
+        return found
+
+    return widened(losses, rates, beyond, most)
+
+
+def measured(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[dict[str, Any]]:
+    """Tune a rule, without decay and then with it, and run it on seeds that it was not tuned on."""
+    torch.set_flush_denormal(True)
+    one, make = TASKS[task], RULES[rule]
+    examples = one.examples(dataset)
+    tried = tuned(one, examples, make, {"SGD": one.plain, "Lion": LOW}.get(rule, MIDDLE), rule, MOST["rule"])
+    best = min(tried, key=tried.__getitem__)
+    decays = {0.0: tried[best]} | {
+        decay: trained(one, examples, make, best, TUNING, decay)["validation"] for decay in DECAYS
+    }
+    found = []
+    for decay in sorted({0.0, min(decays, key=decays.__getitem__)}):
+        runs = [trained(one, examples, make, best, each, decay) for each in seed]
+        print(f"  {rule}, decay {decay:g}: {[run['test'] for run in runs]}", flush=True)
+        found.append({"task": task, "rule": rule, "lr": best, "decay": decay, "decays": list(map(list, decays.items())),
+                      "tuning": sorted(map(list, tried.items())), "runs": runs})  # fmt: skip
+    torch.set_flush_denormal(False)
+    return found
+
+
+def spread(task: Task, examples: Examples) -> list[float]:
+    """Return quantiles of √V over weights in the middle of a run of Adam."""
+    roots: list[torch.Tensor] = []
+
+    def seen(optimizer: Any) -> None:
+        roots.extend(state["exp_avg_sq"].flatten().sqrt() for state in optimizer.state.values())
+
+    trained(task, examples, RULES["AdamW"], MIDDLE[2], TUNING, seen=seen)
+    every = torch.cat(roots).double()
+    return [six(every.quantile(level)) for level in QUANTILES]
+
+
+def discount(dataset: Any, seed: tuple[int, ...], task: str, ratio: float | str) -> list[dict[str, Any]]:
+    """Tune one discount, and run it on seeds that it was not tuned on."""
+    torch.set_flush_denormal(True)
+    one = TASKS[task]
+    examples = one.examples(dataset)
+    roots = spread(one, examples)
+    make = discounted(float(ratio), roots[QUANTILES.index(0.5)])
+    tried = tuned(one, examples, make, MIDDLE, f"ε/√V = {ratio}", MOST["discount"])
+    best = min(tried, key=tried.__getitem__)
+    runs = [trained(one, examples, make, best, each) for each in seed]
+    print(f"  ε/√V = {ratio}: {[run['test'] for run in runs]}", flush=True)
+    torch.set_flush_denormal(False)
+    return [{"task": task, "ratio": str(ratio), "lr": best, "roots": roots,
+             "tuning": sorted(map(list, tried.items())), "runs": runs}]  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------------------- studies
+
+
+def about(name: str, predictions: Any) -> Callable[..., dict[str, Any]]:
+    """Return what the record says of a study beside its settings."""
+    task = TASKS[name]
+    return lambda: {
+        **task.about(), "steps": task.steps, "betas": list(BETAS), "warm": WARM, "tuning_seed": TUNING, "most": MOST,
+        "predictions": predictions,
+    }  # fmt: skip
+
+
+def rules(name: str) -> Study:
+    """Return the study of all rules on a task."""
+    wanted = [Measurement(TASKS[name].dataset, JUDGES, measured, {"task": name, "rule": rule}) for rule in RULES]
+    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in PREDICTIONS]))
+
+
+def discounts(name: str) -> Study:
+    """Return the study of all discounts on a task."""
+    ratios = [ratio if math.isfinite(ratio) else "inf" for ratio in DISCOUNTS]  # JSON has no infinity
+    wanted = [Measurement(TASKS[name].dataset, JUDGES, discount, {"task": name, "ratio": ratio}) for ratio in ratios]
+    expected = {"of": {key: list(ends) for key, ends in EXPECTED.items()}, "best": BEST_BELOW, "at_most": AT_MOST}
+    return Study(lambda: wanted, flat, {}, about(name, expected))
+
+
+STUDIES = {f"practice-{name}": rules(name) for name in TASKS} | {
+    f"practice-discount-{name}": discounts(name) for name in TASKS
+}
+
+if __name__ == "__main__":
+    main(__file__, STUDIES)

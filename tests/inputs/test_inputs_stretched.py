@@ -1,0 +1,78 @@
+"""Public callables with arguments of the right kind, one or two of them extreme; ``stretch`` says what may come back.
+
+``make fuzz`` makes ten thousand such calls, which LOSSNAV_FUZZ=10000,SEED asks for.
+"""
+
+from __future__ import annotations
+
+import os
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from stretch import calls, wrong
+from test_inputs_walk import RECIPES
+from walk import Recipe
+
+import lossnav as ln
+
+COUNT, SEED = map(int, os.environ.get("LOSSNAV_FUZZ", "500,0").split(","))
+SAID = {  # who says that a NaN may come back, and when
+    "trajectory.phase_plane.Feedback.action": "outside of reach",
+    "trajectory.phase_plane.Feedback.velocity": "outside of reach",
+    "trajectory.alignment": "for a path that stands still",
+    **{f"metrics.{name}.{what}": "where the metric is not finite"
+       for name in ("Fisher", "Function", "Relative") for what in ("norm_squared", "second_derivative", "derivative")},
+}  # fmt: skip
+
+
+def test_extreme_arguments_are_answered_or_refused():
+    found = []
+    for name, arguments in calls(RECIPES, COUNT, SEED):
+        answer = wrong(RECIPES[name], arguments)
+        plt.close("all")
+        if answer and not (name in SAID and answer.startswith("NaN")):
+            told = {key: value for key, value in arguments.items() if value is not RECIPES[name].arguments[key].good}
+            found.append(f"{name}({', '.join(f'{key}={value!r}' for key, value in told.items())}): {answer}")
+    assert not found, f"{len(found)} of {COUNT} calls:\n" + "\n".join(found)
+
+
+def test_what_was_found_stays_mended():
+    far, _ = ln.uncertainty.geodesic(1e98, 0.3, 0.5, 0.0, 1.0)
+    near, _ = ln.uncertainty.geodesic(200.0, 0.3, 0.5, 0.0, 1.0)
+    assert np.isfinite(far) and far == pytest.approx(near, rel=1e-12)
+    assert ln.looking.interval(0.1, 3e52, 1.0, gamma=0.5) == pytest.approx(ln.looking.interval(0.1, 3e52, 1.0))
+    with pytest.raises(ValueError, match=r"dim = 1000.* <= 9223372036854775807"):
+        ln.Objective().metric_matrix(10**30)
+    rows = np.random.default_rng(0).normal(size=(9, 2))
+    one, other = (
+        ln.helmholtz.non_gradient_fraction(rows * unit, points=rows[::-1] * size)
+        for unit, size in ((1, 1), (2e90, 1e-80))
+    )
+    assert one.value == pytest.approx(other.value) and one.error == pytest.approx(other.error)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: x * np.nan, "NaN"),
+        (lambda x: [1.0, np.array([np.inf]) * 0], "NaN"),
+        (lambda x: 1 / 0, "ZeroDivisionError"),
+        (lambda x: np.linalg.inv(np.zeros((2, 2))), "from below|LinAlgError"),
+        (lambda x: endless(), "no answer"),
+        (lambda x: refuse(), ""),
+        (lambda x: x, ""),
+    ],
+)
+def test_what_is_wrong_is_seen(call, said):
+    answer = wrong(Recipe(call, {}), {"x": 1.0}, seconds=0.1)
+    assert any(part in answer for part in said.split("|")) if said else answer == ""
+
+
+def endless():
+    while True:
+        pass
+
+
+def refuse():
+    raise ValueError("x = 1.0, but it must be otherwise")

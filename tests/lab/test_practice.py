@@ -1,0 +1,90 @@
+"""The study of rules and discounts under a schedule: what it tries, and what its records hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from resources import RESULTS, recorded
+from torch import nn
+
+from lossnav import records
+
+STUDY = recorded("practice")
+KEPT = sorted(RESULTS.glob("practice-*.json"))
+
+
+@pytest.mark.parametrize("ratio", STUDY.DISCOUNTS)
+def test_all_discounts_make_steps_of_one_length_where_the_gradient_is_typical(ratio):
+    model, typical = nn.Linear(3, 1, bias=False).double(), 0.02
+    start = model.weight.detach().clone()
+    optimizer = STUDY.discounted(ratio, typical)(model, 1e-3)
+    for _ in range(5):
+        model.weight.grad = torch.full_like(start, typical)
+        optimizer.step()
+    torch.testing.assert_close(start - model.weight.detach(), torch.full_like(start, 5e-3), rtol=1e-6, atol=0)
+
+
+def test_an_amount_of_decay_is_what_a_run_leaves_of_a_weight_that_nothing_moves():
+    network = nn.Linear(2, 2)
+    examples = STUDY.Examples(
+        lambda generator: (torch.zeros(1, 2), torch.zeros(1, dtype=torch.long)),
+        *[(torch.zeros(1, 2), torch.zeros(1).long())] * 2,
+    )
+    task = STUDY.Task("", lambda _: examples, lambda seed: network, 400, (), dict)
+    start, bias = network.weight.detach().clone(), network.bias.detach().clone()
+    STUDY.trained(task, examples, lambda m, lr: torch.optim.SGD(m.parameters(), lr), 0.0, seed=0, decay=0.5)
+    torch.testing.assert_close(network.weight.detach(), start * math.exp(-0.5), rtol=2e-3, atol=0)
+    assert torch.equal(network.bias, bias)
+
+
+def test_the_rate_rises_and_falls_to_nothing():
+    whole = [STUDY.factor(step, 200) for step in range(200)]
+    assert np.argmax(whole) == 9 and 0 < whole[0] < 0.2 and 0 < whole[-1] < 0.01
+    np.testing.assert_allclose(np.diff(whole[10:]), -1 / 200)
+
+
+@pytest.mark.parametrize("name", STUDY.RULES)
+def test_embeddings_heads_and_vectors_are_adams_under_every_rule_for_matrices(name):
+    """Of the transformer two steps, beside Adam's at the same rate; SGD and Lion have rules of their own for all."""
+    task, moved = STUDY.TASKS["bytes"], {}
+    for rule in (name, "AdamW"):
+        model = task.network(0)
+        optimizer = STUDY.RULES[rule](model, 1e-3)
+        draw = torch.Generator().manual_seed(0)
+        for _ in range(2):
+            for p in model.parameters():
+                p.grad = torch.randn(p.shape, generator=draw)
+            optimizer.step()
+        moved[rule] = {key: p.detach() for key, p in model.named_parameters()}
+    same = {key for key, p in moved[name].items() if torch.allclose(p, moved["AdamW"][key], rtol=0, atol=1e-6)}
+    left = {key for key, p in moved[name].items() if p.ndim < 2 or key.split(".")[0] in ("tokens", "places", "head")}
+    assert same == {"AdamW": set(moved[name]), "SGD": set(), "Lion": set()}.get(name, left)
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_a_record_holds_what_the_study_asks_for(path):
+    record = records.load(path)
+    task = STUDY.TASKS[record.config["task"]]
+    assert record.seeds == list(STUDY.JUDGES) and record.config["steps"] == task.steps
+    rules = "rule" in record.results[0]
+    if rules:
+        assert list(dict.fromkeys(one["rule"] for one in record.results)) == list(STUDY.RULES)
+        assert record.config["predictions"] == [vars(one) for one in STUDY.PREDICTIONS]
+    else:
+        assert [float(one["ratio"]) for one in record.results] == list(STUDY.DISCOUNTS)
+        assert record.config["predictions"]["of"] == {key: list(ends) for key, ends in STUDY.EXPECTED.items()}
+    for one in record.results:
+        tried = dict(map(tuple, one["tuning"]))
+        assert len(tried) >= 5 and tried[one["lr"]] == min(tried.values())
+        if one["lr"] in (min(tried), max(tried)):  # an edge, after all that may be tried beyond it
+            assert len(tried) == 5 + STUDY.MOST["rule" if rules else "discount"]
+        if rules and one["decay"]:
+            decays = dict(map(tuple, one["decays"]))
+            assert decays[one["decay"]] == min(decays.values()) and one["lr"] == next(
+                other["lr"] for other in record.results if other["rule"] == one["rule"]
+            )
+        assert [run["seed"] for run in one["runs"]] == record.seeds
+        assert all(len(run["loss"]) == len(run["seconds"]) == STUDY.POINTS for run in one["runs"])
