@@ -11,17 +11,16 @@ mind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d
-from torch.nn.utils import vector_to_parameters
 
 from lossnav import data, moving
 from lossnav.lab.models.small import strided
 from lossnav.lab.models.weights import seeded
-from lossnav.lab.moving.sweeps import ended
+from lossnav.lab.moving.sweeps import rested
 from lossnav.lab.study import Measurement, Study, main, six
 
 EXAMPLES = 6000
@@ -60,11 +59,9 @@ TASKS = {
 def measured(dataset: Any, seed: int, task: str) -> dict[str, Any]:
     """Train a network and put what is predicted of it beside what it does."""
     one = TASKS[task]
-    pair, model = one.examples(dataset), one.network(seed)
-    setting = moving.Setting.adamw(RATES[-1][0], batch=BATCH, weight_decay=DECAY)
-    for rate, steps in RATES:
-        before = replace(setting, eta=rate * (1 - setting.beta))
-        vector_to_parameters(ended(model, pair, before, steps, seed=seed), model.parameters())
+    pair = one.examples(dataset)
+    training = [(moving.Setting.adamw(rate, batch=BATCH, weight_decay=DECAY), steps) for rate, steps in RATES]
+    model, setting = rested(one.network(seed), pair, training, seed=seed), training[-1][0]
     found = moving.analyse(
         model, pair, setting, steps=STEPS, burn=BURN, modes=MODES, examples=None, seed=seed, anyway=True
     )

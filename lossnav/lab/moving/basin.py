@@ -120,7 +120,8 @@ def measure(
     traces, bent, noises, samples = [], [], [], []
     for index, point in enumerate(points):
         there = at(body.model, point)
-        bent.append((Hessian(there, loss, batches(data)).matvec(vectors) * vectors).sum(1).cpu().double().numpy())
+        if found is not None:  # a Hessian passes through the data as soon as it is made
+            bent.append((Hessian(there, loss, batches(data)).matvec(vectors) * vectors).sum(1).cpu().double().numpy())
         sigma = GradientCovariance(there, loss, chunks(data))
         trace, along = 0.0, torch.zeros(len(vectors), dtype=torch.float64)
         for x, y in chunks(data):
@@ -136,7 +137,7 @@ def measure(
     level = float(np.mean(traces))
     return Basin(
         count, np.array(traces), np.zeros(0) if found is None else found.values.numpy(), vectors,
-        np.mean(bent, axis=0), np.mean(noises, axis=0),
+        np.mean(bent, axis=0) if bent else np.zeros(0), np.mean(noises, axis=0),
         spread.nodes.ravel(), spread.weights.ravel() * level / spread.weights.sum(),
     )  # fmt: skip
 

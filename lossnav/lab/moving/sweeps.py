@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from torch.nn.utils import vector_to_parameters
 
 from lossnav.lab.moving.setting import Setting
-from lossnav.lab.moving.walk import Loss, Pair, walk
+from lossnav.lab.moving.walk import Pair, walk
 
 
-def ended(
-    model: nn.Module, data: Pair, setting: Setting, steps: int, *, seed: int, loss: Loss = cross_entropy
-) -> Tensor:
+def ended(model: nn.Module, data: Pair, setting: Setting, steps: int, *, seed: int) -> Tensor:
     """Return the weights, flat, where a walk of which nothing is recorded ends."""
-    return walk(model, data, setting, steps=2, burn=steps - 2, seed=seed, loss=loss, starts=1, longest=1).final
+    return walk(model, data, setting, steps=2, burn=steps - 2, seed=seed, starts=1, longest=1).final
 
 
 def rested(model: nn.Module, data: Pair, training: Sequence[tuple[Setting, int]], *, seed: int) -> nn.Module:
