@@ -125,16 +125,19 @@ class Task:
     about: Callable[[], dict[str, Any]]
 
 
-def images(dataset: data.Dataset) -> Examples:
-    """Return CIFAR-10 at 16×16 pixels in batches of 64, the last training images held out."""
-    (x, y), (test_x, test_y) = dataset.train.batch(slice(None)), dataset.test.batch(slice(None))
-    x, test_x, count = avg_pool2d(x, 2), avg_pool2d(test_x, 2), len(x) - HELD
+def images(
+    dataset: data.Dataset, size: int = 64, held: int = HELD, layout: torch.memory_format = torch.contiguous_format
+) -> Examples:
+    """Return CIFAR-10 at 16×16 pixels in batches of ``size``, the last training images held out."""
+    pairs = [part.batch(slice(None)) for part in (dataset.train, dataset.test)]
+    (x, y), test = [(avg_pool2d(x, 2).contiguous(memory_format=layout), y) for x, y in pairs]
+    count = len(x) - held
 
     def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        rows = torch.randint(count, (64,), generator=generator)
+        rows = torch.randint(count, (size,), generator=generator)
         return x[rows], y[rows]
 
-    return Examples(batch, (x[count:], y[count:]), (test_x, test_y))
+    return Examples(batch, (x[count:], y[count:]), test)
 
 
 def text(dataset: None) -> Examples:

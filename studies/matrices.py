@@ -172,21 +172,27 @@ class AsMatrices:
             part.step()
 
 
+def adam(params: Any, lr: float) -> Any:
+    """Return Adam."""
+    return torch.optim.Adam(params, lr, BETAS)
+
+
+def muon(params: Any, lr: float) -> Any:
+    """Return torch's Muon, whose steps have the root mean square that Adam's were seen to have."""
+    return torch.optim.Muon(params, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+
+
 def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity") -> Any:
     """Return an optimizer by the name that it has in the record; ours with ``long`` for sides without a basis."""
     both = [p for p in params if p.ndim > 1], [p for p in params if p.ndim < 2]
     if name == "SGD":
         return torch.optim.SGD(params, lr, momentum=0.9)
     if name == "Adam":
-        return torch.optim.Adam(params, lr, BETAS)
+        return adam(params, lr)
     if name == "Ballistic":
         return optim.Ballistic(params, lr, BETAS[1], momentum=BETAS[0], bias_correction=True)
     if name == "Muon":
-        return AsMatrices(
-            *both,
-            lambda matrices: torch.optim.Muon(matrices, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
-            lambda rest: torch.optim.Adam(rest, lr, BETAS),
-        )
+        return AsMatrices(*both, lambda matrices: muon(matrices, lr), lambda rest: adam(rest, lr))
     if name in ("SOAP", "Shampoo"):
         collection = importlib.import_module("pytorch_optimizer")
         same = {"lr": lr, "betas": BETAS, "weight_decay": 0.0}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.drifts import Drift
-
-_LARGEST = math.log(sys.float_info.max)
+from lossnav.problem.functions.roots import exp_bounded
 
 
 class Symmetry(Drift):
@@ -53,9 +50,7 @@ class Symmetry(Drift):
     def transform(self, theta: ArrayLike, s: float) -> Array:
         """Return Q(q, s), shape (..., D)."""
         s = _checks.finite("s", s)
-        return (
-            np.exp(np.minimum(s * self.weight, _LARGEST)) * _checks.points("theta", theta, self.dim) + s * self.offset
-        )
+        return exp_bounded(s * self.weight) * _checks.points("theta", theta, self.dim) + s * self.offset
 
     def charge(self, theta: ArrayLike, velocity: ArrayLike) -> Any:
         """Return u = ⟨v, ξ(q)⟩, shape (...), at q and v of shape (..., D)."""

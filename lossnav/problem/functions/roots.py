@@ -8,11 +8,19 @@ has such a mode asks here; ``lossnav.trajectory.modes`` has the same functions.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
+
+_LARGEST = math.log(sys.float_info.max)
+
+
+def exp_bounded(x: ArrayLike) -> Array:
+    """Return e^x, or the largest float where that is larger."""
+    return np.exp(np.minimum(x, _LARGEST))
 
 
 def exp_mean(x: ArrayLike) -> Array:

@@ -7,7 +7,6 @@ r"""What it costs a distribution of weights to stay as it is: the loss of Sec. 6
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.functions import differences
+from lossnav.problem.functions.roots import exp_bounded
 from lossnav.problem.losses.base import Loss, scalar
 from lossnav.problem.weights.averages import Average, Quadratic
 
-_LARGEST = math.log(sys.float_info.max)
 _SPREADS = (-4.0, 0.0, 4.0)  # ln v of places to search from, around that of the start
 
 
@@ -59,7 +58,7 @@ class Potential(Loss):
     def _split(self, theta: ArrayLike) -> tuple[Array, Array, Array]:
         """Return μ, ln v and v, which is no more than the largest float."""
         mu, ell = np.split(self._points(theta), 2, axis=-1)
-        return mu, ell, np.exp(np.minimum(ell, _LARGEST))
+        return mu, ell, exp_bounded(ell)
 
     def value(self, theta: ArrayLike) -> Any:
         """Return L, shape (...)."""
