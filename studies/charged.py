@@ -140,11 +140,11 @@ def images(
     return Examples(batch, (x[count:], y[count:]), test)
 
 
-def text(dataset: None) -> Examples:
+def text(dataset: None, length: int = 64) -> Examples:
     """Return stretches of Python's manual, eight at a time; of its last tenth one half chooses and the other judges."""
     train, rest = manual()
-    halves = [stretches(part, torch.Generator().manual_seed(1_000), HELD // 8) for part in rest.chunk(2)]
-    return Examples(lambda generator: stretches(train, generator, 8), *halves)
+    halves = [stretches(part, torch.Generator().manual_seed(1_000), HELD // 8, length) for part in rest.chunk(2)]
+    return Examples(lambda generator: stretches(train, generator, 8, length), *halves)
 
 
 TASKS = {

@@ -1,7 +1,9 @@
-"""Which optimizer, and which discount, after thousands of steps with a schedule? A small CNN, five fresh seeds.
+"""Which optimizer, and which discount, after thousands of steps with a schedule? Two networks, five fresh seeds.
 
-    python studies/practice.py cnn           nine rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
-    python studies/practice.py discount-cnn  eight discounts of one rule, the same CNN            (about 40 minutes)
+    python studies/practice.py cnn             nine rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
+    python studies/practice.py bytes           nine rules, a causal transformer, Python's manual  (about 120 minutes)
+    python studies/practice.py discount-cnn    eight discounts of one rule, the same CNN           (about 40 minutes)
+    python studies/practice.py discount-bytes  eight discounts of one rule, the same transformer   (about 60 minutes)
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
@@ -15,10 +17,11 @@ see a convolution as the matrix of its filters. A discount γ is that of ``optim
 median over weights in the middle of a run of Adam; its rates are counted in steps at that V, so that all discounts try
 the same lengths. What was expected stands in ``PREDICTIONS`` and ``EXPECTED``, written before any of these was run.
 
-"polar, a fifth" was added when the others were known, and nothing was expected of it: Muon's steps for matrices, of
-which the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate otherwise.
+"polar, a fifth" was added when the others were known of the CNN, and nothing was expected of it there: Muon's steps for
+matrices, of which the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate
+otherwise. Of the transformer, which came last, ``LATER`` says what was expected of it.
 
-What was cut so that two cores can do it: one tuning seed, one small network, one length, one pair of β's.
+What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's.
 """
 
 from __future__ import annotations
@@ -28,21 +31,24 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
-from charged import Examples, Prediction, beyond, flat, images, judged, loss
+from charged import Examples, Prediction, beyond, flat, images, judged, loss, text
 from matrices import BETAS, TURNS, AsMatrices, adam, muon
 from torch import nn
 
 from lossnav import data, optim
+from lossnav.lab.data.text import provenance
+from lossnav.lab.models.small import reader
 from lossnav.lab.models.weights import seeded
 from lossnav.lab.study import Measurement, Study, main, six, widened
 from lossnav.optim.finite import judged_elsewhere
 
 WARM, POINTS, MOST = 0.05, 50, {"rule": 2, "discount": 4}
 TUNING, JUDGES = 100, tuple(range(5))
-BATCH, HELD = 128, 5000  # images of a step; that choose
+BATCH, HELD, LENGTH = 128, 5000, 128  # images of a step; that choose; bytes of a stretch
 DECAYS = (0.5, 2.0)
 DISCOUNTS = (0.0, 0.01, 0.063, 0.4, 2.5, 16.0, 100.0, math.inf)  # ε/√V
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -51,7 +57,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _SHAPE = "rows and columns share their curvature, which pays most where layers are wide"
 _SAME = "the same belief, found otherwise"
-PREDICTIONS = (  # % of test loss that the first rule ends above the second, mean over seeds; of a transformer, too
+PREDICTIONS = (  # % of test loss that the first rule ends above the second, mean over seeds, of both networks
     Prediction("matrices", "polar", "AdamW", -10.0, 0.0, _SHAPE),
     Prediction("matrices", "eigenbasis", "AdamW", -10.0, 0.0, _SHAPE),
     Prediction("matrices", "polar", "Muon", -1.5, 1.5, _SAME),
@@ -60,11 +66,16 @@ PREDICTIONS = (  # % of test loss that the first rule ends above the second, mea
     Prediction("matrices", "polar", "eigenbasis", -3.0, 3.0, "exchangeable inputs, or axes of their own: both lead"),
     Prediction("matrices", "Lion", "AdamW", -3.0, 3.0, "a sign of an average is Adam's step up to its size"),
 )
+LATER = (  # likewise, of the transformer alone: written when those of the CNN were known
+    Prediction("matrices", "polar, a fifth", "AdamW", -8.0, 0.0, "what it won on the CNN, for wider layers"),
+    Prediction("matrices", "polar, a fifth", "Muon", -1.5, 1.5, _SAME),
+    Prediction("matrices", "polar", "polar, a fifth", 0.0, 15.0, "its mean sees no noise, so it steps too far"),
+)
 # The discount. A weight of relaxation time τ steps has ε/√V = γ/2√(ηkh) = γτ/2, and a learner who plans to the end of n
 # steps has γ of about 1/n: so ε/√V of about τ/2n, a hundredth where τ is some tens of steps. What is smaller than that
 # changes nothing; what is larger gives up the flat directions; √V is spread over decades, and no one discount is right
 # for all weights. So: no discount pays.
-EXPECTED: dict[str, tuple[float, float]] = {  # of ε/√V against none, in % of test loss; likewise
+EXPECTED: dict[str, tuple[float, float]] = {  # of ε/√V against none, in % of test loss; of both networks
     "0.01": (-1.0, 1.0), "0.063": (-1.0, 1.0), "0.4": (-1.0, 3.0), "inf": (2.0, 60.0),
 }  # fmt: skip
 BEST_BELOW, AT_MOST = 0.4, 2.0  # where the best discount is, and the % by which it leads none
@@ -75,7 +86,10 @@ BEST_BELOW, AT_MOST = 0.4, 2.0  # where the best discount is, and the % by which
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned, by which network, in how many steps, and the first rates of SGD; ``about``: for the record."""
+    """What is learned, by which network, in how many steps, the first rates of SGD, and what was expected.
+
+    ``about``: what the record says of it.
+    """
 
     dataset: str
     examples: Callable[[Any], Examples]
@@ -83,6 +97,7 @@ class Task:
     steps: int
     plain: tuple[float, ...]
     about: Callable[[], dict[str, Any]]
+    predictions: tuple[Prediction, ...] = PREDICTIONS
 
 
 def small(seed: int) -> nn.Module:
@@ -105,6 +120,9 @@ def photographs(dataset: data.Dataset) -> Examples:
 TASKS = {
     "cnn": Task("cifar10", photographs, small, 3500, (0.01, 0.03, 0.1, 0.3, 1.0),
                 lambda: {"batch": BATCH, "held": HELD}),
+    "bytes": Task("", partial(text, length=LENGTH), lambda seed: reader(LENGTH, seed=seed), 2500,
+                  (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {**provenance(), "batch": 8, "length": LENGTH},
+                  (*PREDICTIONS, *LATER)),
 }  # fmt: skip
 
 
@@ -286,7 +304,7 @@ def about(name: str, predictions: Any) -> Callable[..., dict[str, Any]]:
 def rules(name: str) -> Study:
     """Return the study of all rules on a task."""
     wanted = [Measurement(TASKS[name].dataset, JUDGES, measured, {"task": name, "rule": rule}) for rule in RULES]
-    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in PREDICTIONS]))
+    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in TASKS[name].predictions]))
 
 
 def discounts(name: str) -> Study:
