@@ -206,7 +206,7 @@ def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity
         made = getattr(collection, {"Shampoo": "ScalableShampoo"}.get(name, name))
         return AsMatrices(*both, *[lambda part: made(part, **same, **kinds[name])] * 2)
     basis = {"curvature": name, "long": long} if name not in CHANGED else {"curvature": "eigenbasis", **CHANGED[name]}
-    return optim.BallisticMatrix(params, lr, betas=BETAS, **basis)
+    return optim.BallisticMatrix(params, lr, betas=BETAS, noise=False, **basis)
 
 
 def images(dataset: data.Dataset, task: Task, train: bool) -> tuple[Tensor, Tensor]:

@@ -133,8 +133,11 @@ LOW, MIDDLE = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3), (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 
 
 def ours(model: nn.Module, lr: float, **belief: Any) -> Any:
-    """Return our rule for matrices, which leaves the rest to a belief about each weight by itself."""
-    return optim.BallisticMatrix(optim.split(model), lr, BETAS, **belief)
+    """Return our rule for matrices, which leaves the rest to a belief about each weight by itself.
+
+    It takes its mean for the gradient: that it may be noise was learned from these runs.
+    """
+    return optim.BallisticMatrix(optim.split(model), lr, BETAS, noise=False, **belief)
 
 
 def shorter(model: nn.Module, lr: float, part: float, **belief: Any) -> Any:

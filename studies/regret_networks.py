@@ -6,7 +6,7 @@ A perceptron with tanh learns a thousand digits of MNIST, with gradients of all 
 thirteen rates over three decades; that whose loss at the end is the lowest, as a mean over two seeds of their own, is
 watched on the others by ``lossnav.watch``: once as it is, and once with batches of 100, where loss, slope and Hessian
 of the comparison stay those of all examples. MNIST is found or downloaded as by ``lossnav.data.load``. It takes about
-six minutes of one core.
+seven minutes of one core.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ EXAMPLES, HIDDEN, STEPS, BATCH = 1000, 32, 200, 100
 TUNED_ON, TRIED = (100, 101), 13  # seeds that nothing else uses; rates of each rule
 GAMMA = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)  # over √(ηk)
 EVERY, LANCZOS = 20, 16
-Made = Callable[[Any, float], torch.optim.Optimizer]
+Made = Callable[[nn.Module, float], torch.optim.Optimizer]
 RULES: dict[str, tuple[Made, float]] = {  # how it is made, and the smallest rate that is tried
-    "gradient descent": (lambda p, lr: torch.optim.SGD(p, lr=lr), 0.01),
-    "heavy ball": (lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9), 0.002),
-    "nesterov": (lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9, nesterov=True), 0.002),
-    "rmsprop": (lambda p, lr: torch.optim.RMSprop(p, lr=lr, alpha=0.99), 1e-4),
-    "adam": (lambda p, lr: torch.optim.Adam(p, lr=lr), 5e-4),
-    "ballistic": (lambda p, lr: optim.Ballistic(p, lr=lr, beta=0.99, bias_correction=True), 1e-4),
+    "gradient descent": (lambda m, lr: torch.optim.SGD(m.parameters(), lr=lr), 0.01),
+    "heavy ball": (lambda m, lr: torch.optim.SGD(m.parameters(), lr=lr, momentum=0.9), 0.002),
+    "nesterov": (lambda m, lr: torch.optim.SGD(m.parameters(), lr=lr, momentum=0.9, nesterov=True), 0.002),
+    "rmsprop": (lambda m, lr: torch.optim.RMSprop(m.parameters(), lr=lr, alpha=0.99), 1e-4),
+    "adam": (lambda m, lr: torch.optim.Adam(m.parameters(), lr=lr), 5e-4),
+    "ballistic": (lambda m, lr: optim.Ballistic(m.parameters(), lr=lr, beta=0.99, bias_correction=True), 1e-4),
+    "ballistic matrix": (lambda m, lr: optim.BallisticMatrix(optim.split(m), lr), 5e-4),
 }
 _TUNED: dict[str, tuple[float, list[float]]] = {}
 
@@ -60,7 +61,7 @@ def run(dataset: data.Dataset, seed: int, rule: str, lr: float, batch: int | Non
     """Train once; ``batch``: None for all examples."""
     x, y = digits(dataset)
     model = network(seed)
-    optimizer = RULES[rule][0](model.parameters(), lr)
+    optimizer = RULES[rule][0](model, lr)
     order = torch.Generator().manual_seed(seed)
     steep = 0.0
 

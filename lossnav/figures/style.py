@@ -34,13 +34,11 @@ _PARTS = {  # of the objective, and of a figure
     "paper": "#FFFFFF",
 }
 
-COLOURS: Mapping[str, str] = MappingProxyType(
-    {name: rule.colour for name, rule in RULES.items() if not rule.like} | _PARTS
-)
-"""One colour per learning rule and per part of the objective, the same on every page."""
+COLOURS: Mapping[str, str] = MappingProxyType({name: rule.colour for name, rule in RULES.items()} | _PARTS)
+"""One colour per learning rule, or family of relatives, and per part of the objective, the same on every page."""
 
 LINES: Mapping[str, tuple[Any, str]] = MappingProxyType(
-    {name: (rule.line, rule.marker) for name, rule in RULES.items() if not rule.like}
+    {name: (rule.line, rule.marker) for name, rule in RULES.items()}
     | {"loss": ("-", "."), "kinetic": ("-", "d"), "potential": ("--", "h")}
 )
 """Line style and marker of each rule, so that figures can be read without colour."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from lossnav._checks import finite, one_of, whole
+from lossnav._checks import finite, flag, one_of, whole
 from lossnav._tensors import bfloat16_units
 from lossnav.optim import _shards, belief
 from lossnav.optim._base import Found, Group, Rule, State, given, portions, zeros
@@ -53,7 +53,7 @@ class BallisticMatrix(belief.Believing):
     "kronecker"    C = L ⊗ R / tr L, averages of ggᵀ and gᵀg                    Shampoo with exponents (−½, −½)
     "likelihood"   C = L ⊗ R, each whitened by the other                        KL-Shampoo
     "bound"        C = L^½ ⊗ R^½, times the rank of g an upper bound            Shampoo as published, (−¼, −¼)
-    "polar"        C = L ⊗ I, with L = m mᵀ/n read off m alone                  Muon: √max(m, n) · U Vᵀ
+    "polar"        C = L ⊗ I, with L = m mᵀ/(n Σw²) read off m alone            Muon: √(Σw² max(m, n)) · U Vᵀ
     "diagonal"     C = diag(V), V an average of g²                              Adam: ``Belief``
     =============  ===========================================================  ======================================
 
@@ -94,6 +94,9 @@ class BallisticMatrix(belief.Believing):
         discount: ε in [0, inf], in the units of g, or None; as in ``Belief``.
         eps_relative: floor of V in units of its mean over the matrix, >= 0; None is 1e-8 for "eigenbasis", where it
             only hides rounding, 1e-6 for "polar", and 1e-3 for the products, whose smallest entries nobody saw.
+        noise: what "polar" takes m for. True: for what an average with the weights w leaves of white noise, so that C
+            is that of the gradients, and steps are as long as Adam's at the same rate where those are noise: ``lr`` at
+            first, and √((1 − β₁)/(1 + β₁)) of it in the long run, .23 at β₁ = .9. False: for the gradient, Σw² = 1.
         root: how "polar" finds U Vᵀ. "exact": by eigenvectors, which know the floor ``eps_relative``, ``eps`` and a
             discount. "iterated": by five steps of Newton–Schulz in bfloat16, where the device multiplies that directly:
             singular values from 10⁻³ of the Frobenius norm on become 1 ± .16, smaller ones stay smaller. "auto":
@@ -152,6 +155,7 @@ class BallisticMatrix(belief.Believing):
         long: Long = "polar",
         discount: float | None = None,
         eps_relative: float | None = None,
+        noise: bool = True,
         root: Root = "auto",
         maximize: bool = False,
         foreach: bool | None = None,
@@ -171,6 +175,7 @@ class BallisticMatrix(belief.Believing):
             )
         for name in ("every", "watch", "max_dim"):
             whole(name, group[name], low=1)
+        flag("noise", group["noise"])
         if group["block"] is not None:
             whole("block", group["block"], low=1)
         if group["eps_relative"] is not None:
@@ -277,14 +282,19 @@ class StackLook(ArrayLook):
 
 def believed(group: Group, kind: str) -> Matrices:
     """Return the belief about matrices that the options of a group state; the one that ``derive`` takes."""
+    if kind == "polar":
+        return _polar(group["eps_relative"], group["noise"])
     return _believed(kind, group["betas"][1], group["eps_relative"], group["every"], group["watch"], group["max_dim"])
+
+
+@lru_cache(maxsize=256)
+def _polar(floor: float | None, noise: bool) -> assume.Polar:
+    return assume.Polar(noise=noise) if floor is None else assume.Polar(floor=floor, noise=noise)
 
 
 @lru_cache(maxsize=256)
 def _believed(kind: str, beta: float, floor: float | None, every: int, watch: int, max_dim: int) -> Matrices:
     given: dict[str, Any] = {} if floor is None else {"floor": floor}
-    if kind == "polar":
-        return assume.Polar(**given)
     given |= {"every": every, "watch": watch, "max_dim": max_dim}
     if kind == "eigenbasis":
         return assume.Eigenbasis(beta, **given)
@@ -374,7 +384,8 @@ def _iterated(group: Group, grads: list[Tensor], states: list[State]) -> tuple[S
     torch._foreach_lerp_(means, grads, 1 - group["betas"][0])
     factors = orthogonal(means, torch.bfloat16 if units and dtype != torch.float64 else dtype)
     sign = 1.0 if group["maximize"] else -1.0
-    return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(max(means[0].shape))
+    kept = _mean(group["betas"][0], True).kept(int(count(states[0]["step"]))) if group["noise"] else 1.0
+    return factors.unbind(), sign * belief.step_rate(group) * math.sqrt(kept * max(means[0].shape))
 
 
 def _has_plain_root(group: Group) -> bool:

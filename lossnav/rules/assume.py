@@ -109,6 +109,16 @@ class Filter(Assumption):
             m = look.kept("m")
         return Mean(m, signal if absent(self.share) else look.blend(signal, g, self.share), slope)
 
+    def kept(self, n: int) -> float:
+        """Return Σw², with the weights w of n gradients in m: the part of white noise's second moment that m keeps.
+
+        (1 − β)/(1 + β)·(1 + βⁿ)/(1 − βⁿ): 1 for n = 1, and (1 − β)/(1 + β) for n → ∞. Not corrected, m is 1 − βⁿ times
+        as large.
+        """
+        past = self.beta**n
+        whole = (1 - self.beta) / (1 + self.beta) * (1 + past)
+        return whole / (1 - past) if self.corrected else whole * (1 - past)
+
     def words(self) -> str:
         """Return what is believed of the gradient."""
         said = "exact" if self.beta == 0 else f"an average, β = {self.beta:g}"

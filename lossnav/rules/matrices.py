@@ -244,7 +244,7 @@ class Kronecker(Followed):
 
 @dataclass(frozen=True)
 class Polar(Matrices):
-    r"""C of a weight matrix is believed to be L ⊗ I (outputs differ, inputs do not), L = mmᵀ/n read off one mean m.
+    r"""C of a weight matrix is believed to be L ⊗ I (outputs differ, inputs do not), L read off one mean m.
 
     As a curvature it is H = cC: the ballistic step is then −√(ηkn/c)·UVᵀ with m = UΣVᵀ, Muon's. As a metric it is
     G = (cC)^½. m is what the plan is made on, and the shorter side has the L. One mean is no estimate: there is no β.
@@ -252,9 +252,13 @@ class Polar(Matrices):
     Args:
         scale: c > 0.
         floor: >= 0, in units of the mean eigenvalue of L.
+        noise: what m is taken for. False: for the gradient itself, L = mmᵀ/n. True: for what is left of white noise,
+            of whose second moment the average keeps the part Σw², ``Filter.kept``: L = mmᵀ/(n Σw²). Steps are then
+            √Σw² as long, as are Adam's where gradients are noise: the whole at first, √((1 − β)/(1 + β)) in the end.
 
     Raises:
-        ValueError: naming the argument that is out of range.
+        ValueError: naming the argument that is out of range; or ``noise`` is True beside a belief that is no plain
+            average, one with a trend or a share.
 
     References:
         Jordan et al. (2024) for Muon; the reading is ours.
@@ -266,9 +270,17 @@ class Polar(Matrices):
 
     scale: float = 1.0
     floor: float = 1e-6
+    noise: bool = False
 
     def __post_init__(self) -> None:
-        check(self, scale=_checks.positive, floor=rate)
+        check(self, scale=_checks.positive, floor=rate, noise=_checks.flag)
+
+    def refuse(self, belief: Any) -> None:
+        """Raise where the weights of white noise in m are not those of an average."""
+        if self.noise and (belief.trend is not None or belief.share != 0):
+            raise ValueError(
+                f"noise = True and belief = {belief}, but the belief must be an average without trend and share"
+            )
 
     def believed(self, look: Look) -> Any:
         """Find the basis of the shorter side in the mean, and return the mean squares along it."""
@@ -276,4 +288,5 @@ class Polar(Matrices):
         wide = mean.shape[-2] <= mean.shape[-1]
         basis = bases.eigenbasis(mean @ mean.mT if wide else mean.mT @ mean)
         look.bases = (basis, None) if wide else (None, basis)
-        return self._floored((bases.turn(mean, *look.bases) ** 2).mean(-1 if wide else -2, keepdims=True))
+        squares = (bases.turn(mean, *look.bases) ** 2).mean(-1 if wide else -2, keepdims=True)
+        return self._floored(squares / look.belief.kept(look.n) if self.noise else squares)

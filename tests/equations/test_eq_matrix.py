@@ -1,9 +1,10 @@
-"""M10–M19, M24: what a belief about the shape of a weight matrix's curvature makes of the ballistic step."""
+"""M10–M19, M24, M25: what a belief about the shape of a weight matrix's curvature makes of the ballistic step."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 import torch
 from scipy.optimize import minimize
 
@@ -314,3 +315,35 @@ def test_what_goes_beside_a_belief_that_may_turn_has_to_be_a_number():
         ):
             seen = basis.T @ np.diag(rates) @ basis
             assert np.allclose(seen, np.diag(np.diag(seen)), atol=1e-12) == diagonal
+
+
+def test_an_average_keeps_the_sum_of_its_squared_weights_of_white_noise():
+    """By the recursion of its variance, exactly; in the long run by that recursion's fixed point."""
+    beta, n, fixed = sympy.symbols("beta n s", positive=True)
+    stated = (1 - beta) / (1 + beta) * (1 + beta**n) / (1 - beta**n)
+    variance = sympy.Integer(0)
+    for step in range(1, 7):
+        variance = sympy.expand(beta**2 * variance + (1 - beta) ** 2)
+        assert sympy.simplify(variance / (1 - beta**step) ** 2 - stated.subs(n, step)) == 0
+    (limit,) = sympy.solve(sympy.Eq(fixed, beta**2 * fixed + (1 - beta) ** 2), fixed)
+    assert sympy.simplify(limit - (1 - beta) / (1 + beta)) == 0
+    for step in (1, 3, 40):
+        assert ln.assume.Filter(0.9).kept(step) == pytest.approx(float(stated.subs({beta: 0.9, n: step})), rel=1e-12)
+
+
+def test_steps_on_white_noise_are_as_long_as_what_the_average_keeps():
+    """Of a curvature that is known, E[gᵀg] of white noise, and of one that is read off m; 400 draws of each."""
+    beta, n, noise = 0.8, 5, np.random.default_rng(0).normal(size=(400, 5, M, N))
+    weights = (1 - beta) * beta ** np.arange(n)[::-1] / (1 - beta**n)
+    kept = ln.assume.Filter(beta).kept(n)
+    known = -np.einsum("t,stmn->smn", weights, noise)
+    assert np.mean(known**2) == pytest.approx(kept, rel=0.05)
+    parameter = torch.nn.Parameter(torch.zeros(M, N, dtype=torch.float64))
+    optimizer = ln.optim.BallisticMatrix([parameter], 1.0, betas=(beta, 0.99), eps_relative=0.0)
+    for g in noise[0]:
+        before = parameter.detach().clone()
+        parameter.grad = torch.tensor(g)
+        optimizer.step()
+    step = (parameter.detach() - before).numpy()
+    u, _, v = np.linalg.svd(-known[0], full_matrices=False)
+    np.testing.assert_allclose(step, -np.sqrt(kept * N) * u @ v, atol=1e-5)

@@ -47,7 +47,8 @@ def _advance(group: Group, g: Tensor, state: State, n: int) -> Tensor | None:
         one_sided = _kron(m @ m.T / columns, _one(columns, m))
         if rows > columns:
             one_sided = _kron(_one(rows, m), m.T @ m / rows)
-        return _plan(group, one_sided, m)
+        weights = [beta1**past * (1 - beta1) / (1 - beta1**n) for past in range(int(n))]
+        return _plan(group, one_sided / (sum(w * w for w in weights) if group["noise"] else 1.0), m)
     if n == 1:
         for name in ("L", "R"):  # the averages of ggᵀ and gᵀg; kept out of the state's names of the fast rule
             state[name] = torch.zeros(len(g) if name == "L" else columns, dtype=g.dtype).diag()

@@ -19,7 +19,9 @@ BELIEFS = {
     "likelihood": assume.Kronecker(0.9, "likelihood", scale=2.0, every=3, watch=1),
     "bound": assume.Kronecker(0.9, "bound", scale=2.0, every=3, watch=1),
     "polar": assume.Polar(scale=2.0),
+    "noise": assume.Polar(scale=2.0, noise=True),
 }
+ONE_MEAN = ("polar", "noise")  # read off m, from the first gradient on
 each = pytest.mark.parametrize("kind", BELIEFS)
 
 
@@ -30,8 +32,10 @@ def draws(count, *shape, seed=0):
 def whole(kind, state, mean, scale=2.0):
     """Return H of all weights with all, D × D, written out from what the state holds."""
     m, n = mean.shape
-    if kind == "polar":
+    if kind in ONE_MEAN:
         c = np.kron(mean @ mean.T / n, np.eye(n)) if m <= n else np.kron(np.eye(m), mean.T @ mean / m)
+        weights = 0.3 * 0.7 ** np.arange(state.step) / (1 - 0.7**state.step)
+        c = c / (weights @ weights) if kind == "noise" else c
         return scale * (c + 1e-6 * np.trace(c) / len(c) * np.eye(len(c)))
     belief, seen, share = BELIEFS[kind], state.averages, 1 - 0.9 ** (state.step - 1)
     ql, qr = seen["ql"], seen["qr"]
@@ -45,6 +49,25 @@ def whole(kind, state, mean, scale=2.0):
         else:
             c = np.kron(a, b) / (np.trace(a) / m if kind == "moments" else 1.0)
     return scale * (c + belief.floor * np.trace(c) / len(c) * np.eye(len(c)))
+
+
+def test_what_m_keeps_of_white_noise_is_the_sum_of_its_squared_weights():
+    """Weights found by showing a filter one unit gradient at a time; and what has no plain weights is refused."""
+    for corrected in (True, False):
+        belief = assume.Filter(0.8, corrected=corrected)
+        rule = ln.derive(ln.Objective(eta=1.0), belief=belief, curvature=assume.Known(np.eye(1)), dt=1.0)
+        for n in (1, 2, 7, 60):
+            weights = []
+            for shown in range(n):
+                state = rule.init(np.zeros(1))
+                for k in range(n):
+                    step, state = rule(np.array([float(k == shown)]), state, np.zeros(1))
+                weights.append(-step.item())
+            assert belief.kept(n) == pytest.approx(sum(w * w for w in weights), rel=1e-12)
+    assert assume.Filter(0.0).kept(1) == assume.Filter(0.0).kept(9) == 1.0
+    for belief in (assume.Filter(0.9, trend=0.5), assume.Filter(0.9, share=0.1)):
+        with pytest.raises(ValueError, match="noise = True and belief = Filter"):
+            ln.derive(ln.Objective(), belief=belief, curvature=assume.Polar(noise=True), dt=0.1)
 
 
 def last_step(rule, gradients, theta):
@@ -105,9 +128,9 @@ def test_as_a_metric_it_is_the_price_of_a_move(kind):
     state, mean = rule.init(theta), np.zeros((M, N))
     for k, g in enumerate(gradients):
         step, state = rule(g, state, theta)
-        if k > 0 or kind == "polar":
+        if k > 0 or kind in ONE_MEAN:
             mean = 0.7 * mean + 0.3 * g
-    mean = mean / (1 - 0.7 ** (5 if kind == "polar" else 4))
+    mean = mean / (1 - 0.7 ** (5 if kind in ONE_MEAN else 4))
     price = scipy.linalg.sqrtm(whole(kind, state, mean)).real
     moved = 1.5 / 0.9 * np.linalg.solve(price, mean.ravel()).reshape(M, N)
     np.testing.assert_allclose(step, 0.01 * (-moved - 0.3 * theta), rtol=1e-6, atol=1e-9)
@@ -136,7 +159,7 @@ def test_its_optimizer_takes_the_same_steps(kind, wanted):
             optimizer.step()
             step, state = rule(g, state, theta)
             theta = theta + step
-            np.testing.assert_allclose(parameter.detach(), theta, rtol=0, atol=3e-7 if kind == "polar" else 1e-8)
+            np.testing.assert_allclose(parameter.detach(), theta, rtol=0, atol=3e-7 if kind in ONE_MEAN else 1e-8)
     assert isinstance(optimizer, ln.optim.BallisticMatrix)
     assert rule.optimizer([parameter], 0.04).param_groups[0]["lr"] == 2 * rule.options["lr"]
 

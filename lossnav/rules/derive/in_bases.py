@@ -44,6 +44,8 @@ def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[s
     }  # fmt: skip
     if shape.averages:
         made |= {"every": shape.every, "watch": shape.watch, "max_dim": shape.max_dim, "long": "identity"}
+    else:
+        made["noise"] = shape.noise
     if rule.metric is not None:
         pace = stiffness / (gamma + decay + fading) / unit
         return {"lr": dt * pace, "weight_decay": decay / pace, **made}
