@@ -358,7 +358,7 @@ class ToRests:
 
 
 def _none_at(place: Array) -> tuple[Status, str]:
-    """Return the status of an extremal that does not exist, and where it should come to rest."""
+    """Return the status of an extremal that was not found, and where it should come to rest."""
     return Status.NO_EXTREMAL, np.array2string(place, precision=6)
 
 

@@ -9,7 +9,7 @@ class Status(Enum):
     """How the search for a path ended; the value says it in words, to which ``Trajectory.detail`` adds the numbers."""
 
     CONVERGED = "converged"
-    NO_EXTREMAL = "no extremal from theta0 comes to rest at this place"
+    NO_EXTREMAL = "no extremal from theta0 that comes to rest at this place was found"
     CONJUGATE_POINT = "a conjugate point: the path is stationary but not a minimum"
     NEWTON_STOPPED = "Newton's method stopped before it met its tolerance"
     COLLOCATION_STOPPED = "collocation stopped before it met its tolerance"
