@@ -417,7 +417,7 @@ def _beliefs() -> dict[str, Recipe]:
         }),
         "Eigenbasis": Recipe(ln.assume.Eigenbasis, matrix),
         "Kronecker": Recipe(ln.assume.Kronecker, {**matrix, "fit": word("likelihood")}),
-        "Polar": Recipe(ln.assume.Polar, {"scale": positive(2.0), "floor": rate(0.1)}),
+        "Polar": Recipe(ln.assume.Polar, {"scale": positive(2.0), "floor": rate(0.1), "noise": flag(False)}),
     }  # fmt: skip
     adam = ln.derive(OBJECTIVE, belief=ln.assume.Filter(0.9), curvature=ln.assume.Hutchinson(0.9), dt=0.1)
     measured = ln.derive(

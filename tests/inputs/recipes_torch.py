@@ -31,6 +31,7 @@ from walk import Recipe
 
 import lossnav as ln
 from lossnav import continual, curvature, data, ensemble, models, moving, optim, training
+from lossnav.lab import paired
 from lossnav.lab.streams import contenders, networks
 
 PIXELS = torch.arange(6 * 16, dtype=torch.uint8).view(6, 1, 4, 4)
@@ -245,10 +246,14 @@ def _studies() -> dict[str, Recipe]:
     setting = Argument({"lr": 0.1}, ["x", 0, 1.5, None, Odd(), len, [1.0], True])
     scores = array([[1.0, 2.0]], any_shape=True, bad=[1.0, []])
     return {
-        "continual.contenders.interval": Recipe(contenders.interval, {
+        "lab.paired.interval": Recipe(paired.interval, {
             "differences": array([0.1, 0.2], any_shape=True, bad=[1.0, [1.0], [[1.0, 2.0]]]),
             "level": number(0.9, low=0.0, high=1.0, open_low=True, open_high=True),
         }),
+        "lab.paired.percent": Recipe(paired.percent, dict.fromkeys(
+            ("ours", "theirs"), array([0.1, 0.2], any_shape=True, bad=[1.0, [1.0], [[1.0, 2.0]], [0.0, 1.0]])
+        )),
+        "lab.paired.words": Recipe(paired.words, {"found": Argument((1.0, 0.5, 1.5), [])}),
         "continual.contenders.Contender": Recipe(contenders.Contender, {
             "label": _text("Adam"), "optimizer": word("adam"), "options": untuned,
             "space": Argument({"lr": (0.1, 1.0)}, [
@@ -443,6 +448,7 @@ def _optimizers() -> dict[str, Recipe]:
         "max_dim": whole(1024),
         "block": whole(128, none=True),
         "long": word("polar"),
+        "noise": flag(True),
         "root": word("auto"),
         "eps_relative": number(None, none=True, low=0.0),
     }

@@ -23,6 +23,7 @@ PLACES = (  # beside lossnav.__all__: rooms that the book and the documentation 
     "trajectory.phase_plane",
     "continual.contenders",
     "continual.networks",
+    "lab.paired",
     *(f"figures.{room}" for room in figures.__all__ if inspect.ismodule(getattr(figures, room))),
     "figures.style",
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from lossnav._checks import Array, array, counts, finite, instance, one_of, shown, whole
+from lossnav._checks import Array, array, counts, instance, one_of, shown, whole
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.registry import OPTIMIZERS, RULES
 from lossnav.lab.streams.online import Stepper
@@ -99,26 +97,6 @@ CONTENDERS: Mapping[str, Contender] = MappingProxyType({
     "uncertain": _contender("uncertain", temperature=(1e-5, 1e-2), clip=(3e-2, 1.0)),
 })  # fmt: skip
 """Name → rule, in the order of the figures. The keys that are learning rules of the book have its colours."""
-
-
-def interval(differences: Any, level: float = 0.95) -> tuple[float, float, float]:
-    """Return mean and confidence limits of paired differences, by Student's t: (mean, low, high).
-
-    Args:
-        differences: (S,), one a seed, S >= 2; of two rules on the same seeds.
-        level: of confidence, in (0, 1).
-
-    Example:
-        >>> [round(x, 3) for x in interval([0.01, 0.02, 0.03])]
-        [0.02, -0.005, 0.045]
-    """
-    values = array("differences", differences)
-    if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"differences has shape {values.shape}, but it must be (S,) with S >= 2")
-    finite("level", level, low=0.0, high=math.nextafter(1.0, 0.0), open_low=True)
-    mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
-    reach = float(stdtrit(len(values) - 1, (1 + level) / 2)) * error
-    return float(mean), float(mean - reach), float(mean + reach)
 
 
 def first_tenth(scores: Any) -> Array:

@@ -9,8 +9,9 @@ import pytest
 
 from lossnav import continual, data, experiment, records, sweep
 from lossnav.lab.experiment import Experiment
+from lossnav.lab.paired import interval, percent
 from lossnav.lab.streams import contenders, networks
-from lossnav.lab.streams.contenders import CONTENDERS, Contender, interval
+from lossnav.lab.streams.contenders import CONTENDERS, Contender
 from lossnav.lab.sweep import Comparison, compare
 
 BASE = {
@@ -137,6 +138,9 @@ def test_interval_holds_the_truth_as_often_as_it_says():
     assert np.mean(hits) == pytest.approx(0.95, abs=0.012)  # 3.5 standard errors of 4000 throws
     with pytest.raises(ValueError, match=r"differences has shape \(1,\)"):
         interval([0.1])
+    assert percent([2.0, 3.0], [1.0, 2.0])[0] == pytest.approx(75.0)
+    with pytest.raises(ValueError, match=r"theirs has shape \(3,\)"):
+        percent([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
 def test_tenths():
