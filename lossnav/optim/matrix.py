@@ -35,9 +35,10 @@ _SMALL = 1 << 15  # numbers of a matrix with its bases, up to which a CPU puts i
 class BallisticMatrix(belief.Believing):
     r"""The ballistic step −√(ηk) H^{−1/2} g for weight matrices, with beliefs about H that know rows and columns.
 
-    To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default is the belief
-    that learned fastest on the networks it was tried on, "polar", at its rate. ``split`` leaves embeddings and the head
-    to "diagonal": of a table of which a batch shows a few rows, "polar" would move those by tens of ``lr``.
+    To train a network whose layers are matrices: ``BallisticMatrix(optim.split(model))``. The default, "polar", is
+    Muon's belief, with steps as long as Adam's at the same rate where gradients are noise: begin with Adam's rate.
+    ``split`` leaves embeddings and the head to "diagonal": of a table of which a batch shows a few rows, "polar" would
+    move those by tens of ``lr``.
 
     As in ``Belief``, a learner follows the mean gradient m, and takes the second moment C of the gradient for the
     curvature, H = cC. ``Belief`` takes its diagonal in the coordinates of the weights. Here a weight matrix, m × n, has
@@ -59,9 +60,10 @@ class BallisticMatrix(belief.Believing):
 
     A convolution, (out, in, height, width), is the matrix (out, in·height·width). Vectors and scalars move as with
     ``Belief`` at the same rate: whatever the shape of C, where it fits the gradients, a step without memory moves a
-    weight by the root mean square ``lr``, so that one rate serves all; "bound" does not fit, on white noise its steps
-    are (mn)^¼ times shorter. ``lr_overdamped`` and ``discount`` plan with a
-    discount γ, as in ``Belief``: the exponent −½ of C then falls to 0 where C is small.
+    weight by the root mean square ``lr``, and one with memory on white noise by √Σw² of that, so that one rate serves
+    all (w are the weights of gradients in m); "bound" does not fit, on white noise its steps are (mn)^¼ times shorter.
+    ``lr_overdamped`` and ``discount`` plan with a discount γ, as in ``Belief``: the exponent −½ of C then falls to 0
+    where C is small.
 
     To turn a gradient and its step takes 4mn(m + n) operations, where forward and backward pass on B rows have 6Bmn:
     little for convolutions, for wide layers a multiple of all else unless B is large. Cheaper, and another belief, is
