@@ -190,8 +190,12 @@ def test_long_horizon_tends_to_the_infinite_one_exponentially() -> None:
         ]
         start = [(-3 * p.positions[0, 0] + 4 * p.positions[1, 0] - p.positions[2, 0]) / (2 * p.times[1]) for p in paths]
         direct = start[1] + (start[1] - start[0]) / 3
-        solved = ln.optimal_velocity(ln.Objective(eta, k, gamma, horizon=horizon), loss, [1.0])[0]
+        objective = ln.Objective(eta, k, gamma, horizon=horizon)
+        solved = ln.optimal_velocity(objective, loss, [1.0])[0]
         assert solved == pytest.approx(direct, abs=1e-7)
+        later = [p.positions[len(p.times) // 4, 0] for p in paths]
+        step = ln.update(objective, [h], [[h]], horizon / 4)[0]
+        assert 1 + step == pytest.approx(later[1] + (later[1] - later[0]) / 3, abs=1e-7)
         gaps.append(abs(solved - infinite))
     assert math.log(gaps[0] / gaps[1]) == pytest.approx(high - low, rel=1e-2)  # 2S
 
