@@ -25,7 +25,9 @@ LICENCES = {  # by the beginning of a name, the first that fits
     "source/data/mnist/": "CC BY-SA 3.0",
     "source/data/cifar10/": "none stated by its authors, who ask to be cited: source/data/README.md",
     "source/book/": TEXT,
-    "html/": f"{TEXT}; libraries of others: the LICENSE beside them",
+    "html/_static/": "MIT (ours, KaTeX, Bootstrap, clipboard.js), BSD or MIT (Sphinx, its themes and extensions), "
+    "CC BY 4.0 and OFL 1.1 (Font Awesome's icons and fonts)",
+    "html/": TEXT,
     "lossnav.pdf": "CC BY 4.0",
     "": "MIT",
 }

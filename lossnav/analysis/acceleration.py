@@ -170,21 +170,19 @@ def lowest_variation(
     free, nodes = _checks.flag("free_start", free_start), _checks.whole("nodes", nodes, low=3)
     times = np.linspace(start, end, nodes + 1)
     w = _checks.positives("weight(t)", weight((times[1:] + times[:-1]) / 2), shape=(nodes,))
-    step = (end - start) / nodes
-    mass = np.zeros(nodes + 1)
-    mass[:-1] += w * step / 2
-    mass[1:] += w * step / 2
-    stiffness = np.zeros(nodes + 1)
-    stiffness[:-1] += w / step
-    stiffness[1:] += w / step
+    # On a mesh of steps 1, at the end in units of time: the eigensolver knows no other scale.
+    mass, stiffness = np.zeros(nodes + 1), np.zeros(nodes + 1)
+    for part in (slice(None, -1), slice(1, None)):
+        mass[part] += w / 2
+        stiffness[part] += w
     inside = slice(0 if free else 1, -1)
     size = np.sqrt(mass[inside])
-    coupling = -(w / step)[inside][: len(size) - 1] if free else -(w / step)[1:-1]
+    coupling = -w[inside][: len(size) - 1] if free else -w[1:-1]
     found = scipy.linalg.eigh_tridiagonal(
         stiffness[inside] / mass[inside], coupling / (size[1:] * size[:-1]), eigvals_only=True, select="i",
         select_range=(0, 0),
     )  # fmt: skip
-    return float(found[0]) - curvature
+    return float(found[0] * (nodes / (end - start)) * (nodes / (end - start))) - curvature
 
 
 def conjugate_time(curvature: float, friction: float | None = None) -> float:

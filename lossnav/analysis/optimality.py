@@ -25,6 +25,7 @@ from lossnav.problem.objective import Objective
 
 __all__ = ["OptimalFor", "optimal_for"]
 
+_SLOWEST = 1e-12
 _EXACT = 1e-9  # relative: below it a law is as asked for
 
 
@@ -355,8 +356,17 @@ def _witness(law: Array, metric: Array, hessian: Array | None, gamma: float, dri
         p = metric @ (flow + law) / eta
         hessian = gamma * p - flow.T @ p + p @ law
     metric, hessian = (metric + metric.T) / 2, (hessian + hessian.T) / 2
-    p = scipy.linalg.solve_continuous_are(flow - gamma / 2 * np.eye(size), np.eye(size), hessian, metric / eta)
-    back = eta * np.linalg.solve(metric, p) - flow
+    # In units of the law's own time and of the metric: the solver knows no other scale than 1.
+    rate, price = float(np.linalg.norm(law)), float(np.linalg.norm(metric)) / eta
+    slowest = float(np.min(np.abs(np.linalg.eigvals(law))))
+    if slowest < _SLOWEST * rate:
+        raise ValueError(
+            f"law has rates from {slowest:.3g} to {rate:.3g}, but their ratio must be >= {_SLOWEST:g}, so that a "
+            "Riccati solver tells the slowest"
+        )
+    inner, ruler = (flow - gamma / 2 * np.eye(size)) / rate, metric / eta / price
+    p = scipy.linalg.solve_continuous_are(inner, np.eye(size), hessian / rate / rate / price, ruler)
+    back = rate * np.linalg.solve(ruler, p) - flow
     residual = float(np.linalg.norm(back - law) / np.linalg.norm(law))
     if residual > 1e-6:
         return OptimalFor(

@@ -28,7 +28,7 @@ def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = 
         levels: contour values; by default 14 from the lowest value in the window, denser near the bottom.
 
     Raises:
-        ValueError: the loss has not two parameters, or a range is none.
+        ValueError: the loss has not two parameters, a range is none, or the loss is not finite, or flat, in it.
     """
     _checks.instance("ax", ax, Axes, "a matplotlib Axes")
     _plane("loss", loss)
@@ -37,10 +37,10 @@ def contours(ax: Axes, loss: Loss, x: Span, y: Span, levels: ArrayLike | None = 
         if np.any(np.diff(levels) <= 0):
             raise ValueError(f"levels = {_checks.shown(levels)}, but they must rise")
     grid_x, grid_y = np.meshgrid(np.linspace(*_span("x", x), 301), np.linspace(*_span("y", y), 301))
-    height = loss.value(np.stack([grid_x, grid_y], axis=-1))
+    height = _heights(loss.value, grid_x, grid_y)
     if levels is None:
         low, high = float(height.min()), float(np.quantile(height, 0.97))
-        levels = low + (high - low) * np.linspace(0, 1, 15) ** 1.6
+        levels = _levels(low, high, np.linspace(0, 1, 15) ** 1.6)
     ax.contourf(grid_x, grid_y, height, levels=levels, cmap=LANDSCAPE, extend="max")
     ax.contour(grid_x, grid_y, height, levels=levels, colors="white", linewidths=0.6, linestyles="-")
     ax.set(xlim=x, ylim=y, xlabel=r"$\theta_1$", ylabel=r"$\theta_2$")
@@ -63,7 +63,7 @@ def ground(
             contours are then evenly spaced in it.
 
     Raises:
-        ValueError: the loss has not two parameters, or the span is none.
+        ValueError: the loss has not two parameters, the span is none, or the height is not finite, or flat, in it.
     """
     _checks.instance("ax", ax, Axes, "a matplotlib Axes")
     if scale is not None:
@@ -71,10 +71,10 @@ def ground(
     value = _plane("height", height).value if isinstance(height, Loss) else _checks.function("height", height)
     _checks.array("span", span, shape=(4,))
     x, y = (np.linspace(*_span("span", side), 140) for side in (span[:2], span[2:]))
-    heights = np.asarray(value(np.stack(np.meshgrid(x, y), axis=-1)))
+    heights = _heights(value, *np.meshgrid(x, y))
     if scale is not None:
         heights = scale(heights - heights.min() + 0.1)
-    levels = heights.min() + np.ptp(heights) * np.linspace(0.0, 1.0, 11) ** (2 if scale is None else 1)
+    levels = _levels(heights.min(), heights.max(), np.linspace(0.0, 1.0, 11) ** (2 if scale is None else 1))
     ax.contourf(x, y, heights, levels=levels, cmap=LANDSCAPE, vmin=2 * levels[0] - levels[-1])
     ax.contour(x, y, heights, levels=levels[1:], colors=[COLOURS["paper"]], linewidths=0.6)
 
@@ -91,6 +91,23 @@ def _plane(name: str, loss: Loss) -> Loss:
     if _checks.instance(name, loss, Loss, "a Loss").dim != 2:
         raise ValueError(f"{name} has {loss.dim} parameters, but it must have 2")
     return loss
+
+
+def _heights(value: Callable[[Array], Array], x: Array, y: Array) -> Array:
+    found = np.asarray(value(np.stack([x, y], axis=-1)))
+    if not np.isfinite(found).all():
+        raise ValueError(
+            f"the span from ({x.min():g}, {y.min():g}) to ({x.max():g}, {y.max():g}) has places where the height is "
+            "not finite, but it must be to be drawn"
+        )
+    return found
+
+
+def _levels(low: float, high: float, parts: Array) -> Array:
+    levels = low + (high - low) * parts
+    if np.any(np.diff(levels) <= 0):
+        raise ValueError(f"the height goes from {low:g} to {high:g} over the span, but contours need a difference")
+    return levels
 
 
 def _span(name: str, value: Sequence[float]) -> Span:

@@ -18,6 +18,7 @@ from lossnav import _checks
 from lossnav.problem.functions.roots import exp_moment, slow_rate
 
 _TINY, _STEPS = 1e-300, 500  # roots to the last digit, whatever their size
+_ALL = 40.0  # in sums with it e⁻ʸ has no digit
 
 __all__ = ["Looks", "batch", "descent_batch", "interval", "step"]
 
@@ -54,10 +55,13 @@ def interval(c0: float, kh: float, D: float, gamma: float = 0.0, eta: float = 1.
     """
     price, pull, spread = (_checks.positive(name, x) for name, x in (("c0", c0), ("kh", kh), ("D", D)))
     rate, gain = _checks.finite("gamma", gamma, low=0.0), _checks.positive("eta", eta)
-    weight = float(slow_rate(pull, gain, rate)) ** 2 / gain
+    slow = float(slow_rate(pull, gain, rate))
+    cost = gain * price / spread
     if rate == 0:
-        return 2 * math.sqrt(price / (weight * spread))
-    bill = 2 * rate**2 * price / (weight * spread)
+        return 2 * math.sqrt(cost) / slow
+    bill = 2 * (rate / slow) * (rate / slow) * cost
+    if bill > _ALL:
+        return 2 * (rate / slow) * (cost / slow) + 1 / rate
     most = math.sqrt(2 * bill) + bill  # at least the root of e^{−y} − 1 + y, written so that it does not cancel
     y = scipy.optimize.brentq(lambda y: y * y * exp_moment(y, 1) - bill, 0.0, 2 * most, xtol=_TINY, maxiter=_STEPS)
     return float(y) / rate

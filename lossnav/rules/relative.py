@@ -6,6 +6,8 @@ rotates; a step along the tangent leaves the sphere in second order, and ``keep_
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -71,6 +73,6 @@ def keep_norm(theta: ArrayLike, displacement: ArrayLike) -> Array:
     if length == 0:
         raise ValueError("theta = 0, but it must have a length to keep")
     unit = weights / length
-    moved = weights + step - float(np.sum(unit * step)) * unit
-    result: Array = length * moved / float(np.linalg.norm(moved)) - weights
+    tangent = step - float(np.sum(unit * step)) * unit
+    result: Array = length * ((weights + tangent) / math.hypot(length, float(np.linalg.norm(tangent)))) - weights
     return result

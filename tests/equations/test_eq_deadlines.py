@@ -86,9 +86,10 @@ def test_a_deadline_that_is_always_postponed_is_never_prepared_for():
     """L18: re-planned all the time the gain stays; re-planned at intervals it is a sawtooth; committed it falls."""
     h, horizon, pieces = 2.0, 1.5, 3000
     times = np.linspace(0, horizon, pieces + 1)
-    plan = planned(times, np.ones_like, h)
+    objective = ln.Objective(eta=0.7, k=1.3, gamma=0.4)
+    plan = planned(times, lambda t: np.exp(-0.4 * t), 0.7 * 1.3 * h)
     gains = -np.diff(np.log(plan)) / np.diff(times)
-    known = h * deadline_rate(ONE, h, horizon - (times[1:] + times[:-1]) / 2)
+    known = h * deadline_rate(objective, h, horizon - (times[1:] + times[:-1]) / 2)
     np.testing.assert_allclose(gains[:-30], known[:-30], rtol=1e-3)
     assert gains[-2] < 0.01 * gains[0]  # committed: it cools down
     for every in (10, 300):
@@ -98,7 +99,7 @@ def test_a_deadline_that_is_always_postponed_is_never_prepared_for():
         np.testing.assert_allclose(speeds[::every], gains[0], rtol=1e-6)  # as fast again at each new plan
         np.testing.assert_allclose(speeds[every - 1 :: every], gains[every - 1], rtol=1e-6)
         assert speeds[0] > speeds[every - 1]
-    constant = float(h * deadline_rate(ONE, h, horizon))
+    constant = float(h * deadline_rate(objective, h, horizon))
     assert -math.log(plan[10]) / times[10] == pytest.approx(constant, rel=5e-3)
 
 

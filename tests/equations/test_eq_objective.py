@@ -177,7 +177,7 @@ def test_discrete_minimiser_tends_to_the_continuous_one_with_order_one(gamma: fl
 
 def test_long_horizon_tends_to_the_infinite_one_exponentially() -> None:
     """Eq. 22: with T → ∞ the free-end optimum tends to the decaying path; the gap in θ̇(0) falls as e^{−2ST}."""
-    eta, k, gamma, h = 1.0, 1.0, 0.6, 2.0
+    eta, k, gamma, h = 0.7, 1.4, 0.6, 2.0
     low, high = roots(eta, k, gamma, h)
     loss = ln.losses.Quadratic([[h]], minimum=[0.0])
     infinite = ln.optimal_velocity(ln.Objective(eta, k, gamma), loss, [1.0])[0]
@@ -185,13 +185,17 @@ def test_long_horizon_tends_to_the_infinite_one_exponentially() -> None:
     gaps = []
     for horizon in (2.0, 3.0):
         paths = [
-            quadratic(np.array([[h]]), np.zeros(1), np.ones(1), horizon=horizon, count=n, gamma=gamma)
+            quadratic(np.array([[h]]), np.zeros(1), np.ones(1), horizon=horizon, count=n, eta=eta, k=k, gamma=gamma)
             for n in (2000, 4000)
         ]
         start = [(-3 * p.positions[0, 0] + 4 * p.positions[1, 0] - p.positions[2, 0]) / (2 * p.times[1]) for p in paths]
         direct = start[1] + (start[1] - start[0]) / 3
-        solved = ln.optimal_velocity(ln.Objective(eta, k, gamma, horizon=horizon), loss, [1.0])[0]
+        objective = ln.Objective(eta, k, gamma, horizon=horizon)
+        solved = ln.optimal_velocity(objective, loss, [1.0])[0]
         assert solved == pytest.approx(direct, abs=1e-7)
+        later = [p.positions[len(p.times) // 4, 0] for p in paths]
+        step = ln.update(objective, [h], [[h]], horizon / 4)[0]
+        assert 1 + step == pytest.approx(later[1] + (later[1] - later[0]) / 3, abs=1e-7)
         gaps.append(abs(solved - infinite))
     assert math.log(gaps[0] / gaps[1]) == pytest.approx(high - low, rel=1e-2)  # 2S
 

@@ -15,6 +15,7 @@ from test_inputs_walk import RECIPES
 from walk import Recipe
 
 import lossnav as ln
+from lossnav.figures import landscape
 
 COUNT, SEED = map(int, os.environ.get("LOSSNAV_FUZZ", "500,0").split(","))
 SAID = {  # who says that a NaN may come back, and when
@@ -50,6 +51,24 @@ def test_what_was_found_stays_mended():
         for unit, size in ((1, 1), (2e90, 1e-80))
     )
     assert one.value == pytest.approx(other.value) and one.error == pytest.approx(other.error)
+    turning = [[2.0, -1.5], [2.5, 1.0]]
+    assert np.all(ln.sgd.covariance(turning, np.eye(2), 1.0, 5e42, 0.3) == 0)
+    with pytest.raises(ValueError, match=r"t = 5e\+42 .* A has the eigenvalue -1"):
+        ln.sgd.covariance(np.diag([-1.0, 1.0]), np.eye(2), 1.0, 5e42, 0.3)
+    setting, loss = (
+        ln.uncertainty.Problem(gamma=0.5),
+        ln.uncertainty.average(ln.losses.Quadratic([[2.0]], minimum=[0.0])),
+    )
+    with pytest.raises(ValueError, match=r"log_variance = .* so that their inverses are floats"):
+        ln.uncertainty.log_acceleration(setting, loss, [0.0], [-4e24], [1.0], [1.0])
+    with pytest.raises(ValueError, match="height is not finite"):
+        landscape.ground(plt.figure().gca(), ln.losses.DoubleWell(), (-1e98, 1e98, -1.0, 1.0))
+    rule = ln.derive(
+        ln.Objective(), metric=ln.assume.RootMeanSquare(0.9), curvature=ln.assume.SecondMoment(0.9), dt=0.1
+    )
+    plt.close("all")
+    with pytest.warns(ln.rules.derive.RegimeWarning):
+        assert np.isfinite(rule.regime([1.0, 4.0], [0.0, 0.0]).quantiles).all()
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,19 @@ def continuous_radius(
     source = _checks.nonnegatives("speed_squared", speed_squared)
     eta, beta, decay, start, u = _start(initial, charge, eta, beta, decay)
     _fits("speed_squared", source, start)
-    m, mu = eta * (1 + beta) / 2, 1 - beta
-    step = scipy.linalg.expm(eta * np.array([[0.0, 2.0, 0.0], [-decay / m, -mu / m, 1.0], [0.0, 0.0, 0.0]]))[:2]
+    if eta * decay > 2 * (1 + beta):
+        raise ValueError(
+            f"eta * decay = {eta * decay:g}, but it must be <= 2(1 + beta) = {2 * (1 + beta):g}: beyond it no step of "
+            "SGD is stable"
+        )
+    # In units of a step: η⟨q, q̇⟩ and η²|q̇|², beside r².
+    m = (1 + beta) / 2
+    step = scipy.linalg.expm(np.array([[0.0, 2.0, 0.0], [-eta * decay / m, -(1 - beta) / m, 1.0], [0.0] * 3]))[:2]
     found = np.empty((2, len(source) + 1, *start.shape))
-    found[:, 0] = start, u
+    found[:, 0] = start, eta * u
     for n, drive in enumerate(source):
-        found[:, n + 1] = np.tensordot(step, np.stack([*found[:, n], drive]), 1)
-    return found[0], found[1]
+        found[:, n + 1] = np.tensordot(step, np.stack([*found[:, n], eta**2 * drive]), 1)
+    return found[0], found[1] / eta
 
 
 def _recursion(

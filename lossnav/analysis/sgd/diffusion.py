@@ -6,6 +6,8 @@ The stationary density is e^{−κΨ} with :math:`\Psi=\tfrac12(x-\mu)^\top U(x-
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +19,8 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis.sgd._setting import momentum, per_batch
+
+_LARGEST = math.log(sys.float_info.max)
 
 
 def decompose(A: ArrayLike, D: ArrayLike) -> tuple[Array, Array]:
@@ -62,7 +66,8 @@ def covariance(A: ArrayLike, D: ArrayLike, kappa: float, t: float, s: float, *, 
         Shape (D, D).
 
     Raises:
-        ValueError: an argument is out of its range, or with ``stationary`` A is not positive stable.
+        ValueError: an argument is out of its range, with ``stationary`` A is not positive stable, or without it
+            fluctuations grow until t + s beyond what floats hold.
     """
     drift, diffusion = _matrices("A", A, "D", D)
     kappa = _checks.positive("kappa", kappa)
@@ -70,6 +75,12 @@ def covariance(A: ArrayLike, D: ArrayLike, kappa: float, t: float, s: float, *, 
     if _checks.flag("stationary", stationary):
         common = _resting("A", drift, diffusion)
     else:
+        growth = -float(np.min(np.linalg.eigvals(drift).real))
+        if growth * (first + second) > _LARGEST:
+            raise ValueError(
+                f"t = {first:g} and s = {second:g}, but where A has the eigenvalue {-growth:.3g} their sum must be "
+                f"<= {_LARGEST / growth:.3g}: fluctuations grow beyond what floats hold"
+            )
         common = _transition(drift, diffusion, min(first, second))[1]
     later = _propagator(drift, abs(second - first))
     return (common @ later.T if first <= second else later @ common) / kappa
@@ -335,11 +346,11 @@ def _transition(drift: Array, diffusion: Array, t: float) -> tuple[Array, Array]
     By Van Loan's block exponential on a step h where nothing grows, and then V(2h) = V(h) + e^{−Ah}V(h)e^{−Aᵀh}.
     """
     dim = len(drift)
-    doublings = max(0, int(np.ceil(np.log2(max(float(np.linalg.norm(drift, 1)) * t, 1.0)))))
-    h = t / 2**doublings
-    block = scipy.linalg.expm(h * np.block([[-drift, 2 * diffusion], [np.zeros((dim, dim)), drift.T]]))
+    h, doublings = _halved(drift, t)
+    size = float(np.max(np.abs(diffusion))) or 1.0  # of noise, in which the integral is linear
+    block = scipy.linalg.expm(h * np.block([[-drift, 2 * (diffusion / size)], [np.zeros((dim, dim)), drift.T]]))
     step = block[:dim, :dim]
-    noise = block[:dim, dim:] @ step.T
+    noise = size * (block[:dim, dim:] @ step.T)
     for _ in range(doublings):
         noise = noise + step @ noise @ step.T
         step = step @ step
@@ -347,4 +358,15 @@ def _transition(drift: Array, diffusion: Array, t: float) -> tuple[Array, Array]
 
 
 def _propagator(drift: Array, t: float) -> Array:
-    return np.asarray(scipy.linalg.expm(-drift * t))
+    """Return e^{−At}, doubled from such a step, too: powers of At itself may be beyond what floats hold."""
+    h, doublings = _halved(drift, t)
+    step = scipy.linalg.expm(-drift * h)
+    for _ in range(doublings):
+        step = step @ step
+    return np.asarray(step)
+
+
+def _halved(drift: Array, t: float) -> tuple[float, int]:
+    """Return h and n with t = 2ⁿh and |A|h < 1."""
+    n = max(0, math.frexp(float(np.linalg.norm(drift, 1)))[1] + math.frexp(t)[1])
+    return math.ldexp(t, -n), n

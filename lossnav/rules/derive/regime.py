@@ -41,7 +41,8 @@ class RegimeWarning(UserWarning):
 def compared(objective: Objective, case: coordinate.Case, beliefs: float) -> Regime:
     """Return the rates of a rule whose averages change at the rate ``beliefs``; warn if the order does not hold."""
     gamma = objective.gamma
-    steep = np.sqrt(np.maximum(objective.eta * objective.k * case.curvature / case.metric, 0.0))
+    # Root by root: where a move is free, and the metric hardly above 0, their quotient is beyond what floats hold.
+    steep = np.sqrt(objective.eta * objective.k) * np.sqrt(np.maximum(case.curvature, 0.0)) / np.sqrt(case.metric)
     inside = (_SCALE * beliefs <= gamma) & (_SCALE * gamma <= steep)
     holds = bool(np.all(inside))
     low, lower, middle, upper, high = (float(x) for x in np.quantile(steep, (0.0, 0.25, 0.5, 0.75, 1.0)))

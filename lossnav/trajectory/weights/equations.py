@@ -7,6 +7,9 @@ that comes to rest follows the decaying branch, on which the response to a force
 
 from __future__ import annotations
 
+import math
+import sys
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,6 +19,8 @@ from lossnav.problem.weights.averages import Average
 from lossnav.problem.weights.potential import Potential
 from lossnav.problem.weights.problem import Problem, check_average, check_problem, check_state
 from lossnav.trajectory import motion
+
+_FARTHEST = -math.log(sys.float_info.min)  # of ln v from 0: both v and 1/v, which the Fisher metric has, are floats
 
 
 def acceleration(
@@ -42,6 +47,9 @@ def acceleration(
         mean_rate: μ̇.
         variance_rate: v̇.
 
+    Raises:
+        ValueError: naming the argument that is wrong.
+
     References:
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 145, 147.
     """
@@ -49,7 +57,8 @@ def acceleration(
     mu, v, mu_dot, v_dot = check_state(
         loss.dim, mean=mean, variance=variance, mean_rate=mean_rate, variance_rate=variance_rate
     )
-    mu_up, ell_up = log_acceleration(problem, loss, mu, np.log(v), mu_dot, v_dot / v)
+    ell = _invertible("variance", variance, np.log(v))
+    mu_up, ell_up = log_acceleration(problem, loss, mu, ell, mu_dot, v_dot / v)
     return mu_up, v * ell_up + v_dot**2 / v
 
 
@@ -63,7 +72,7 @@ def log_acceleration(
 
     Args:
         problem, loss, mean: as in ``acceleration``.
-        log_variance: ℓ, shape (..., D), of v in u².
+        log_variance: ℓ, shape (..., D), of v in u²; v and 1/v must be floats: |ℓ| <= 708.396.
         mean_rate: μ̇, unit u/T.
         log_rate: ℓ̇, unit 1/T.
 
@@ -78,6 +87,7 @@ def log_acceleration(
     parts = [_checks.points(name, _checks.array(name, value), loss.dim) for name, value in given.items()]
     _checks.together(**dict(zip(given, parts, strict=True)))
     mu, ell, mu_dot, ell_dot = np.broadcast_arrays(*parts)
+    _invertible("log_variance", log_variance, ell)
     theta, velocity = np.concatenate([mu, ell], axis=-1), np.concatenate([mu_dot, ell_dot], axis=-1)
     slope = problem.loss(loss).gradient(theta)
     mu_up, ell_up = np.split(motion.acceleration(problem.objective(loss.dim), theta, velocity, slope), 2, axis=-1)
@@ -113,6 +123,15 @@ def flow(problem: Problem, stay: Potential, theta: Array) -> Array:
     by_mean, by_spread = np.split(stay.gradient(theta), 2, axis=-1)
     variance = np.exp(theta[..., by_mean.shape[-1] :])
     return -problem.eta * problem.k / problem.gamma * np.concatenate([variance * by_mean, 2 * by_spread], axis=-1)
+
+
+def _invertible(name: str, given: ArrayLike, ell: Array) -> Array:
+    if np.any(np.abs(ell) > _FARTHEST):
+        raise ValueError(
+            f"{name} = {_checks.shown(given)}, but variances must be within "
+            f"[{sys.float_info.min:.3g}, {1 / sys.float_info.min:.3g}], so that their inverses are floats"
+        )
+    return ell
 
 
 def _check(problem: Problem, loss: Average) -> None:
