@@ -5,8 +5,8 @@ import numpy as np
 
 from lossnav.figures import COLOURS, letter, readable
 from lossnav.figures import line as style
-from lossnav.lab.registry import RULES
 from lossnav.lab.paired import interval
+from lossnav.lab.registry import RULES
 from lossnav.lab.streams.contenders import first_tenth, last_tenth
 
 
