@@ -52,6 +52,7 @@ class Price(abc.ABC):
         cap: what each coordinate's speed may be at most, where the free rule, so clipped, is the optimum; None where it
             is not.
         bare: whether there is a limit and nothing else.
+        hurry: how often in a unit of time a path looks different, unit 1/T, where that is known.
     """
 
     order: ClassVar[int] = 1
@@ -60,6 +61,7 @@ class Price(abc.ABC):
     hypothesis: ClassVar[str] = "any; as γ → ∞"
     cap: Any = None
     bare: bool = False
+    hurry: float = 0.0
 
     @abc.abstractmethod
     def value(self, v: ArrayLike) -> Any:
@@ -77,6 +79,21 @@ class Price(abc.ABC):
     def bregman(self, v: ArrayLike, p: ArrayLike) -> Any:
         """Return φ(v) + φ*(p) − p·v ≥ 0, shape (...): what v costs beyond what the costate p = −∇V asks for (W12)."""
         return np.maximum(self._beyond(np.asarray(self.value(v) + self.conjugate(p)), v, p), 0.0)
+
+    def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
+        """Return a smooth φ, shape (...), that tends to this one as ``softness`` falls to 0, ∇φ and diag ∇²φ, (..., D).
+
+        Of 0 it is φ, where ``ease`` says that none is needed.
+        """
+        raise NotImplementedError
+
+    def keeps(self) -> str:
+        """Return why there is none, as it follows on the price in a sentence; "" if there is."""
+        return "has kinks in every direction in which the optimum moves, and Newton's method needs second derivatives"
+
+    def ease(self, height: float) -> float:
+        """Return a large softness where kL falls by ``height``, of which to take a small share; 0: none is needed."""
+        return 0.0
 
     @staticmethod
     def _beyond(cost: Array, v: ArrayLike, p: ArrayLike) -> Any:
@@ -247,6 +264,21 @@ class Power(_Separable):
     def _gain(self, p: Array) -> Array:
         return (self.eta * p) ** (1 / (self.p - 1))
 
+    def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
+        """Return φ of √(v² + softness²), less what it is at 0."""
+        speed = self._points("v", v)
+        size = np.sqrt(speed**2 + softness**2)
+        value = (self._of(size) - self._of(softness)).sum(-1)
+        stiffness = size ** (self.p - 2) / self.eta
+        share = np.where(size > 0, speed / np.where(size > 0, size, 1.0), 1.0)
+        return value, stiffness * speed, stiffness * (1 + (self.p - 2) * share**2)
+
+    def keeps(self) -> str:
+        return ""
+
+    def ease(self, height: float) -> float:
+        return (self.p * self.eta * height) ** (1 / self.p)
+
 
 @dataclass(frozen=True, eq=False)
 class Box(_Separable):
@@ -289,6 +321,23 @@ class Box(_Separable):
 
     def _gain(self, p: Array) -> Array:
         return np.minimum(np.where(p > 0, self.eta, 0.0) * p, self.limit)
+
+    def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
+        """Return φ − softness·Σ log(1 − v²/ρ²): a barrier, inf at a limit and beyond."""
+        speed = self._points("v", v)
+        inside = np.abs(speed) < self.limit
+        share = np.where(inside, speed / self.limit, 0.0)
+        room = (1 - share) * (1 + share)
+        value = self._of(np.abs(speed)) - softness * np.log(room)
+        slope = speed / self.eta + 2 * softness * share / room / self.limit
+        stiffness = 1 / self.eta + 2 * softness * (1 + share**2) / (room * self.limit) ** 2
+        return np.where(inside, value, np.inf).sum(-1), slope, stiffness
+
+    def keeps(self) -> str:
+        return ""
+
+    def ease(self, height: float) -> float:
+        return height
 
     def refuses(self, curvature: Array) -> str:
         return _flat(curvature)
@@ -402,6 +451,9 @@ class Toll(_Tolled, _Separable):
     def _gain(self, p: Array) -> Array:
         return self.eta * _soft(p, self.lam)
 
+    def keeps(self) -> str:
+        return "has a kink where every path comes to rest: what is tolled is solved for on bowls along the axes alone"
+
     def refuses(self, curvature: Array) -> str:
         return _flat(curvature)
 
@@ -511,6 +563,23 @@ class Norm(Price):
             whole[..., one.part] = found if one.shape is None else found.reshape(*given.shape[:-1], -1)
         return whole
 
+    def softened(self, v: ArrayLike, softness: float) -> tuple[Any, Array, Array]:
+        """Return φ in the norm l2; of a limit in linf a box's barrier."""
+        if self._box is not None:
+            return self._box.softened(v, softness)
+        given = _checks.points("v", v)
+        stiffness = np.empty_like(given)
+        for one in self.layers:
+            stiffness[..., one.part] = 1 / one.number
+        return self.value(given), stiffness * given, stiffness
+
+    def keeps(self) -> str:
+        kept = self._box is not None or (self.eta is not None and all(one.name == "l2" for one in self.layers))
+        return "" if kept else "is kinked where its optima go: norms are solved for as eta of 'l2', or limit of 'linf'"
+
+    def ease(self, height: float) -> float:
+        return 0.0 if self._box is None else self._box.ease(height)
+
     def _split(self, name: str, points: ArrayLike) -> list[tuple[norms.Layer, Array]]:
         """Return each layer with its part of the points."""
         given = _checks.points(name, points)
@@ -588,6 +657,27 @@ class Norm(Price):
         t = (edges[:-1, None] + np.diff(edges)[:, None] * (1 + nodes) / 2).ravel()
         height = bowl.k / 2 * (self.settle(x, t, bowl) ** 2 @ bowl.curvature)
         return float((np.exp(-bowl.gamma * t) * height) @ np.tile(end / _PIECES / 2 * weights, _PIECES))
+
+
+@dataclass(frozen=True, eq=False)
+class Softened(Price):
+    """A price as it is minimised: ``softened``, by so much.
+
+    Attributes:
+        price: the price itself, which ``keeps`` its momentum.
+        softness: how much.
+        hurry: how often in a unit of time a path looks different.
+    """
+
+    price: Price
+    softness: float
+    hurry: float
+
+    def value(self, v: ArrayLike) -> Any:
+        return self.price.softened(v, self.softness)[0]
+
+    def velocity(self, p: ArrayLike) -> Array:
+        return self.price.velocity(p)
 
 
 def _flat(curvature: Array) -> str:

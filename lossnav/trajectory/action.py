@@ -119,8 +119,15 @@ def solve(case: Case, settings: Settings, name: Method) -> Trajectory:
     else:
         problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
         attempts = deadline.from_starts(problem, case.theta0, settings)
+    return judged(case, attempts, name)
+
+
+def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajectory:
+    """Return the best of some extremals; not converged where a cheaper one has not, or the search was incomplete."""
     best = cheapest(case, _inside(attempts), name)
-    if best.converged and math.isfinite(best.end):  # one that did not converge is a path, too, and may be cheaper
+    if best.converged and (
+        math.isfinite(best.end) or case.objective.price is not None
+    ):  # one that did not converge is a path, too, and may be cheaper
         paths = [other.action for other in best.candidates if not other.converged and math.isfinite(other.action)]
         least = min(paths, default=math.inf)
         if best.action - least > 1e-6 * (abs(best.action) + abs(least)):

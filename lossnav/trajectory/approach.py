@@ -25,6 +25,7 @@ from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import modes, newton
 from lossnav.trajectory.mesh import Clock, Mesh, Split, first_steps, graded_steps, most_steps, spread
+from lossnav.trajectory.priced import transcription
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.transcription import Transcription
 
@@ -57,9 +58,7 @@ def first(
     steps = first_steps(still, loss.dim, horizon, turning)
     steps = max(steps, min(2 ** math.ceil(math.log2(_count(times, weight))), most_steps(loss.dim) // 4))
     mesh = Split(spread(times, weight, _joints(loss, horizon), steps))
-    return Transcription(
-        objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts  # type: ignore[arg-type]
-    )  # fmt: skip
+    return transcription(objective, loss, horizon, steps, rule="exact", mesh=mesh, terminal=terminal, **parts)
 
 
 def wanted(objective: Objective, loss: Loss, horizon: float, terminal: LocalValue | None) -> float:

@@ -1,27 +1,35 @@
-"""The optimum under another price than |θ̇|²/2η, exact on bowls; on other losses there is no solver yet."""
+"""The optimum under another price than |θ̇|²/2η: exact on bowls, and on every loss by the one transcription of J."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lossnav._checks import Array
+from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.problem.prices import Bowl, Price
-from lossnav.trajectory import accelerated
-from lossnav.trajectory.case import Case
+from lossnav.problem.prices import Bowl, Price, Softened
+from lossnav.trajectory import accelerated, action, deadline, late, modes, stationary
+from lossnav.trajectory.case import TIMED, Case
+from lossnav.trajectory.coming_to_rest import ToRests
+from lossnav.trajectory.mesh import first_steps
+from lossnav.trajectory.priced import Lifted, transcription
 from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
+from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.transcription import Transcription
 
 if TYPE_CHECKING:
     from lossnav.trajectory.refinement import Settings
 
 _DIAGONAL = 1e-12  # of the largest entry: what rounding leaves beside a diagonal
 _FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
+_SOFT = 1e-6  # of the softness that would change everything, what is left of it in the end
+_LOOKS = 2.0  # how often a path looks different on its way to a place of rest
+_KINKED = 1e-6  # the accuracy of paths with kinks, whose error is no series in the length of a step
 _SEEN = 1e-3  # of the way: how near to the end the natural times go
 
 
@@ -71,7 +79,7 @@ class OnBowl:
     def accepts(self, case: Case) -> str:
         """Return why not: another loss, a deadline, coupled axes."""
         if not isinstance(case.loss, Quadratic):
-            return f"needs a losses.Quadratic, but loss is {case.loss!r}: beside a price others have no solver yet"
+            return f"needs a losses.Quadratic, but loss is {case.loss!r}"
         if not case.rests:
             return "needs neither a deadline nor an endpoint"
         if price_of(case.objective).order == 2:
@@ -84,6 +92,153 @@ class OnBowl:
         if price_of(case.objective).order == 2:
             return _accelerated(case, case.loss)
         return _settled(case, case.loss)
+
+
+class OnMesh:
+    """Newton's method on the discretised J, as in ``action.Action``: of acceleration, and of what has ``softened``.
+
+    Under a price of speed paths may have kinks where they meet a limit or come to rest: they are refined to 1e-6 at
+    most, and an infinite time is cut at a late deadline, for no quadratic model says what the end costs.
+    """
+
+    name: Method = "action"
+
+    def accepts(self, case: Case) -> str:
+        """Return why not: a loss that depends on time, kinks, an end that is not there yet."""
+        price = price_of(case.objective)
+        if case.loss.timed:
+            return TIMED
+        if price.order == 2:
+            if isinstance(case.velocity0, str):
+                return "needs velocity0 = None or an array: which one is best is known on a losses.Quadratic alone"
+            return "" if case.endpoint is None else "needs a free end where acceleration is charged"
+        if price.keeps():
+            return f"takes no price = {price!r}: it {price.keeps()}"
+        if case.rests and (case.objective.gamma == 0 or case.span is not None):
+            return "needs a discount and no horizon of its own where time is infinite, or a deadline, or an endpoint"
+        return ""
+
+    def solve(self, case: Case, settings: Settings) -> Trajectory:
+        """Return the best extremal.
+
+        Raises:
+            NoMinimiser: if there is none, or if no speed within a limit reaches the endpoint.
+            NotConverged: if late deadlines do not say what J is.
+        """
+        if price_of(case.objective).order == 2:
+            return action.judged(case, _Moving(case, settings).paths(), self.name)
+        if case.endpoint is not None:
+            straight = (case.endpoint - case.theta0) / case.deadline
+            if math.isinf(price_of(case.objective).value(straight)):
+                raise NoMinimiser(f"no minimiser: not even straight at {straight} the endpoint is within the limit")
+        rough = replace(settings, rtol=max(settings.rtol, _KINKED))
+        objective = replace(case.objective, price=self._softened(case))
+        paths = self._paths(replace(case, objective=objective), rough)
+        return action.judged(case, paths, self.name)
+
+    def _paths(self, case: Case, settings: Settings) -> Iterator[Trajectory]:
+        if not case.rests:
+            yield from deadline.from_starts(
+                transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint),
+                case.theta0,
+                settings,
+            )
+            return
+        rests = stationary.search(case.objective, case.loss, case.theta0)
+        found = False
+        for place in rests.points if len(rests.points) else [case.theta0]:
+            alone = replace(rests, points=place[None])
+            try:
+                path = late.path(case.objective, case.loss, case.theta0, alone, settings)
+            except NoMinimiser:  # late deadlines do not agree: that Newton's method stopped is one reason
+                continue
+            found = True
+            yield replace(path, unseen=rests.unseen)
+        if not found:
+            raise NotConverged("paths of two late deadlines do not agree on J: give objective.horizon, or raise gamma")
+
+    @staticmethod
+    def _softened(case: Case) -> Softened:
+        """Return the price as it is minimised, by how much the loss falls on straight ways to the places of rest."""
+        price = price_of(case.objective)
+        places = stationary.points(replace(case.objective, horizon=math.inf), case.loss, case.theta0)
+        ways = np.vstack([case.theta0, places]) - case.theta0
+        lines = case.theta0 + np.linspace(0, 1, 17)[:, None, None] * ways
+        fall = case.objective.k * float(np.ptp(np.asarray(case.loss.value(lines)))) or 1.0
+        longest = ways[int(np.argmax(np.abs(ways).max(axis=1)))]
+        hurry = 2.0 ** np.arange(-60, 61)  # what it costs to go it in a time 1/hurry, against what that wins
+        affordable = hurry[np.asarray(price.value(hurry[:, None] * longest)) <= fall]
+        pace = _LOOKS * float(np.max(affordable)) if np.any(longest) else 0.0
+        return Softened(price, _SOFT * price.ease(fall), pace)
+
+
+class _Moving(ToRests):
+    """The search for optima where acceleration is charged: that of ``ToRests``, in states (θ, θ̇)."""
+
+    def __init__(self, case: Case, settings: Settings):
+        super().__init__(case, settings)
+        self.case = case
+        speed = np.zeros_like(case.theta0) if case.velocity0 is None else np.asarray(case.velocity0)
+        self.theta0, self.still = np.concatenate([case.theta0, speed]), Lifted(case.loss)
+
+    def paths(self) -> Iterator[Trajectory]:
+        """Yield the extremal of each place to rest at, or those of a deadline."""
+        case, objective = self.case, self.objective
+        if not case.rests:
+            problem = transcription(objective, self.loss, case.deadline, 2)
+            yield from deadline.from_starts(problem, self.theta0, self.settings)
+            return
+        rests = stationary.search(objective, self.loss, case.theta0)
+        ends = [end for point in rests.points if (end := self._end(point)) is not None]
+        if not ends:
+            raise NoMinimiser(
+                "no minimiser was found: no minimum of positive curvature near theta0, in which a path could come to "
+                "rest; set a deadline, or check that the loss takes its minimum"
+            )
+        if objective.gamma == 0:
+            lowest = min(end.rest for end in ends)
+            ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
+        states = np.concatenate([rests.points, np.zeros_like(rests.points)], axis=1)
+        yield from self._all(ends, replace(rests, points=states))
+
+    def _end(self, point: Array) -> LocalValue | None:
+        """Return the value function of the bowl at a minimum, and its law (W3); None where it is none."""
+        objective, loss = self.objective, self.loss
+        metric, dim = objective.metric_matrix(loss.dim), loss.dim
+        basis = modes.decompose(loss.hessian(point), metric)
+        if np.min(basis.curvature) <= stationary.DEGENERATE * np.max(np.abs(basis.curvature)):
+            return None
+        kappa, friction = accelerated.gains(replace(objective, horizon=math.inf), basis.curvature)
+        stiff = kappa * basis.curvature
+        lowered = metric @ basis.directions
+
+        def both(numbers: Array) -> Array:
+            return (basis.directions * numbers) @ lowered.T
+
+        law = np.block([[np.zeros((dim, dim)), np.eye(dim)], [-both(stiff), -both(friction)]])
+        m = accelerated.charged(objective).m
+        corner = m * metric @ both(stiff)
+        matrix = np.block([
+            [m * metric @ both(stiff * (objective.gamma + friction)), corner], [corner.T, m * metric @ both(friction)],
+        ])  # fmt: skip
+        state, still = np.concatenate([point, np.zeros(dim)]), np.zeros(2 * dim)
+        rest = objective.k * float(loss.value(point))
+        return LocalValue(state, matrix, still, 0.0, rest, law, still, state)
+
+    def _below(self, ends: list[LocalValue]) -> list[LocalValue]:
+        return ends
+
+    def _ruler(self, place: Array) -> Array:
+        return np.kron(np.eye(2), self.objective.metric_matrix(self.loss.dim))
+
+    def _relaxing(self, end: LocalValue) -> None:
+        return None
+
+    def _coarse(self, span: float, end: LocalValue) -> Transcription:
+        fastest = float(np.max(np.abs(np.linalg.eigvals(end.closed))))
+        steps = first_steps(self.objective, 2 * self.loss.dim, span, fastest)
+        level = float(self.still.value(end.fixed))
+        return transcription(self.objective, self.loss, span, steps, terminal=end, level=level)
 
 
 def _accelerated(case: Case, loss: Quadratic) -> Trajectory:

@@ -140,7 +140,7 @@ class ToRests:
         Where e^{−γt} has fallen to nothing the terminal value no longer holds a path: its end must be looked at.
         """
         place = path.asymptote
-        size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(self.theta0 - place))))
+        size = max(1.0, float(np.max(np.abs(place))), float(np.max(np.abs(path(0.0) - place))))
         if not np.all(np.isfinite(place)) or float(np.max(np.abs(path(span) - place))) <= 0.05 * size:
             return path
         status, detail = _none_at(place)
@@ -211,7 +211,7 @@ class ToRests:
         """
         if end.growth >= 0:
             return []
-        theta0, metric = self.theta0, self.objective.metric_at(end.fixed)
+        theta0, metric = self.theta0, self._ruler(end.fixed)
         first, second = (np.einsum("ni,ij,nj->n", x, metric, x) ** 0.5 for x in (points - theta0, points - end.fixed))
         size = 1e-6 * np.max(first + second, initial=0.0)
         between = np.flatnonzero((first > size) & (second > size))
@@ -223,6 +223,10 @@ class ToRests:
         normals = np.linalg.qr(np.column_stack([way, np.eye(dim)]))[0].T[1 : 1 + _PLANES]
         aside = [share * length * sign * n for n in normals for share in _ASIDE for sign in (-1, 1)]
         return [theta0 + way / 2 + off for off in aside] + near
+
+    def _ruler(self, place: Array) -> Array:
+        """Return the metric that says how long a detour is."""
+        return self.objective.metric_at(place)
 
     def _relaxing(self, end: LocalValue) -> _Probe | None:
         """Look for the extremal to the only rest on a graded grid; None where that is not safe."""

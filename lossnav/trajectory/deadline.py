@@ -36,7 +36,7 @@ def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> It
     else:
         first = first_steps(objective, len(theta0), problem.horizon)
         problem = replace(problem, steps=min(settings.steps or first, first))
-    via = _places(objective, loss, theta0)
+    via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
     if problem.endpoint is not None:

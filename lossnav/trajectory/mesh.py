@@ -117,6 +117,7 @@ def spread(times: Array, weight: Array, joints: Sequence[float], steps: int) -> 
 
 def first_steps(objective: Objective, dim: int, span: float, fastest: float = 0.0) -> int:
     """Return a power of two that resolves discount and law, γΔt ≤ ¼: else the scheme is not in its asymptotic range."""
+    fastest = fastest if objective.price is None else max(fastest, objective.price.hurry)
     wanted = max(_FIRST_STEPS, 4 * objective.gamma * span, 4 * fastest * span)
     return min(2 ** math.ceil(math.log2(wanted)), most_steps(dim) // 4)
 

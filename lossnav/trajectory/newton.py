@@ -16,6 +16,7 @@ _FIRST_DAMPING = 0.01  # of what makes every node's own curvature positive
 _MOST_DAMPING = 1e12  # steps of 1e-12 of a gradient step: rounding
 _KINETIC = 1e-6  # of the Hessian's diagonal in the middle, where a metric that varies is what makes it indefinite
 _LEAP = 1.0  # the longest step under a metric that varies, relative to 1 + |θ|
+_EASED = 1e-3  # how well the problems are solved that lead up to another
 _BLUR, _LEAST = 1e-13, 1e-12  # what rounding leaves of a component, relative to it, and of a path that goes nowhere
 _NO_BETTER = 1e-6  # below it steps that no longer shrink are rounding
 
@@ -61,7 +62,8 @@ def minimise(
         tolerance: on the largest component of a Newton step, relative to how far the path goes (``extent``).
         limit: most Newton steps.
     """
-    return _Walk(problem, np.asarray(path)[None], tolerance, curvature).minima(limit)[0]
+    paths = _led(problem, np.asarray(path)[None], limit)
+    return _Walk(problem, paths, tolerance, curvature).minima(limit)[0]
 
 
 def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-10, limit: int = 200) -> list[Minimum]:
@@ -71,7 +73,15 @@ def minimise_all(problem: Transcription, paths: Array, *, tolerance: float = 1e-
     that have come together only one is followed on, and they share its ``Minimum``. If the budget ends on the way, each
     path is returned as far as it came, not converged.
     """
-    return _Walk(problem, paths, tolerance).minima(limit)
+    return _Walk(problem, _led(problem, paths, limit), tolerance).minima(limit)
+
+
+def _led(problem: Transcription, paths: Array, limit: int) -> Array:
+    """Return the paths, led to ``problem`` by way of the easier ones that it names."""
+    paths = problem.admitted(paths)
+    for easier in problem.eased():
+        paths = np.array([one.path for one in _Walk(easier, paths, _EASED).minima(limit)])
+    return paths
 
 
 def unlike(found: list[Minimum]) -> list[Minimum]:
@@ -95,6 +105,7 @@ class _Progress:
         damping: what is added to the (scaled) Hessian's diagonal, in multiples of ``unit``.
         unit: what makes the Hessian of a path positive definite whatever the kinetic term; 0 while it is not needed.
         length: of the last step, relative to the path's extent, if that was undamped, else inf.
+        reach: which share of the last step a limit of speed allowed.
     """
 
     number: int
@@ -102,6 +113,7 @@ class _Progress:
     damping: float = 0.0
     unit: float = 0.0
     length: float = math.inf
+    reach: float = 1.0
 
     def stiffen(self) -> None:
         self.damping = max(_FIRST_DAMPING, (2 if self.damping < 1 else 4) * self.damping)
@@ -166,7 +178,7 @@ class _Walk:
         live, loss = self.live, self.problem.landscape
         trial, actions, lengths, stuck = self._trial()
         far = (np.abs(trial).max(axis=(1, 2)) > self.far).tolist()
-        plain = [one.damping == 0.0 for one in live]
+        plain = [one.damping == 0.0 and one.reach == 1.0 for one in live]
         short = [
             undamped and one.ends(length, self.tolerance)
             for one, undamped, length in zip(live, plain, lengths, strict=True)
@@ -204,7 +216,9 @@ class _Walk:
         tried = list(range(len(live)))
         while tried:
             for b in tried:
-                steps[b] = self._newton(system, b)
+                step = self._newton(system, b)
+                live[b].reach = problem.reach(self.path[b], step)
+                steps[b] = live[b].reach * step
             trial[:, free] = place + steps
             lengths = (np.abs(steps) / sizes(trial, self.tolerance)[:, free]).max(axis=(1, 2)).tolist()
             leaps = (np.abs(steps) / (1 + np.abs(place))).max(axis=(1, 2)).tolist()

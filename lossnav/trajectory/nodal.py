@@ -15,14 +15,17 @@ from lossnav._checks import Array
 from lossnav.trajectory import newton
 from lossnav.trajectory.motion import acceleration
 from lossnav.trajectory.result import Trajectory, final_charge, resting_action
-from lossnav.trajectory.riccati import continued
+from lossnav.trajectory.riccati import Motion, continued
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """A path at the nodes of a grid with what interpolation needs; sums of such, as extrapolation makes them."""
+    """A path at the nodes of a grid with what interpolation needs; sums of such, as extrapolation makes them.
+
+    ``velocity`` is what the transcription says is ``carried``.
+    """
 
     times: Array
     action: float
@@ -48,13 +51,15 @@ class Nodes:
 
 def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
-    velocity = problem.velocities(found.path, found.slope)
-    return Nodes(problem.times, found.action, found.path, velocity, found.slope)
+    carried = problem.carried(found.path, found.slope)
+    return Nodes(problem.times, found.action, found.path, carried, found.slope)
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     """Return the path between the nodes, of which it keeps θ, θ̇ and θ̈ (which jumps with the loss)."""
     objective, loss, times = problem.objective, problem.loss, nodes.times
+    if objective.price is not None:
+        return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
     if not loss.timed:
         bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
         return quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
@@ -97,16 +102,17 @@ def trajectory_of(
 
     between = _Between(problem, nodes)
     status, detail = _outcome(problem, found, change, rtol)
-    action, excess, asymptote = account(problem, nodes.action, nodes.path)
+    action, excess, asymptote = account(problem, nodes.action + problem.bias(found.path), nodes.path)
     growth = math.nan
     if end is not None:
         growth, asymptote = end.ending(nodes.path[0])
-    return Trajectory(
+    path = Trajectory(
         objective, problem.loss, nodes.times, action, excess, asymptote, "action",
         *continued(end, horizon, nodes.path[-1], between.position, between.rate),
         end=horizon if end is None else math.inf, status=status, detail=detail, residual=found.residual,
         is_minimum=found.definite, error=error, growth=growth,
     )  # fmt: skip
+    return problem.seen(path)
 
 
 class _Between:
@@ -117,14 +123,15 @@ class _Between:
 
     def __init__(self, problem: Transcription, nodes: Nodes):
         self._make = partial(curve, problem, nodes)
+        self._follow = partial(_pace, problem, nodes)
 
     @cached_property
     def _place(self) -> scipy.interpolate.PPoly:
         return self._make()
 
     @cached_property
-    def _pace(self) -> scipy.interpolate.PPoly:
-        return self._place.derivative()
+    def _pace(self) -> Motion:
+        return self._follow(self._place)
 
     def position(self, t: Array) -> Array:
         return self._place(t)
@@ -133,7 +140,11 @@ class _Between:
         return self._pace(t)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_place": self._place}
+        return {"_place": self._place, "_pace": self._pace}
+
+
+def _pace(problem: Transcription, nodes: Nodes, place: scipy.interpolate.PPoly) -> Motion:
+    return problem.pace(place, nodes.velocity, nodes.slope)
 
 
 def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
@@ -147,8 +158,8 @@ def account(problem: Transcription, climb: float, path: Array) -> tuple[float, f
         return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
     scale = 0.0
     if objective.gamma == 0:  # only there it matters what is rounding
-        final = problem.loss.at(math.inf)
-        scale = objective.k * (abs(float(problem.loss.value(path[0]))) + final.summed(end.fixed))
+        final, dim = problem.loss.at(math.inf), problem.loss.dim
+        scale = objective.k * (abs(float(problem.loss.value(path[0][:dim]))) + final.summed(end.fixed[:dim]))
     return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
 
 

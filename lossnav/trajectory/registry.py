@@ -5,12 +5,12 @@ from __future__ import annotations
 from lossnav.trajectory.action import Action, Curved, Timed
 from lossnav.trajectory.boundary_value import Collocation
 from lossnav.trajectory.case import Case, Solver
-from lossnav.trajectory.charged import OnBowl
+from lossnav.trajectory.charged import OnBowl, OnMesh
 from lossnav.trajectory.closed_form import ClosedForm
 from lossnav.trajectory.riccati import Riccati
 
 SOLVERS: tuple[Solver, ...] = (ClosedForm(), Riccati(), Action(), Curved(), Collocation(), Timed())
-CHARGED: tuple[Solver, ...] = (OnBowl(),)  # where something else than |θ̇|²/2η is charged
+CHARGED: tuple[Solver, ...] = (OnBowl(), OnMesh())  # where something else than |θ̇|²/2η is charged
 AUTO = "auto"
 METHODS = (AUTO, *(solver.name for solver in SOLVERS))
 

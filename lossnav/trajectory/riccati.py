@@ -112,7 +112,8 @@ class LocalValue:
         if not np.all(np.isfinite(self.fixed)):
             beyond = math.exp(-gamma * span) * self.rest / gamma
             return climb + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
-        slip = float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
+        still = objective.drift is None
+        slip = 0.0 if still else float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
         excess = climb - resting_action(slip, gamma, 1.0, span)
         return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
 

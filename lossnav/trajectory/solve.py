@@ -52,7 +52,10 @@ def solve(
             "curved" (the same under a metric that may depend on θ; no drift where a path comes to rest), "bvp"
             (collocation under a constant metric, an independent check), "timed" (Newton for a loss that depends on
             time, ``lossnav.problem.task``, any metric; affine drift), or "auto": the first of these that applies.
-            ``lossnav.trajectory.methods`` says which do, and why the others do not.
+            ``lossnav.trajectory.methods`` says which do, and why the others do not. Beside a price "closed_form" is
+            for bowls, "action" for every loss, under ``Acceleration``, ``Power``, ``Box`` and some a ``Norm``; under
+            one of speed to 1e-6 at most (where a limit holds a path, to some 1e-5 of its way), and without a deadline
+            if γ > 0.
         horizon: with ``endpoint`` the time T at which θ(T) = endpoint; alone, where the numerics cut an infinite time.
         endpoint: fixes the end, shape (D,); needs ``horizon``.
         throw: raise ``NotConverged`` if the solver does not converge; else return what it has, ``converged`` False.
@@ -63,7 +66,7 @@ def solve(
         max_seconds: wall time after which the search ends, not converged, with the best path so far; None: no limit.
         max_calls: the same for calls of the functions that a ``losses.Function`` was given (``loss.calls`` counts
             them); formulas make none.
-        velocity0: where acceleration is charged, θ̇(0), shape (D,); None starts at rest, "free" as is best.
+        velocity0: where acceleration is charged, θ̇(0), shape (D,); None starts at rest, "free" as is best (on bowls).
 
     Returns:
         The trajectory, with every extremal that was compared in ``candidates``.

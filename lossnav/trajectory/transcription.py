@@ -22,6 +22,7 @@ before. Derivatives are divided by w_n, so that nothing underflows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -34,6 +35,7 @@ from lossnav.problem.functions.roots import exp_mean, exp_moment
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.mesh import Even, Mesh
+from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
 _NEAR = 1e-3  # how far a path may move, relative to 1 + |θ|, until a metric's second derivatives are asked for anew
@@ -141,9 +143,9 @@ class Transcription:
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, float]:
-        """Weights of |s|² in intervals and of L at nodes, and that of the terminal value, with their discount."""
+        """Weights of motion in intervals and of L at nodes, and that of the terminal value, with their discount."""
         discount = np.exp(-self.objective.gamma * self.times)
-        intervals = np.ravel(self.dt * self.kinetic_factors[0] / (2 * self.objective.eta)) * discount[:-1]
+        intervals = np.ravel(self.dt * self.kinetic_factors[0]) * discount[:-1]
         return intervals, self.share * discount, float(discount[-1])
 
     @cached_property
@@ -198,18 +200,22 @@ class Transcription:
             outside |= np.any(path[..., i] <= 0, axis=-1)
         if np.any(outside):
             path = np.where(outside[..., None, None], path[..., :1, :], path)
-        slips = self.slips(path)
         intervals, nodes, last = self._weights
-        squares = np.einsum("...ni,...ni->...n", self._lowered(path, slips), slips)
+        paid = self.paid(path)
         if self.objective.curved:
-            outside |= np.any(squares < 0, axis=-1)
-        total = squares @ intervals + (np.asarray(self.landscape.value(path)) - self.level) @ nodes
+            outside |= np.any(paid < 0, axis=-1)
+        total = paid @ intervals + (np.asarray(self.landscape.value(path)) - self.level) @ nodes
         if self.terminal is not None:
             x = path[..., -1, :] - self.terminal.centre
             climb = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
             total += last * climb
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
+
+    def paid(self, path: Array) -> Array:
+        """Return |s|²_G/2η, shape (..., N)."""
+        slips = self.slips(path)
+        return np.einsum("...ni,...ni->...n", self._lowered(path, slips), slips) / (2 * self.objective.eta)
 
     def _kinetic_slopes(self, path: Array) -> tuple[Array, Array]:
         """Return what an interval's kinetic term adds to (∂J_N/∂θ)/w at its left and right node, (..., N, D) each."""
@@ -238,6 +244,27 @@ class Transcription:
             result[..., -1, :] += self.terminal.linear
         return result
 
+    @property
+    def steady(self) -> bool:
+        """Whether the second derivatives of what motion costs are the same on every path."""
+        return self.objective.drift is None and not self.objective.curved
+
+    def eased(self) -> Iterator[Transcription]:
+        """Yield problems that lead up to this one, each near the one before: none is needed."""
+        yield from ()
+
+    def admitted(self, paths: Array) -> Array:
+        """Return paths of finite J in the place of those from which a search is to begin: these."""
+        return paths
+
+    def reach(self, path: Array, step: Array) -> float:
+        """Return which share of a step of the free nodes, shape (M, D), a path may take: all of it."""
+        return 1.0
+
+    def lift(self, places: Array) -> Array:
+        """Return the states of a learner who rests at places, shape (..., D): the places."""
+        return places
+
     @cached_property
     def _inertia(self) -> tuple[Array, Array]:
         """What a constant metric adds to the Hessian without drift: on the diagonal and below it."""
@@ -256,7 +283,7 @@ class Transcription:
         """
         curvature = self.landscape.hessian(path) if curvature is None else curvature
         diagonal = self.share[:, None, None] * curvature
-        if self.objective.drift is None and not self.objective.curved:
+        if self.steady:
             whole, below = self._inertia
             diagonal += whole
         else:
@@ -304,8 +331,8 @@ class Transcription:
             final = final - _bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
         return start, final, between * cross
 
-    def velocities(self, path: Array, slope: Array | None = None) -> Array:
-        """Return θ̇ at the nodes, shape (N+1, D), from the discrete conjugate momentum (error O(Δt²)).
+    def costates(self, path: Array, slope: Array | None = None) -> Array:
+        """Return the discrete conjugate momentum at the nodes, shape (N+1, D) (error O(Δt²)).
 
         It is that of the interval which a node begins; at a switch that of the one before is the same to this order.
         At a free end the momentum is what the end asks for: over a long last interval e^{γΔt} would drown it.
@@ -321,12 +348,37 @@ class Transcription:
             momentum[-1] = -objective.charge * before
             if self.terminal is not None:
                 momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
-        velocity = objective.eta * momentum
+        return momentum
+
+    def velocities(self, path: Array, slope: Array | None = None) -> Array:
+        """Return θ̇ at the nodes, shape (N+1, D), from ``costates``."""
+        objective = self.objective
+        velocity = objective.eta * self.costates(path, slope)
         if objective.curved:
             velocity = np.linalg.solve(objective.metric_on(path.shape[1]).matrix(path), velocity[..., None])[..., 0]
         elif objective.metric is not None:
             velocity = np.linalg.solve(objective.metric_matrix(path.shape[1]), velocity.T).T
         return velocity if objective.drift is None else velocity + objective.drift(path)
+
+    def carried(self, path: Array, slope: Array | None = None) -> Array:
+        """Return what interpolation needs beside the places, shape (N+1, D): the velocities."""
+        return self.velocities(path, slope)
+
+    def rates(self, carried: Array) -> Array:
+        """Return how fast the states at the nodes change: the velocities."""
+        return carried
+
+    def pace(self, place: Any, carried: Array, slope: Array) -> Any:
+        """Return the velocity between the nodes, given the ``scipy.interpolate.PPoly`` of the places there."""
+        return place.derivative()
+
+    def bias(self, path: Array) -> float:
+        """Return what to add to J_N of a minimum, which may have been that of an easier problem."""
+        return 0.0
+
+    def seen(self, path: Trajectory) -> Trajectory:
+        """Return the path of a solution as whoever asked for it sees it."""
+        return path
 
     def _sides(self, path: Array, slope: Array | None) -> tuple[Array, Array]:
         """Return ∇L after the nodes but the last, shape (N, D), and before the last, shape (D,)."""

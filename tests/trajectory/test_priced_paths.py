@@ -1,0 +1,207 @@
+"""Paths under a price on losses that are no bowls, against boundary-value solvers and against direct minimisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.integrate import solve_bvp
+
+import lossnav as ln
+
+P = ln.prices
+WELL = ln.losses.DoubleWell()
+VALLEY = ln.losses.Function(
+    lambda x: (1 - x[..., 0]) ** 2 / 2 + 2 * (x[..., 1] - x[..., 0] ** 2) ** 2, dim=2
+)  # Rosenbrock's, of a milder bend
+RNG = np.random.default_rng(0)
+DATA = RNG.normal(size=(40, 2)) * [1.0, 3.0]
+SIDES = np.where(DATA @ [1.0, -0.5] + RNG.normal(size=40) > 0, 1.0, -1.0)
+LOGISTIC = ln.losses.Function(
+    lambda x: np.logaddexp(0, -SIDES * (x @ DATA.T)).mean(-1) + 0.02 * (x**2).sum(-1),
+    lambda x: -((SIDES / (1 + np.exp(SIDES * (x @ DATA.T)))) @ DATA) / 40 + 0.04 * x,
+    dim=2,
+)
+LOSSES = {"well": (WELL, [0.3, 0.6]), "valley": (VALLEY, [-0.5, 0.8]), "logistic": (LOGISTIC, [-1.0, 1.0])}
+
+
+def least(price, slope, loss, x0, gamma, horizon, count, *, bound=None, rests=False):
+    """Return J of the cheapest path on a grid by L-BFGS-B over velocities; with ``rests`` it stays at its end."""
+    dt, dim = horizon / count, len(x0)
+    t = dt * np.arange(count + 1)
+    inner, at = np.exp(-gamma * (t[:-1] + dt / 2)) * dt, dt * np.exp(-gamma * t)
+    at[[0, -1]] /= 2
+    at[-1] += np.exp(-gamma * horizon) / gamma if rests else 0.0
+
+    def total(z):
+        v = z.reshape(count, dim)
+        x = np.vstack([x0, x0 + dt * np.cumsum(v, axis=0)])
+        pull = dt * np.cumsum((at[:, None] * loss.gradient(x))[:0:-1], axis=0)[::-1]
+        J = inner @ price(v).sum(axis=1) + at @ loss.value(x)
+        return J, (pull + inner[:, None] * slope(v)).ravel()
+
+    limits = None if bound is None else [(-bound, bound)] * (count * dim)
+    options = {"maxiter": 1500, "maxfun": 2500, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 40}
+    first = np.full(count * dim, 1e-3)
+    return scipy.optimize.minimize(total, first, jac=True, method="L-BFGS-B", bounds=limits, options=options).fun
+
+
+def beyond(cost, count):
+    return (4 * cost(2 * count) - cost(count)) / 3
+
+
+def pontryagin(loss, x0, v0, m, c, gamma, horizon):
+    """Return J and the path where m|θ̈|²/2 + c|θ̇|²/2 is charged, by collocation of the costates' equations."""
+    dim = len(x0)
+
+    def law(t, y):
+        x, v, s, q = np.split(y[:-1], 4)
+        rate = (m * (q / m) ** 2 / 2 + c * v**2 / 2).sum(0) + loss.value(x.T)
+        return np.vstack(
+            [v, -q / m, gamma * s - loss.gradient(x.T).T, gamma * q - c * v - s, np.exp(-gamma * t) * rate]
+        )
+
+    def ends(a, b):
+        return np.concatenate([a[:dim] - x0, a[dim : 2 * dim] - v0, b[2 * dim : 4 * dim], a[-1:]])
+
+    t = np.linspace(0, horizon, 60)
+    guess = np.zeros((4 * dim + 1, 60))
+    guess[:dim] = np.asarray(x0)[:, None]
+    found = solve_bvp(law, ends, t, guess, tol=1e-9, max_nodes=20000)
+    assert found.success
+    return found.y[-1, -1], lambda s: found.sol(s)[:dim].T
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_acceleration_with_a_deadline_is_what_pontryagins_equations_say(name):
+    loss, x0 = LOSSES[name]
+    wanted, place = pontryagin(loss, x0, [0.4, -0.2], 0.3, 0.6, 0.5, 3.0)
+    objective = ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6), horizon=3.0)
+    path = ln.solve(objective, loss, x0, velocity0=[0.4, -0.2])
+    assert path.method == "action" and path.is_minimum and path.action == pytest.approx(wanted, rel=1e-7)
+    t = np.linspace(0, 3, 40)
+    np.testing.assert_allclose(path(t), place(t), atol=1e-6)
+    running = path.kinetic(t := np.linspace(0, 3, 4001)) + path.potential(t)
+    assert np.trapezoid(np.exp(-0.5 * t) * running, t) == pytest.approx(wanted, rel=1e-5)
+    if name != "logistic":  # one of them says the order
+        return
+    errors = [
+        abs(ln.solve(objective, loss, x0, velocity0=[0.4, -0.2], steps=n)(1.3) - place(1.3)).max() for n in (8, 16, 32)
+    ]
+    assert np.log2(errors[0] / errors[2]) / 2 > 3.5  # of second order, and extrapolated once
+
+
+def test_acceleration_comes_to_rest_by_the_law_of_the_bowl_there():
+    """Without a deadline: a late one changes nothing, a metric goes through, and γ = 0 has the lower of two wells."""
+    objective = ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6))
+    path = ln.solve(objective, VALLEY, [-0.5, 0.8])
+    wanted, place = pontryagin(VALLEY, [-0.5, 0.8], [0, 0], 0.3, 0.6, 0.5, 12.0)
+    assert path.action == pytest.approx(wanted, rel=1e-6) and path.at_infinity == "rests"
+    np.testing.assert_allclose(path([0.5, 2.0, 5.0]), place([0.5, 2.0, 5.0]), atol=1e-5)
+    np.testing.assert_allclose(path.asymptote, [1, 1], atol=1e-6)
+    np.testing.assert_allclose(path(80.0), [1, 1], atol=1e-6)
+    turn = np.array([[2.0, 0.5], [0.5, 1.0]])
+    lower = np.linalg.cholesky(turn)
+    turned = ln.losses.Function(lambda y: VALLEY.value(np.linalg.solve(lower.T, y[..., None])[..., 0]), dim=2)
+    one = ln.solve(ln.Objective(gamma=0.5, price=P.Acceleration(0.3, 0.6), metric=turn), VALLEY, [-0.5, 0.8])
+    other = ln.solve(objective, turned, lower.T @ [-0.5, 0.8])
+    assert one.action == pytest.approx(other.action, rel=1e-7)
+    still = ln.solve(ln.Objective(price=P.Acceleration(0.3, 0.6)), WELL, [-0.9, 0.2])
+    np.testing.assert_allclose(still.asymptote, WELL.stationary_points()[-1], atol=1e-6)
+    assert ln.euler_lagrange(objective, WELL).residual(ln.solve(objective, WELL, [0.3, 0.6]), [0.5, 1.0, 2.0]) < 1e-2
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("p", [3.0, 1.5])
+def test_powers_go_where_direct_minimisation_goes(name, p):
+    loss, x0 = LOSSES[name]
+    price, slope = lambda v: np.abs(v) ** p / (p * 0.7), lambda v: np.sign(v) * np.abs(v) ** (p - 1) / 0.7
+    J = beyond(lambda n: least(price, slope, loss, x0, 0.5, 3.0, n), 60)
+    path = ln.solve(ln.Objective(gamma=0.5, price=P.Power(p, 0.7), horizon=3.0), loss, x0)
+    assert path.action == pytest.approx(J, rel=1e-4) and path.is_minimum
+    assert path.objective.price == P.Power(p, 0.7)
+
+
+def test_a_power_between_two_places_obeys_hamiltons_equations():
+    """p = 3 from place to place, where the velocity never vanishes; the error of a mesh falls as it should."""
+    start, stop, T = [-1.0, 1.0], [0.6, -0.4], 1.0
+
+    def law(t, y):
+        x, p = y[:2], y[2:4]
+        v = np.sign(p) * np.sqrt(np.abs(p))
+        rate = np.exp(-0.5 * t) * ((np.abs(v) ** 3).sum(0) / 3 + LOGISTIC.value(x.T))
+        return np.vstack([v, 0.5 * p + LOGISTIC.gradient(x.T).T, rate])
+
+    ends = lambda a, b: np.concatenate([a[:2] - start, b[:2] - stop, a[-1:]])
+    objective = ln.Objective(gamma=0.5, price=P.Power(3.0))
+    path = ln.solve(objective, LOGISTIC, start, horizon=T, endpoint=stop)
+    t = np.linspace(0, T, 100)
+    guess = np.vstack([path(t).T, np.sign(path.velocity(t)).T * path.velocity(t).T ** 2, 0 * t])
+    found = solve_bvp(law, ends, t, guess + 0.02 * np.sin(3 * t), tol=1e-8, max_nodes=20000)
+    assert found.success and path.action == pytest.approx(found.y[-1, -1], rel=1e-6)
+    np.testing.assert_allclose(path(t), found.sol(t)[:2].T, atol=1e-5)
+    errors = [abs(ln.solve(objective, LOGISTIC, start, horizon=T, endpoint=stop, steps=n).action / found.y[-1, -1] - 1)
+              for n in (8, 16, 32)]  # fmt: skip
+    assert errors[2] < errors[1] / 8 < errors[0] / 64
+
+
+@pytest.mark.parametrize(("name", "eta"), [("well", 0.7), ("well", 8.0), ("valley", 0.7), ("logistic", 0.7)])
+def test_in_a_box_bounded_minimisation_finds_the_same(name, eta):
+    loss, x0 = LOSSES[name]
+    price, slope = lambda v: v**2 / (2 * eta), lambda v: v / eta
+    J = beyond(lambda n: least(price, slope, loss, x0, 0.5, 3.0, n, bound=0.5), 40)
+    path = ln.solve(ln.Objective(gamma=0.5, price=P.Box(0.5, eta), horizon=3.0), loss, x0)
+    assert path.action == pytest.approx(J, rel=3e-4)
+    speeds = path.velocity(np.linspace(0, 3, 997))
+    assert np.abs(speeds).max() <= 0.5 and np.abs(speeds).max() > 0.499
+    free = ln.solve(ln.Objective(eta=eta, gamma=0.5, horizon=3.0), loss, x0)
+    assert path.action > free.action * (1 + 1e-4)
+
+
+def test_in_a_box_an_infinite_time_is_a_late_deadline():
+    """Against bounded minimisation, against the exact law of a bowl, and on a bowl whose axes are not the box's."""
+    objective = ln.Objective(gamma=0.5, price=P.Box(0.5, 0.7))
+    price, slope = lambda v: v**2 / 1.4, lambda v: v / 0.7
+    for loss, x0 in (LOSSES["valley"], (ln.losses.Quadratic([[1.0, 0.4], [0.4, 2.0]], minimum=[0, 0]), [1.0, 0.7])):
+        J = beyond(lambda n, loss=loss, x0=x0: least(price, slope, loss, x0, 0.5, 16.0, n, bound=0.5, rests=True), 100)
+        path = ln.solve(objective, loss, x0)
+        assert path.action == pytest.approx(J, rel=1e-3) and path.method == "action"
+    bowl = ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=[0, 0])
+    exact, found = (ln.solve(objective, bowl, [1.0, 0.7], method=one) for one in ("closed_form", "action"))
+    assert found.action == pytest.approx(exact.action, rel=1e-7)
+    t = np.linspace(0, 8, 50)
+    np.testing.assert_allclose(found(t), exact(t), atol=4e-5)  # the barrier slows it by so much
+
+
+def test_layers_of_euclidean_norms_are_a_metric():
+    price = P.Norm([(slice(0, 1), "l2"), (slice(1, 2), "l2")], eta=[0.5, 2.0])
+    for more in ({"horizon": 3.0}, {}):
+        found = ln.solve(ln.Objective(gamma=0.5, price=price, **more), VALLEY, [-0.5, 0.8])
+        plain = ln.solve(ln.Objective(gamma=0.5, metric=np.diag([2.0, 0.5]), **more), VALLEY, [-0.5, 0.8])
+        assert found.action == pytest.approx(plain.action, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("price", "more", "words"),
+    [
+        (P.Toll(0.2), {"gamma": 0.5}, "kink where every path comes to rest"),
+        (P.Linear(0.2), {"gamma": 0.5}, "kinks in every direction"),
+        (P.Norm("l1", eta=1.0), {"gamma": 0.5}, "kinked where its optima go"),
+        (P.Norm("l2", limit=1.0), {"gamma": 0.5}, "kinked where its optima go"),
+        (P.Power(3.0), {}, "discount"),
+        (P.Box(1.0, 1.0), {}, "discount"),
+    ],
+)
+def test_what_is_not_solved_says_why(price, more, words):
+    with pytest.raises(ValueError, match=words):
+        ln.solve(ln.Objective(price=price, **more), WELL, [0.3, 0.6])
+
+
+def test_ends_that_do_not_go_with_a_price():
+    heavy = ln.Objective(gamma=0.5, price=P.Acceleration(0.3))
+    with pytest.raises(ValueError, match="velocity0 = None or an array"):
+        ln.solve(heavy, WELL, [0.3, 0.6], velocity0="free")
+    with pytest.raises(ValueError, match="free end"):
+        ln.solve(heavy, WELL, [0.3, 0.6], horizon=2.0, endpoint=[0.0, 0.0])
+    with pytest.raises(ln.NoMinimiser, match="limit"):
+        ln.solve(ln.Objective(price=P.Box(0.5, 1.0)), WELL, [0.3, 0.6], horizon=1.0, endpoint=[1.0, 0.6])
