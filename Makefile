@@ -139,7 +139,7 @@ test: $(TEST_READY) $(VENDORED)
 	@$(PY) book/_tools/chrome.py --if-missing
 
 outputs: $(TEST_READY)
-	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -p nbval --nbval --nbval-current-env \
+	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -p nbval -p tests.kernels --nbval --nbval-current-env \
 		--nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 $(CHAPTERS)
 
 # What PyPI would get, tried as a stranger would: in an empty environment the wheel runs the README.
