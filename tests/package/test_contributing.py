@@ -54,7 +54,7 @@ def follow(folder: Path, what: str, text: str) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     elif what == "run":
-        for line in text.splitlines():
+        for line in text.replace("\\\n", "").splitlines():
             run(folder, line)
     else:
         place = PLACED.fullmatch(what)
