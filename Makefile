@@ -50,7 +50,7 @@ BOOK := _config.yml _toc.yml $(shell find book \( -name _vendor -o -name __pycac
 LEDGER := $(wildcard tests/equations/ledger.yml)
 CHAPTERS = $(shell $(PY) book/_tools/notebooks.py list)
 
-.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz mutants wrong audit sanitize browser shots clean
+.PHONY: help install book pdf zip archive site notebooks check quick lint test outputs release committed reproduce nightly fuzz draws mutants wrong audit sanitize browser shots clean
 
 help:
 	@sed -n '3,7s/^#  *//p' Makefile
@@ -139,7 +139,7 @@ test: $(TEST_READY) $(VENDORED)
 	@$(PY) book/_tools/chrome.py --if-missing
 
 outputs: $(TEST_READY)
-	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -p nbval --nbval --nbval-current-env \
+	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -p nbval -p tests.kernels --nbval --nbval-current-env \
 		--nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout 900 $(CHAPTERS)
 
 # What PyPI would get, tried as a stranger would: in an empty environment the wheel runs the README.
@@ -164,9 +164,10 @@ reproduce: $(BOOK_READY)
 committed: $(BOOK_READY) $(VENDORED)
 	@$(PY) book/_tools/build.py --committed
 
-# make nightly runs all four. make fuzz CALLS=500 SEED=7; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
-NIGHTLY ?= fuzz mutants wrong audit
+# make nightly runs all five. make fuzz CALLS=500 SEED=7; make draws TIMES=9; make mutants ROOM=lossnav/rules TESTS=tests/rules MOST=200.
+NIGHTLY ?= fuzz draws mutants wrong audit
 CALLS ?= 10000
+TIMES ?= 3
 SEED ?= $(shell date +%j)
 MOST ?= 60
 nightly: $(TEST_READY)
@@ -174,6 +175,10 @@ nightly: $(TEST_READY)
 
 fuzz: $(TEST_READY)
 	@LOSSNAV_FUZZ=$(CALLS),$(SEED) $(PY) -m pytest tests/inputs/test_inputs_stretched.py
+
+# The tests that draw their cases, with so many times as many.
+draws: $(TEST_READY) $(VENDORED)
+	@LOSSNAV_DRAWS=$(TIMES) $(PY) -m pytest $(shell grep -rl --include='test_*.py' 'import draws' tests)
 
 mutants: $(TEST_READY)
 	@$(PY) tests/mutants.py $(ROOM) $(if $(TESTS),--tests $(TESTS)) --most $(MOST) --seed $(SEED)

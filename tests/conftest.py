@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import fresh
 import pytest
@@ -18,22 +16,6 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--few", type=int, metavar="N", help="of each file the first N tests, of each test the first case")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Kernels whose outputs are compared paint small pictures, once each: they are not compared, only painted.
-
-    ``notebooks.py write`` and ``make book`` paint what is seen, twice, to cut the margins: a fifth of the notebooks'
-    time. Kernels inherit the folder, from workers, too.
-    """
-    if config.getoption("nbval", default=False) and "IPYTHONDIR" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="lossnav-kernels-")
-        profile = Path(folder.name) / "profile_default"
-        profile.mkdir()
-        small = {"bbox_inches": None, "dpi": 40}
-        (profile / "ipython_kernel_config.py").write_text(f"c.InlineBackend.print_figure_kwargs = {small}\n")
-        os.environ["IPYTHONDIR"] = folder.name
-        config.add_cleanup(folder.cleanup)
 
 
 @pytest.hookimpl(wrapper=True)

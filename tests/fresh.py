@@ -22,8 +22,15 @@ PATIENCE = 900.0  # seconds: a machine may be busy with other things, and no tes
 COMMAND = "import sys\nfrom lossnav.cli import main\nsys.exit(main())"
 
 _CONTEXT = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-if os.name == "posix":
-    _CONTEXT.set_forkserver_preload(["torch", "torch._dynamo", "lossnav.optim", "lossnav.cli"])
+
+
+def preload(modules: list[str]) -> None:
+    """Name what the process that is forked has imported, before the first fork."""
+    if os.name == "posix":
+        _CONTEXT.set_forkserver_preload(modules)
+
+
+preload(["torch", "torch._dynamo", "lossnav.optim", "lossnav.cli"])
 
 
 class Running:

@@ -33,6 +33,11 @@ def recorded(name: str) -> ModuleType:
     return module
 
 
+def draws(count: int) -> int:
+    """Return how many random cases a test takes: so many, and more in ``make draws``."""
+    return count * int(os.environ.get("LOSSNAV_DRAWS", "1"))
+
+
 @functools.cache
 def real(name: str) -> Dataset:
     """Return the repository's data set of this name, read once by a process: nobody writes into it."""

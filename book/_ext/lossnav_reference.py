@@ -8,6 +8,7 @@ with the pages whose code uses it.
 from __future__ import annotations
 
 import functools
+import html
 import re
 import sys
 import tempfile
@@ -43,6 +44,7 @@ _CODE = re.compile(
     r'<div class="(?:doctest )?highlight-\w+ notranslate"><div class="highlight"><pre>.*?</pre></div>\n</div>',
     re.DOTALL,
 )
+_MARK = re.compile(r"<[^>]*>")
 _UNWRITTEN = re.compile(r"<(?:function (?P<name>[\w.]+)(?: at 0x\w+)?|factory)>")
 _NEXT = "\n<!-- next -->\n"
 
@@ -75,20 +77,26 @@ class Analyser(CodeBlockAnalyser):
 
 
 def link_code(page: str, folder: str, blocks: list[Any], *args: Any, **options: Any) -> None:
-    """Put links into the code of a page, as codeautolink does, but read its code alone.
+    """Put links into the code of a page, as codeautolink does, but read alone the code that has names.
 
-    A whole page with its formulas takes the parser a second and more, a third of the time of a build.
+    A whole page with its formulas takes the parser a second and more, and codeautolink seeks each block among all those
+    that are left.
     """
     blocks = [block for block in blocks if block.names]
+    sources = {block.source.strip() for block in blocks}
+
+    def named(code: str) -> bool:
+        return html.unescape(_MARK.sub("", code)).strip() in sources
+
     path = Path(folder) / f"{page}.html"
     text = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as other:
         code = Path(other) / f"{page}.html"
         code.parent.mkdir(parents=True, exist_ok=True)
-        code.write_text(_NEXT.join(_CODE.findall(text)), encoding="utf-8")
+        code.write_text(_NEXT.join(filter(named, _CODE.findall(text))), encoding="utf-8")
         link_html(page, other, blocks, *args, **options)
         linked = iter(code.read_text(encoding="utf-8").split(_NEXT))
-    path.write_text(_CODE.sub(lambda _: next(linked), text), encoding="utf-8")
+    path.write_text(_CODE.sub(lambda code: next(linked) if named(code[0]) else code[0], text), encoding="utf-8")
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from chrome import ALL_PICTURES, PHONE, WIDE, Browser, Page
-from measures import CUT, FORMULAS, LINES, SCHEMES, put_on, violations
+from measures import CUT, FORMULAS, LINES, PLAIN, SCHEMES, put_on, violations
 from notebooks import chapters, notebook_path
 from paths import config, pages
 from screens import assert_stands_still_and_fits
@@ -15,6 +15,7 @@ from test_explorables import (
     assert_answers_the_finger,
     assert_answers_the_mouse_and_the_keyboard,
     assert_pictures_stand_in,
+    expected,
 )
 from test_light_pages import assert_is_light
 
@@ -122,7 +123,10 @@ def test_a_page_from_a_file_on_a_desk(browser: Browser, base: str, html: Path, n
         if name in LIVELY:
             assert_answers_the_mouse_and_the_keyboard(page, name.removeprefix("book/"))
             assert page.complaints() == []
-        assert violations(page) == {"light": [], "dark": []}
+        assert page.evaluate(PLAIN) == []
+        # The pages of the reference are of one kind: the colours of one are those of all.
+        colours = "/api/" not in name or name == "book/api/problem"
+        assert violations(page, colours) == {"light": [], "dark": []}
 
 
 @pytest.mark.parametrize("base", ["file"], indirect=True)
@@ -154,9 +158,18 @@ def test_a_page_over_http_on_a_phone_by_day_and_by_night(browser: Browser, base:
             assert found["culprits"] == [], scheme
 
 
-# Formulas are drawn when a page is built, and only what scripts bring to life looks otherwise without them.
+@pytest.mark.parametrize("name", LIVELY)
+def test_each_explorable_has_a_picture_beside_it(html: Path, name: str) -> None:
+    twins = (html / f"{name}.html").read_text("utf-8").split('class="lossnav-fallback"')[1:]
+    assert len(twins) == expected(name.removeprefix("book/"))
+    assert all("<svg" in twin or "<img" in twin for twin in twins)
+
+
+# Formulas are drawn when a page is built, and only what scripts bring to life looks otherwise without them: one page of
+# each kind, and the chapter with the most explorables.
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", [*LIVELY, "book/notation", "book/atlas", "book/api/problem"])
+@pytest.mark.parametrize("name", [max(LIVELY, key=lambda name: expected(name.removeprefix("book/"))), "book/navigation",
+                                  "book/notation", "book/atlas", "book/api/problem"])  # fmt: skip
 def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
     with browser.page(WIDE, scripts=False) as page:
         page.open(f"{base}/{name}.html")

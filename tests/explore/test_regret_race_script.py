@@ -19,7 +19,8 @@ ALL = "given.map((s) => { const { paths, regrets, order } = M.billed(s); return 
 
 @pytest.mark.slow
 def test_script_bills_as_the_library_does(module):
-    for setting, found in zip(SETTINGS, module(explore.RegretRace)(ALL, SETTINGS), strict=True):
+    chosen = SETTINGS[::5]  # each start, discount and curvature is among them
+    for setting, found in zip(chosen, module(explore.RegretRace)(ALL, chosen), strict=True):
         widget = oracles.RegretRace(**setting)
         regrets = widget.regrets()
         for rule, path in widget.paths().items():

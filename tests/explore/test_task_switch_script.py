@@ -42,7 +42,7 @@ def times(task_switch) -> np.ndarray:
 
 @pytest.mark.slow
 def test_plans_are_those_of_the_library(task_switch, times):
-    cases = [(*setting, *start) for setting in SETTINGS for start in STARTS]
+    cases = [(*setting, *start) for setting in SETTINGS for start in STARTS][::5]  # each number is among them
     given = [[scales(gamma, entropy)[1], y, z] for gamma, entropy, y, z in cases]
     expression = "given.map((s) => { const plan = M.switchPlan(...s); return [[...plan.y], [...plan.z]]; })"
     for (gamma, entropy, y0, z0), (y, z) in zip(cases, task_switch(expression, given), strict=True):

@@ -181,14 +181,15 @@ def again_of_epochs(key: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("key", "loss"), [("learning-rates", 0.03), ("beliefs-mnist", 0.03), ("cifar10-opening", 0.01)]
-)
-def test_an_epoch_made_now_is_the_recorded_one(key, loss):
-    """On whatever processor: sums are rounded differently, so the curves agree but not their bits."""
+@pytest.mark.parametrize("key", ["learning-rates", "beliefs-mnist"])
+def test_an_epoch_made_now_is_the_recorded_one(key):
+    """On whatever processor: sums are rounded differently, so the curves agree but not their bits.
+
+    That of the CIFAR images is made again as a whole (test_reproduce.py).
+    """
     now, then = again_of_epochs(key)
-    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=loss)
-    assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=5 * loss)
+    assert now["train_loss"][0] == pytest.approx(then["train_loss"][0], rel=0.03)
+    assert now["test_accuracy"][0] == pytest.approx(then["test_accuracy"][0], abs=0.15)
 
 
 @pytest.mark.slow

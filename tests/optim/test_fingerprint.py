@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import pyplot as plt
+from resources import draws
 
 import lossnav as ln
 from lossnav.optim.fingerprint import laws, measures
 from lossnav.optim.fingerprint.play import Player
 
 RNG = np.random.default_rng(34)
-SEEDS = range(3)
+SEEDS = range(draws(1))
 
 
 def draw(low, high):

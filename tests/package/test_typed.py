@@ -11,6 +11,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
+import fresh
 import jedi
 import pytest
 
@@ -112,7 +113,7 @@ def test_a_checker_finds_each_error_of_a_wrong_script_and_none_in_a_right_one(ch
 
 @pytest.mark.slow
 def test_the_right_script_runs(tmp_path):
-    done = subprocess.run([sys.executable, USERS / "right.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = fresh.run((USERS / "right.py").read_text(encoding="utf-8"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

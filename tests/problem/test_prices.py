@@ -55,7 +55,7 @@ def test_fenchel_young_and_its_equality(name):
 @pytest.mark.parametrize("name", ["linf eta", "l1 eta", "nuclear eta", "Power", "Toll", "layers eta"])
 def test_the_conjugate_is_the_largest_gain_that_a_search_finds(name):
     price, dim = MANY[name]
-    for p in np.random.default_rng(1).normal(size=(3, dim)):
+    for p in np.random.default_rng(1).normal(size=(1 if dim > 5 else 3, dim)):
         best = max(_gain(price, p, start) for start in (np.zeros(dim), price.velocity(p) * 0.7))
         bound = float(price.conjugate(p))
         assert best <= bound + 1e-9 and best > 0.97 * bound

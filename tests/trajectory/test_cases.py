@@ -11,8 +11,9 @@ KNOWN = known()
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * case.slow) for case in CASES if not case.wrong],
-)
+    [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * case.slow) for case in CASES
+     if not case.wrong and case.name != "logistic, breast cancer, one by one"],  # test_graded.py has it
+)  # fmt: skip
 def test_what_was_right_stays(case):
     found = measure(case)
     assert agrees(found, KNOWN[case.name]), (found, KNOWN[case.name])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from resources import draws
 
 import lossnav as ln
 
@@ -37,7 +38,7 @@ def problem(seed, kind, dim):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=30, derandomize=True)
+@settings(deadline=None, max_examples=draws(10), derandomize=True)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), dim=st.integers(1, 6))
 def test_four_methods_agree(seed, kind, dim):
     objective, loss, theta0 = problem(seed, kind, dim)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from resources import draws
 
 import lossnav as ln
 from benchmarks import landscapes
@@ -52,7 +53,7 @@ def test_a_bowl_behind_three_hills():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 17, 45, 88, 131])
+@pytest.mark.parametrize("seed", [45, 17, 88, 131, 3][: draws(2)])
 def test_random_hills(seed):
     """All of the seeds 0 … 199 agree; 45 has a wall round whose end no saddle leads."""
     objective, loss, start = random_problem(seed)

@@ -203,7 +203,7 @@ def test_a_short_search_shows_nothing_and_a_long_one_does(monkeypatch):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
 
     def slow(point):  # the display changes ten times a second: the search must last longer than that
-        time.sleep(3e-3)
+        time.sleep(1e-3)
         return himmelblau(point)
 
     loss = ln.losses.Function(slow, dim=2)

@@ -230,11 +230,11 @@ def test_i16_fig_1_hardly_knows_its_discount():
     slopes = [(path(truth + step) - path(truth - step)) / 2e-3 for step in 1e-3 * np.eye(4)]
     bound = 0.017 * math.sqrt(np.linalg.inv(np.array(slopes) @ np.array(slopes).T)[0, 0])
     assert bound == pytest.approx(0.101, abs=0.003)
-    rng, found = np.random.default_rng(4), []
-    for _ in range(12):
-        noisy = path(truth).reshape(50, 2) + 0.017 * rng.normal(size=(50, 2))
+    rng, found, exact = np.random.default_rng(4), [], path(truth).reshape(50, 2)
+    for _ in range(6):
+        noisy = exact + 0.017 * rng.normal(size=(50, 2))
         found.append(ln.infer(noisy, WELL, times=t, noise=0.017).estimates["gamma"])
-    assert sum(one.low <= 0.1 <= one.high for one in found) >= 10
+    assert sum(one.low <= 0.1 <= one.high for one in found) >= 5
     assert abs(np.mean([one.value for one in found]) - 0.1) < 0.09
     widths = [one.high - one.value for one in found]
     assert np.median(widths) == pytest.approx(1.96 * bound, rel=0.2)

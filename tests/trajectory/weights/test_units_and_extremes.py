@@ -73,7 +73,7 @@ EXTREMES = (1e-300, 1e-20, 1e20, 1e300)
 @pytest.mark.parametrize("wells", [False, True])
 def test_overdamped_paths_answer_or_refuse(name, wells, monkeypatch):
     """``overdamped_path(variance=1e300)`` did not end, nor did many others; now calls are counted."""
-    monkeypatch.setattr("lossnav.trajectory.weights.overdamped._MOST_CALLS", 20_000)
+    monkeypatch.setattr("lossnav.trajectory.weights.overdamped._MOST_CALLS", 5_000)
     bowl = un.average(ln.losses.Quadratic([[2.0]], minimum=[0.3]))
     loss = un.Wells([[0.3]], [1.0], [0.6], bowl=0.4) if wells else bowl
     for size in EXTREMES:
