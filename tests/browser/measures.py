@@ -141,9 +141,9 @@ LOOKS = """(() => {
   };
 })()"""
 
-# Links in a text that nothing but their colour tells from it.
-PLAIN = """[...document.querySelectorAll('.bd-article :is(p, li, dd, td) a[href]:not(.headerlink, .sd-btn)')]
-  .filter(e => e.textContent.trim() && e.getClientRects().length)
+# Links in a text that nothing but their colour tells from it; buttons and marks are none of its words.
+PLAIN = """[...document.querySelectorAll('.bd-article :is(p, li, dd, td) a[href]')]
+  .filter(e => !e.matches('.headerlink, .sd-btn, .ln-check') && e.textContent.trim() && e.getClientRects().length)
   .filter(e => !getComputedStyle(e).textDecorationLine.includes('underline')).map(e => e.outerHTML.slice(0, 160))"""
 
 AXE = """axe.run(document, %s).then(found => found.violations.map(v =>
