@@ -145,17 +145,16 @@ class OnMesh:
             )
             return
         rests = stationary.search(case.objective, case.loss, case.theta0)
-        found = False
         for place in rests.points if len(rests.points) else [case.theta0]:
             alone = replace(rests, points=place[None])
             try:
                 path = late.path(case.objective, case.loss, case.theta0, alone, settings)
             except NoMinimiser:  # late deadlines do not agree: that Newton's method stopped is one reason
-                continue
-            found = True
+                raise NotConverged(
+                    f"paths of two late deadlines by {np.array2string(place, precision=6)} do not agree on J, so that "
+                    "it may be less than elsewhere: give objective.horizon, or raise gamma"
+                ) from None
             yield replace(path, unseen=rests.unseen)
-        if not found:
-            raise NotConverged("paths of two late deadlines do not agree on J: give objective.horizon, or raise gamma")
 
     @staticmethod
     def _softened(case: Case) -> Softened:

@@ -205,3 +205,15 @@ def test_ends_that_do_not_go_with_a_price():
         ln.solve(heavy, WELL, [0.3, 0.6], horizon=2.0, endpoint=[0.0, 0.0])
     with pytest.raises(ln.NoMinimiser, match="limit"):
         ln.solve(ln.Objective(price=P.Box(0.5, 1.0)), WELL, [0.3, 0.6], horizon=1.0, endpoint=[1.0, 0.6])
+
+
+@pytest.mark.slow
+def test_where_a_way_by_one_rest_stays_unsolved_no_other_is_certified():
+    """Direct minimisation finds −3.778 past the deeper well; staying in the other costs 5.54."""
+    objective = ln.Objective(gamma=0.1, price=ln.prices.Power(1.5, eta=10.0))
+    try:
+        found = ln.solve(objective, ln.losses.DoubleWell(), [-1.5, 2.0])
+    except ln.NotConverged as reason:
+        assert "by [1.057454 0." in str(reason)
+    else:
+        assert found.action == pytest.approx(-3.778, abs=2e-3)
