@@ -20,6 +20,7 @@ from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import Lifted, transcription
 from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ _DIAGONAL = 1e-12  # of the largest entry: what rounding leaves beside a diagona
 _FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 _SOFT = 1e-6  # of the softness that would change everything, what is left of it in the end
 _LOOKS = 2.0  # how often a path looks different on its way to a place of rest
+_CHEAPER = (
+    1e-4  # of J: by so much a path of a late deadline must be cheaper, that is good to 1e-6 of it and of the rest
+)
 _KINKED = 1e-6  # the accuracy of paths with kinks, whose error is no series in the length of a step
 _SEEN = 1e-3  # of the way: how near to the end the natural times go
 
@@ -126,7 +130,8 @@ class OnMesh:
             NotConverged: if late deadlines do not say what J is.
         """
         if price_of(case.objective).order == 2:
-            return action.judged(case, _Moving(case, settings).paths(), self.name)
+            search = _Moving(case, settings)
+            return search.compared(action.judged(case, search.paths(), self.name))
         if case.endpoint is not None:
             straight = (case.endpoint - case.theta0) / case.deadline
             if math.isinf(price_of(case.objective).value(straight)):
@@ -199,6 +204,23 @@ class _Moving(ToRests):
             ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
         states = np.concatenate([rests.points, np.zeros_like(rests.points)], axis=1)
         yield from self._all(ends, replace(rests, points=states))
+
+    def compared(self, best: Trajectory) -> Trajectory:
+        """Return the best path, not converged where one of a late deadline, standing on from there, costs less.
+
+        A rest may be too flat for a law of approach, or be none that is a bowl: then no path to it was compared.
+        """
+        objective, gamma = self.objective, self.objective.gamma
+        if not self.case.rests or gamma == 0 or not best.converged:
+            return best
+        problem = transcription(objective, self.loss, math.log(1 / _KINKED) / gamma, 2)
+        rough = replace(self.settings, rtol=max(self.settings.rtol, _KINKED), steps=None)
+        for late_one in deadline.from_starts(problem, self.theta0, rough):
+            rest = objective.k * float(self.loss.value(late_one.asymptote))
+            held = late_one.action + resting_action(rest, gamma, 1.0) * _KINKED
+            if late_one.converged and best.action - held > _CHEAPER * (abs(best.action) + abs(held)):
+                return replace(best, status=Status.NEVER_RESTS, detail=f"it has J = {held:.6g}")
+        return best
 
     def _end(self, point: Array) -> LocalValue | None:
         """Return the value function of the bowl at a minimum, and its law (W3); None where it is none."""

@@ -217,3 +217,11 @@ def test_where_a_way_by_one_rest_stays_unsolved_no_other_is_certified():
         assert "by [1.057454 0." in str(reason)
     else:
         assert found.action == pytest.approx(-3.778, abs=2e-3)
+
+
+def test_a_deeper_rest_that_is_too_flat_for_a_law_of_approach_is_not_passed_over():
+    """x = 2 is of fourth order: who stays at .12 pays 8.10, and by the deadline of 60 the way to it costs 4.11."""
+    loss = ln.losses.Function(lambda x: (x[..., 0] - 2) ** 4 * (x[..., 0] ** 2 + 0.1), dim=1)
+    objective = ln.Objective(gamma=0.2, price=ln.prices.Acceleration(1.0, 1.0))
+    with pytest.raises(ln.NotConverged, match=r"never comes to rest costs less: it has J = 4\.11"):
+        ln.solve(objective, loss, [-0.2])
