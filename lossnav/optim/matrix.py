@@ -284,19 +284,18 @@ class StackLook(ArrayLook):
 
 def believed(group: Group, kind: str) -> Matrices:
     """Return the belief about matrices that the options of a group state; the one that ``derive`` takes."""
-    if kind == "polar":
-        return _polar(group["eps_relative"], group["noise"])
-    return _believed(kind, group["betas"][1], group["eps_relative"], group["every"], group["watch"], group["max_dim"])
+    return _believed(
+        kind, group["betas"][1], group["eps_relative"], group["noise"], group["every"], group["watch"], group["max_dim"]
+    )
 
 
 @lru_cache(maxsize=256)
-def _polar(floor: float | None, noise: bool) -> assume.Polar:
-    return assume.Polar(noise=noise) if floor is None else assume.Polar(floor=floor, noise=noise)
-
-
-@lru_cache(maxsize=256)
-def _believed(kind: str, beta: float, floor: float | None, every: int, watch: int, max_dim: int) -> Matrices:
+def _believed(
+    kind: str, beta: float, floor: float | None, noise: bool, every: int, watch: int, max_dim: int
+) -> Matrices:
     given: dict[str, Any] = {} if floor is None else {"floor": floor}
+    if kind == "polar":
+        return assume.Polar(noise=noise, **given)
     given |= {"every": every, "watch": watch, "max_dim": max_dim}
     if kind == "eigenbasis":
         return assume.Eigenbasis(beta, **given)

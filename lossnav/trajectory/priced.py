@@ -220,17 +220,13 @@ class Accelerated(Transcription):
         diagonal[1:] += np.exp(turn) * whole[:, right, right]
         return diagonal, np.exp(turn / 2) * whole[:, right, left]
 
-    def carried(self, path: Array, slope: Array | None = None) -> Array:
+    def velocities(self, path: Array, slope: Array | None = None) -> Array:
         """Return ż = (θ̇, θ̈) at the nodes: m·Gθ̈ is what the velocity at the start of a cubic is worth."""
         price: Any = self.objective.price
         start, final = self._kinetic_slopes(path)
         dim = self.loss.dim
         push = np.concatenate([-start, final[-1:]])[:, dim:]
         return np.concatenate([path[:, dim:], np.linalg.solve(price.m * self._ruler, push.T).T], axis=1)
-
-    def velocities(self, path: Array, slope: Array | None = None) -> Array:
-        """Return ż at the nodes."""
-        return self.carried(path, slope)
 
     def seen(self, path: Trajectory) -> Trajectory:
         """Return the path of θ."""

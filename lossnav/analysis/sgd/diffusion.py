@@ -7,7 +7,6 @@ The stationary density is e^{−κΨ} with :math:`\Psi=\tfrac12(x-\mu)^\top U(x-
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +18,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis.sgd._setting import momentum, per_batch
-
-_LARGEST = math.log(sys.float_info.max)
+from lossnav.problem.functions.roots import LARGEST
 
 
 def decompose(A: ArrayLike, D: ArrayLike) -> tuple[Array, Array]:
@@ -76,10 +74,10 @@ def covariance(A: ArrayLike, D: ArrayLike, kappa: float, t: float, s: float, *, 
         common = _resting("A", drift, diffusion)
     else:
         growth = -float(np.min(np.linalg.eigvals(drift).real))
-        if growth * (first + second) > _LARGEST:
+        if growth * (first + second) > LARGEST:
             raise ValueError(
                 f"t = {first:g} and s = {second:g}, but where A has the eigenvalue {-growth:.3g} their sum must be "
-                f"<= {_LARGEST / growth:.3g}: fluctuations grow beyond what floats hold"
+                f"<= {LARGEST / growth:.3g}: fluctuations grow beyond what floats hold"
             )
         common = _transition(drift, diffusion, min(first, second))[1]
     later = _propagator(drift, abs(second - first))

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 
 from lossnav._checks import Array
 
-_LARGEST = math.log(sys.float_info.max)
+LARGEST = math.log(sys.float_info.max)  # above it e^x is none
 
 
 def exp_bounded(x: ArrayLike) -> Array:
     """Return e^x, or the largest float where that is larger."""
-    return np.exp(np.minimum(x, _LARGEST))
+    return np.exp(np.minimum(x, LARGEST))
 
 
 def exp_mean(x: ArrayLike) -> Array:
