@@ -20,6 +20,7 @@ from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import Lifted, transcription
 from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
 from lossnav.trajectory.riccati import LocalValue
+from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
@@ -137,11 +138,12 @@ class OnMesh:
             if math.isinf(price_of(case.objective).value(straight)):
                 raise NoMinimiser(f"no minimiser: not even straight at {straight} the endpoint is within the limit")
         rough = replace(settings, rtol=max(settings.rtol, _KINKED))
-        objective = replace(case.objective, price=self._softened(case))
-        paths = self._paths(replace(case, objective=objective), rough)
+        rests = stationary.search(replace(case.objective, horizon=math.inf), case.loss, case.theta0)
+        objective = replace(case.objective, price=self._softened(case, rests))
+        paths = self._paths(replace(case, objective=objective), rests, rough)
         return action.judged(case, paths, self.name)
 
-    def _paths(self, case: Case, settings: Settings) -> Iterator[Trajectory]:
+    def _paths(self, case: Case, rests: Rests, settings: Settings) -> Iterator[Trajectory]:
         if not case.rests:
             yield from deadline.from_starts(
                 transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint),
@@ -149,7 +151,6 @@ class OnMesh:
                 settings,
             )
             return
-        rests = stationary.search(case.objective, case.loss, case.theta0)
         for place in rests.points if len(rests.points) else [case.theta0]:
             alone = replace(rests, points=place[None])
             try:
@@ -162,11 +163,10 @@ class OnMesh:
             yield replace(path, unseen=rests.unseen)
 
     @staticmethod
-    def _softened(case: Case) -> Softened:
+    def _softened(case: Case, rests: Rests) -> Softened:
         """Return the price as it is minimised, by how much the loss falls on straight ways to the places of rest."""
         price = price_of(case.objective)
-        places = stationary.points(replace(case.objective, horizon=math.inf), case.loss, case.theta0)
-        ways = np.vstack([case.theta0, places]) - case.theta0
+        ways = np.vstack([case.theta0, rests.points]) - case.theta0
         lines = case.theta0 + np.linspace(0, 1, 17)[:, None, None] * ways
         fall = case.objective.k * float(np.ptp(np.asarray(case.loss.value(lines)))) or 1.0
         longest = ways[int(np.argmax(np.abs(ways).max(axis=1)))]
