@@ -177,9 +177,9 @@ def adam(params: Any, lr: float) -> Any:
     return torch.optim.Adam(params, lr, BETAS)
 
 
-def muon(params: Any, lr: float) -> Any:
+def muon(params: Any, lr: float, **options: Any) -> Any:
     """Return torch's Muon, whose steps have the root mean square that Adam's were seen to have."""
-    return torch.optim.Muon(params, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    return torch.optim.Muon(params, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw", **options)
 
 
 def rule(name: str, params: list[nn.Parameter], lr: float, long: str = "identity") -> Any:

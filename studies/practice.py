@@ -3,6 +3,9 @@
     python studies/practice.py cnn             nine rules, a small CNN, all of CIFAR-10 at 16×16   (about 60 minutes)
     python studies/practice.py bytes           six rules, a causal transformer, Python's manual    (about 90 minutes)
     python studies/practice.py discount-cnn    eight discounts of one rule, the same CNN           (about 40 minutes)
+    python studies/practice.py discount-bytes  the same of the transformer                         (about 70 minutes)
+    python studies/practice.py parts-cnn       one thing changed at a time in a rule, the CNN      (about 30 minutes)
+    python studies/practice.py parts-bytes     the same of the transformer                         (about 50 minutes)
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
@@ -20,8 +23,13 @@ the same lengths. What was expected stands in ``PREDICTIONS`` and ``EXPECTED``, 
 matrices, of which the root mean square is a fifth of the rate, beside Adam's at the whole rate. Ours give both one rate
 otherwise. Of the transformer, which came last, ``LATER`` says what was expected of it.
 
+"parts" changes one thing at a time in "polar, a fifth", and in Muon its look ahead: the length that knows the noise,
+embeddings and head as matrices, the memory, the exact root, and a discount, told by ε over the median of the square
+roots of C's eigenvalues. Each tries three rates around that of the whole rule, and one more at an edge, all with the
+decay of the whole rule, and runs on three of its seeds.
+
 What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's, and
-of the transformer three rules and all discounts.
+of the transformer three rules.
 """
 
 from __future__ import annotations
@@ -79,6 +87,15 @@ EXPECTED: dict[str, tuple[float, float]] = {  # of ε/√V against none, in % of
     "0.01": (-1.0, 1.0), "0.063": (-1.0, 1.0), "0.4": (-1.0, 3.0), "inf": (2.0, 60.0),
 }  # fmt: skip
 BEST_BELOW, AT_MOST = 0.4, 2.0  # where the best discount is, and the % by which it leads none
+CHANGES = (  # of one thing, on both networks: written when all rules and the discounts of the CNN were known
+    Prediction("parts", "noise known", "polar, a fifth", -1.5, 1.5, "the same length in the long run"),
+    Prediction("parts", "all matrices", "polar, a fifth", -1.0, 6.0, "rows that a batch does not show move as far"),
+    Prediction("parts", "β₁ = 0.95", "polar, a fifth", -1.5, 1.5, "rates are tuned, and noise is averaged either way"),
+    Prediction("parts", "Muon, no look ahead", "Muon", -1.0, 1.5, "a share of the last gradient is a shorter memory"),
+    Prediction("parts", "exact root", "polar, a fifth", -1.0, 1.0, "few singular values are below a thousandth"),
+    Prediction("parts", "ε = 0.1", "polar, a fifth", -1.5, 1.5, "no discount pays, as for single weights"),
+    Prediction("parts", "ε = 1", "polar, a fifth", -1.0, 4.0, "it gives up the flat directions"),
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- tasks
@@ -88,7 +105,8 @@ BEST_BELOW, AT_MOST = 0.4, 2.0  # where the best discount is, and the % by which
 class Task:
     """What is learned, by which network, in how many steps, the first rates of SGD, and what was expected.
 
-    ``about``: what the record says of it; ``discounts``: those that are tried; ``without``: rules that are not.
+    ``about``: what the record says of it; ``whole``: rate and decay of "polar, a fifth"; ``without``: rules that are
+    not tried.
     """
 
     dataset: str
@@ -98,7 +116,7 @@ class Task:
     plain: tuple[float, ...]
     about: Callable[[], dict[str, Any]]
     predictions: tuple[Prediction, ...] = PREDICTIONS
-    discounts: tuple[float, ...] = DISCOUNTS
+    whole: tuple[float, float] = (0.003, 2.0)
     without: tuple[str, ...] = ()
 
 
@@ -124,35 +142,37 @@ TASKS = {
                 lambda: {"batch": BATCH, "held": HELD}),
     "bytes": Task("", partial(text, length=LENGTH), lambda seed: reader(LENGTH, seed=seed), 2500,
                   (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {**provenance(), "batch": 8, "length": LENGTH},
-                  (*PREDICTIONS, *LATER), (), ("polar", "eigenbasis", "kronecker")),
+                  (*PREDICTIONS, *LATER), (0.03, 0.5), ("polar", "eigenbasis", "kronecker")),
 }  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------- rules
 
 Made = Callable[[nn.Module, float], Any]
+FIFTH = 0.2  # the root mean square of Muon's steps in units of the rate
 LOW, MIDDLE = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3), (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 
 
-def ours(model: nn.Module, lr: float, **belief: Any) -> Any:
-    """Return our rule for matrices, which leaves the rest to a belief about each weight by itself.
+def ours(model: nn.Module, lr: float, part: float = 1.0, beta: float = BETAS[0], **belief: Any) -> Any:
+    """Return our rule for matrices, at a part of the rate, beside a belief about each of the other weights.
 
-    It takes its mean for the gradient: that it may be noise was learned from these runs.
+    Unless told otherwise, it takes its mean for the gradient: that it may be noise was learned from these runs.
     """
-    return optim.BallisticMatrix(optim.split(model), lr, BETAS, noise=False, **belief)
+    matrices, rest = optim.split(model)
+    return optim.BallisticMatrix([matrices | {"noise": False, **belief, "lr": part * lr}, rest], lr, (beta, BETAS[1]))
 
 
-def shorter(model: nn.Module, lr: float, part: float, **belief: Any) -> Any:
-    """Return our rule, whose matrices move by a part of the rate of the rest."""
-    optimizer = ours(model, lr, **belief)
-    optimizer.param_groups[0]["lr"] = part * lr
-    return optimizer
+def together(model: nn.Module, lr: float) -> Any:
+    """Return our rule with embeddings and head among the matrices."""
+    groups: list[list[Any]] = [[p for p in model.parameters() if (p.ndim > 1) is thick] for thick in (True, False)]
+    matrices = {"params": groups[0], "noise": False, "lr": FIFTH * lr}
+    return optim.BallisticMatrix([matrices, {"params": groups[1], "curvature": "diagonal"}], lr, BETAS)
 
 
-def theirs(model: nn.Module, lr: float, make: Callable[[Any, float], Any]) -> Any:
+def theirs(model: nn.Module, lr: float, make: Callable[..., Any], **options: Any) -> Any:
     """Return another's rule for matrices, beside Adam for the rest."""
     both = [[p for _, p in group["params"]] for group in optim.split(model)]
-    return AsMatrices(*both, lambda part: make(part, lr), lambda part: adam(part, lr))
+    return AsMatrices(*both, lambda part: make(part, lr, **options), lambda part: adam(part, lr))
 
 
 def collected(name: str) -> Callable[..., Any]:
@@ -171,10 +191,17 @@ RULES: dict[str, Made] = {
     "Lion": lambda m, lr: collected("Lion")(list(m.parameters()), lr=lr, betas=BETAS, weight_decay=0.0),
     "Muon": lambda m, lr: theirs(m, lr, muon),
     "SOAP": lambda m, lr: theirs(m, lr, soap),
-    "polar": lambda m, lr: ours(m, lr, curvature="polar"),
+    "polar": ours,
     "eigenbasis": lambda m, lr: ours(m, lr, curvature="eigenbasis"),
     "kronecker": lambda m, lr: ours(m, lr, curvature="kronecker"),
-    "polar, a fifth": lambda m, lr: shorter(m, lr, 0.2, curvature="polar"),
+    "polar, a fifth": lambda m, lr: ours(m, lr, FIFTH),
+}
+PARTS: dict[str, Made] = {
+    "noise known": lambda m, lr: ours(m, lr, noise=True),
+    "all matrices": together,
+    "β₁ = 0.95": lambda m, lr: ours(m, lr, FIFTH, 0.95),
+    "Muon, no look ahead": lambda m, lr: theirs(m, lr, muon, nesterov=False),
+    "exact root": lambda m, lr: ours(m, lr, FIFTH, root="exact"),
 }
 
 
@@ -182,8 +209,12 @@ def discounted(ratio: float, typical: float) -> Made:
     """Return ``Belief`` with ε = ratio·typical, from a rate that is the length of its step at a typical √V."""
     if ratio == math.inf:
         return lambda m, lr: optim.Belief(m.parameters(), lr / typical, BETAS, discount=math.inf)
-    shorter = math.hypot(1.0, ratio) - ratio  # (√(V + ε²) − ε)/√V
-    return lambda m, lr: optim.Belief(m.parameters(), lr / shorter, BETAS, discount=ratio * typical)
+    return lambda m, lr: optim.Belief(m.parameters(), lr / shorter(ratio), BETAS, discount=ratio * typical)
+
+
+def shorter(ratio: float) -> float:
+    """Return the length of a step with a discount in units of that without, (√(V + ε²) − ε)/√V, for ε/√V."""
+    return math.hypot(1.0, ratio) - ratio
 
 
 # ------------------------------------------------------------------------------------------------------------- training
@@ -234,12 +265,12 @@ def trained(
 
 
 def tuned(
-    task: Task, examples: Examples, make: Made, rates: Sequence[float], told: str, most: int
+    task: Task, examples: Examples, make: Made, rates: Sequence[float], told: str, most: int, decay: float = 0.0
 ) -> dict[float, float]:
     """Return the validation losses of the rates that a rule tries."""
 
     def losses(some: Sequence[float]) -> list[float]:
-        found = [trained(task, examples, make, lr, TUNING)["validation"] for lr in some]
+        found = [trained(task, examples, make, lr, TUNING, decay)["validation"] for lr in some]
         print(f"  {told}: {dict(zip(some, found, strict=True))}", flush=True)
         return found
 
@@ -268,13 +299,18 @@ def measured(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[
 
 def spread(task: Task, examples: Examples) -> list[float]:
     """Return quantiles of √V over weights in the middle of a run of Adam."""
-    roots: list[torch.Tensor] = []
+    return middle(task, examples, "AdamW", MIDDLE[2], lambda state: state["exp_avg_sq"].sqrt())
+
+
+def middle(task: Task, examples: Examples, rule: str, lr: float, read: Callable[[Any], torch.Tensor]) -> list[float]:
+    """Return quantiles of what is read off the states of a rule in the middle of a run."""
+    found: list[torch.Tensor] = []
 
     def seen(optimizer: Any) -> None:
-        roots.extend(state["exp_avg_sq"].flatten().sqrt() for state in optimizer.state.values())
+        found.extend(read(state).flatten() for state in optimizer.state.values())
 
-    trained(task, examples, RULES["AdamW"], MIDDLE[2], TUNING, seen=seen)
-    every = torch.cat(roots).double()
+    trained(task, examples, RULES[rule], lr, TUNING, seen=seen)
+    every = torch.cat(found).double()
     return [six(every.quantile(level)) for level in QUANTILES]
 
 
@@ -292,6 +328,31 @@ def discount(dataset: Any, seed: tuple[int, ...], task: str, ratio: float | str)
     torch.set_flush_denormal(False)
     return [{"task": task, "ratio": ratio, "lr": best, "roots": roots,
              "tuning": sorted(map(list, tried.items())), "runs": runs}]  # fmt: skip
+
+
+def roots_of_c(state: Any) -> torch.Tensor:
+    """Return the square roots of C's eigenvalues, which "polar" reads off the mean of a matrix; none for a vector."""
+    return torch.linalg.svdvals(state["m"]) / math.sqrt(max(state["m"].shape)) if "v" not in state else torch.empty(0)
+
+
+def changed(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[dict[str, Any]]:
+    """Tune a rule of which one thing is changed, and run it on seeds that it was not tuned on."""
+    torch.set_flush_denormal(True)
+    one = TASKS[task]
+    examples, (rate, decay) = one.examples(dataset), one.whole
+    if rule in PARTS:
+        make = PARTS[rule]
+    else:
+        ratio = float(rule.removeprefix("ε = "))
+        typical = middle(one, examples, "polar, a fifth", rate, roots_of_c)[QUANTILES.index(0.5)]
+        make = lambda m, lr: ours(m, lr, FIFTH / shorter(ratio), discount=ratio * typical)  # noqa: E731
+    tried = tuned(one, examples, make, (beyond(rate, -1), rate, beyond(rate, 1)), rule, 1, decay)
+    best = min(tried, key=tried.__getitem__)
+    runs = [trained(one, examples, make, best, each, decay) for each in seed]
+    print(f"  {rule}: {[run['test'] for run in runs]}", flush=True)
+    torch.set_flush_denormal(False)
+    return [{"task": task, "rule": rule, "lr": best, "decay": decay, "tuning": sorted(map(list, tried.items())),
+             "runs": runs}]  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------------------------- studies
@@ -315,15 +376,22 @@ def rules(name: str) -> Study:
 
 def discounts(name: str) -> Study:
     """Return the study of all discounts on a task."""
-    ratios = [ratio if math.isfinite(ratio) else "inf" for ratio in TASKS[name].discounts]  # JSON has no infinity
+    ratios = [ratio if math.isfinite(ratio) else "inf" for ratio in DISCOUNTS]  # JSON has no infinity
     wanted = [Measurement(TASKS[name].dataset, JUDGES, discount, {"task": name, "ratio": ratio}) for ratio in ratios]
     expected = {"of": {key: list(ends) for key, ends in EXPECTED.items()}, "best": BEST_BELOW, "at_most": AT_MOST}
     return Study(lambda: wanted, flat, {}, about(name, expected))
 
 
-STUDIES = {f"practice-{name}": rules(name) for name in TASKS} | {
-    f"practice-discount-{name}": discounts(name) for name, task in TASKS.items() if task.discounts
-}
+def parts(name: str) -> Study:
+    """Return the study of what makes the difference on a task."""
+    wanted = [
+        Measurement(TASKS[name].dataset, JUDGES[:3], changed, {"task": name, "rule": one.rule}) for one in CHANGES
+    ]
+    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in CHANGES]))
+
+
+KINDS = {"": rules, "discount-": discounts, "parts-": parts}
+STUDIES = {f"practice-{kind}{name}": made(name) for kind, made in KINDS.items() for name in TASKS}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)
