@@ -175,7 +175,7 @@ class Hyperbolic(Planner):
     def values(self, x: Array, scale: Scale) -> dict[str, float]:
         alpha, v = math.exp(x[0]), math.exp(x[1])
         gain = float(v / _laplace(np.array([2 * v]), alpha)[0] - v * v)
-        return {"alpha": alpha, "a": gain / scale.curvature}
+        return {"alpha": alpha, "a": gain / scale.curvature, "C": 0.0}  # there is no drift
 
     def rates(self, h: Array, values: Values) -> Array:
         pull = values["a"] * h

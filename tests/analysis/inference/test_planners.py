@@ -128,6 +128,9 @@ def test_i10_hyperbolic_discounters_are_told_where_h_is_wide_and_rates_are_preci
     assert planner.fit.refuted
     vague = ln.infer(ln.infer.Rates(h[4:], r[4:], 0.05 * r[4:]))
     assert not vague.fit.refuted, "with rates known to 5 % it passes for an exponential discounter"
+    t = np.append(0.0, np.geomspace(1e-3, 1000, 60))
+    walked = ln.infer(np.exp(-np.outer(t, r)), bowl(*h), times=t, family="hyperbolic", noise=1e-4)
+    assert not walked.fit.refuted and value(walked, "alpha") == pytest.approx(1.2, rel=1e-3)
 
 
 def test_i13_a_deadline_is_told_by_one_mode_but_for_its_charge():
