@@ -175,7 +175,7 @@ def widened(
 
 def six(values: Any) -> Any:
     """Return numbers with six digits, as JSON holds them."""
-    rounded = np.vectorize(lambda x: float(f"{x:.6g}"))(np.asarray(values, dtype=np.float64))
+    rounded = np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[np.float64])(np.asarray(values, dtype=np.float64))
     return rounded.tolist()
 
 
