@@ -22,6 +22,7 @@ from lossnav.problem.objective import Objective
 
 Values = Mapping[str, float]
 _FAR = 12.0  # e-folds from the data's scale at which a logarithmic coordinate ends
+_EDGE = 1e4  # from the data's own scale, beyond which a value is as good as at an edge
 
 
 @dataclass(frozen=True)
@@ -235,9 +236,11 @@ class Quantity:
 
     @classmethod
     def around(cls, family: Planner, name: str, scale: Scale, value: float) -> Quantity:
-        """Return it with a value half-way; or, if that is at an edge, the data's rate."""
+        """Return it with a value half-way; or, if that is at an edge or nearly, what the data's own scales come to."""
         size = abs(value - scale.end if name == "T" else value)
-        return cls(family, name, scale, size if 0 < size < math.inf else scale.rate)
+        own = {"a": scale.rate**2 / scale.curvature, "b": scale.rate**2 / scale.curvature, "T": 1 / scale.rate,
+               "c": 1 / scale.rate}.get(name, scale.rate)  # fmt: skip
+        return cls(family, name, scale, size if own / _EDGE < size < own * _EDGE else own)
 
     def __call__(self, x: Array) -> float:
         """Return the place that coordinates have."""

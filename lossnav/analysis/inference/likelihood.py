@@ -154,13 +154,23 @@ class Likelihood:
         """What a deviation squared comes to by noise: 1 if that is known."""
         return 1.0 if self.noisy else max(self.cost / self.spare, 1e-300)
 
-    def along(self, quantity: Quantity, place: float) -> tuple[Array, float]:
-        """Return the best coordinates with a quantity at a place, and how much worse they fit, in units of the noise"""
+    def along(self, quantity: Quantity, place: float, enough: float = math.inf) -> tuple[Array, float]:
+        """Return the best coordinates with a quantity at a place, and how much worse they fit, in units of the noise.
+
+        Where that is more than ``enough``, another basin may hold a better fit: further coordinates begin anew.
+        """
         nearest = min(self.near, key=lambda x: abs(quantity(x) - place))
-        x, cost = self.fit(nearest, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
-        if math.isfinite(cost):
-            self.near.append(x)
-        return x, max(cost - self.cost, 0.0) / self.unit
+        others = {tuple(x[2:]): np.append(nearest[:2], x[2:]) for x in self.starts if len(x) > 2}
+        best, worse = nearest, math.inf
+        for start in (nearest, *others.values()):
+            x, cost = self.fit(start, lambda x: np.append(self.held(x), quantity(x) - place), 1e-4 * self.unit)
+            if math.isfinite(cost):
+                self.near.append(x)
+            if (lost := max(cost - self.cost, 0.0) / self.unit) < worse:
+                best, worse = x, lost
+            if worse <= enough:
+                break
+        return best, worse
 
     def interval(self, quantity: Quantity) -> tuple[float, float]:
         """Return the places between which a quantity is not excluded; 0 and 1 are its edges."""
@@ -180,10 +190,11 @@ class Likelihood:
         step, goal = self._width(quantity) * math.sqrt(cut), math.sqrt(cut)
 
         lost: dict[float, float] = {here: 0.0}
+        enough = cut
 
         def loses(place: float) -> float:
             if place not in lost:
-                lost[place] = min(self.along(quantity, place)[1], 1e12)
+                lost[place] = min(self.along(quantity, place, enough)[1], 1e12)
             return lost[place]
 
         far = here
@@ -202,6 +213,7 @@ class Likelihood:
             near, step = far, 1.6 * step
         if near == edge:
             return edge
+        enough = math.inf  # from here on the nearest known point is in the right basin
         width = abs(far - here)
         short = lambda place: math.sqrt(loses(place)) - goal  # noqa: E731
         return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * width, 1e-15), rtol=1e-14))
