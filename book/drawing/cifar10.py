@@ -101,24 +101,29 @@ def gains(*, gammas, ballistic, sgd, roots, eps):
     return figure
 
 
-def discounts(*, record):
+def discounts(*, records):
     """Draw the test loss of each discount at its best rate, and the held-out loss of each against the rate."""
-    found = [float(one["ratio"]) for one in record.results]
-    figure, (above, below) = plt.subplots(2, 1, figsize=(5.8, 5.4))
-    ends = np.array([[run["test"] for run in one["runs"]] for one in record.results])
-    above.plot(range(len(found)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
-    for place, (ratio, one) in enumerate(zip(found, record.results, strict=True)):
-        _dots(above, {0.0: "adam", math.inf: "sgd"}.get(ratio, "navigator"), place, ends[place])
-        rates, losses = zip(*one["tuning"], strict=True)
-        below.plot(rates, losses, **_discount_line(ratio, found, "adam"), label=_tick(ratio))
-    above.set(ylabel="test loss", xlabel=r"discount $\varepsilon/\sqrt{V}$")
-    above.set_xticks(range(len(found)), [_tick(ratio) for ratio in found])
-    below.set(xscale="log", xlabel="rate", ylabel="held-out loss")
-    for ax in (above, below):
-        ax.grid(axis="y")
-    letter((above, below), ("at its best rate", "against the rate"))
-    below.legend(title=r"$\varepsilon/\sqrt{V}$", ncols=2)
-    title(figure, record.data["label"], record.seeds)
+    figure, axes = plt.subplots(2, len(records), figsize=(5.8, 6.2))
+    for (above, below), record in zip(axes.T, records.values(), strict=True):
+        found = [float(one["ratio"]) for one in record.results]
+        ends = np.array([[run["test"] for run in one["runs"]] for one in record.results])
+        above.plot(range(len(found)), ends, color=COLOURS["quiet"], lw=0.6, zorder=0)
+        for place, (ratio, one) in enumerate(zip(found, record.results, strict=True)):
+            _dots(above, {0.0: "adam", math.inf: "sgd"}.get(ratio, "navigator"), place, ends[place])
+            rates, losses = zip(*one["tuning"], strict=True)
+            below.plot(rates, losses, **_discount_line(ratio, found, "adam"), label=_tick(ratio))
+        near = ends[ends < 2 * np.median(ends)]  # a run that failed would hide all others
+        above.set(xlabel=r"discount $\varepsilon/\sqrt{V}$", ylim=near.min() + np.array([-0.08, 1.08]) * np.ptp(near))
+        above.set_xticks(range(len(found)), [_tick(ratio) for ratio in found], rotation=60)
+        lowest = min(min(loss for _, loss in one["tuning"]) for one in record.results)
+        below.set(xscale="log", xlabel="rate", ylim=(0.97 * lowest, 1.75 * lowest))
+        for ax in (above, below):
+            ax.grid(axis="y")
+    axes[0, 0].set_ylabel("test loss")
+    axes[1, 0].set_ylabel("held-out loss")
+    letter(axes.flat, (*records, "", ""))
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), title=r"$\varepsilon/\sqrt{V}$", loc="outside lower center",
+                  ncols=4)  # fmt: skip
     return figure
 
 
