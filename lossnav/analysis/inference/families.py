@@ -22,7 +22,8 @@ from lossnav.problem.objective import Objective
 
 Values = Mapping[str, float]
 _FAR = 12.0  # e-folds from the data's scale at which a logarithmic coordinate ends
-_EDGE = 1e4  # from the data's own scale, beyond which a value is as good as at an edge
+_EDGE = 1e4  # from the data's own scale, beyond which a value is none to count in
+_OUT = 1e7  # times what is typical: at the upper edge, as far as any record can tell
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class Quantity:
         if self.name == "q":
             return 0.5 + math.atan(value / self.typical) / math.pi
         above = value - self._base
-        return 1.0 if math.isinf(above) else above / (above + self.typical)
+        return 1.0 if above > _OUT * self.typical else above / (above + self.typical)
 
     def value(self, place: float) -> float:
         """Return what lies at a place."""

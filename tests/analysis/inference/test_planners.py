@@ -150,6 +150,16 @@ def test_i13_a_deadline_is_told_by_one_mode_but_for_its_charge():
     assert not earlier.fit.refuted and value(earlier, "c") > 0.2
 
 
+def test_i13_a_charge_is_within_its_interval_or_not_told_at_all():
+    """Where a value near an edge was half-way of its own quantity, three of these intervals were points at 2·10⁸."""
+    loss, t = bowl(1.0, 10.0, 100.0), np.append(0.0, np.geomspace(0.01, 3.0, 29))
+    path = ln.solve(ln.Objective(gamma=2.0, horizon=3.6, terminal=0.5), loss, [1.0, 1.0, 1.0])(t)
+    for seed in range(6):
+        seen = path + 0.02 * np.random.default_rng(seed).normal(size=path.shape)
+        found = ln.infer(seen, loss, times=t, family="deadline", noise=0.02)
+        assert "c" not in found.estimates or covers(found, c=0.5)
+
+
 def test_i27_three_learners_have_one_curve_and_stakes_part_them():
     t, rates = np.linspace(0, 5, 50), []
     for gamma, a, j in ((0.0, 1.0, 0.0), (2.0, 3.0, 0.0), (0.0, 0.75, 0.5)):
