@@ -255,7 +255,8 @@ class Page:
         self.tab.keyboard.press(name)
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG, pictures that wait to be scrolled to included."""
+        """The whole page as a PNG, sections and pictures that wait to be scrolled to included."""
+        self.tab.add_style_tag(content="section { content-visibility: visible !important }")
         self.evaluate(ALL_PICTURES)
         self.tab.screenshot(path=path, full_page=True)
 

@@ -243,3 +243,13 @@ def test_a_page_has_its_theme_before_the_script_that_changes_it(browser: Browser
         page.open(f"{base}/book/references.html")
         page.tab.unroute_all()
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_a_heading_is_larger_than_those_under_it(browser: Browser, base: str, size: tuple[int, int]) -> None:
+    measured = "parseFloat(getComputedStyle(document.querySelector(`.bd-article ${name}`)).fontSize)"
+    with browser.page(size) as page:
+        page.open(f"{base}/book/drift.html")
+        sizes = page.evaluate(f"['h1', 'h2', 'h3', 'h4'].map((name) => {measured})")
+    assert sizes == sorted(set(sizes), reverse=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from chrome import PHONE, Browser, BrowserError
+from PIL import Image
 
 BROKEN = """<!doctype html><title>broken</title><img src="missing.png"><script>
   fetch("http://example.org/elsewhere").catch(() => { window.refused = true; });
@@ -17,6 +18,10 @@ TOUCHED = """<!doctype html><meta name="viewport" content="width=device-width"><
   for (const kind of ["touchstart", "touchmove", "touchend", "keydown"])
     addEventListener(kind, (event) => seen.push(event.key ?? kind));
 </script>"""
+FAR_BELOW = """<!doctype html><meta name="viewport" content="width=device-width">
+  <body style="margin: 0"><div style="height: 6000px"></div>
+  <section style="content-visibility: auto; contain-intrinsic-block-size: 100px">
+    <div style="height: 100px; background: red"></div></section>"""
 PREFERS = "['prefers-color-scheme: dark', 'prefers-reduced-motion: reduce'].map(q => matchMedia(`(${q})`).matches)"
 
 
@@ -67,3 +72,12 @@ def test_the_reader_it_plays(browser: Browser, tmp_path: Path) -> None:
         page.open(path.as_uri())
         assert page.evaluate("typeof seen") == "undefined"
         assert page.evaluate(PREFERS) == [False, True]
+
+
+def test_a_picture_of_a_page_has_what_waits_far_below_the_screen(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "long.html").write_text(FAR_BELOW)
+    with browser.page(PHONE) as page:
+        page.open((tmp_path / "long.html").as_uri())
+        page.picture(tmp_path / "picture.png")
+    with Image.open(tmp_path / "picture.png") as picture:
+        assert picture.convert("RGB").getpixel((10, 6050)) == (255, 0, 0)
