@@ -19,7 +19,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,12 +112,33 @@ def preload() -> None:
     """Import what every run needs and no mutant changes."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("MPLBACKEND", "agg")
-    for name in ("numpy", "scipy.integrate", "scipy.optimize", "scipy.interpolate", "sympy", "torch", "pytest", "yaml"):
+    for name in ("numpy", "scipy.integrate", "scipy.optimize", "scipy.interpolate", "sympy", "torch", "pytest",
+                 "yaml", "hypothesis", "playwright.sync_api", "sympy.physics.units"):  # fmt: skip
         __import__(name)
 
 
-def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = None, plugin: Any = None) -> int | None:
-    """Run pytest in a process of its own; return what it returns (0: all passed), None if the time was up.
+def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = None) -> int | None:
+    """Run pytest in a process of its own; return what it returns (0: all passed), None if the time was up."""
+
+    def run() -> int:
+        if mutant is not None:
+            take(mutant)
+        return quiet(arguments)
+
+    return apart(seconds, run)
+
+
+def quiet(arguments: Sequence[str], *plugins: object) -> int:
+    """Run pytest here, up to the first test that fails and without a word."""
+    import pytest
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+    return int(pytest.main(["-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain", *arguments], plugins))
+
+
+def apart(seconds: float, work: Callable[[], int]) -> int | None:
+    """Do work in a process of its own; return what it returns, 3 if it raises, None if the time was up.
 
     The seconds are the processor's. On the clock it may take ten times as long, beside others.
     """
@@ -128,14 +149,7 @@ def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = Non
             import resource  # as fork, not on Windows
 
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds),) * 2)
-            quiet = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(quiet, 1), os.dup2(quiet, 2)
-            if mutant is not None:
-                _take(mutant)
-            import pytest
-
-            own = ["-x", "-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain"]
-            code = int(pytest.main([*own, *arguments], plugins=[] if plugin is None else [plugin]))
+            code = work()
         finally:
             os._exit(code)
     end = time.monotonic() + 10 * seconds
@@ -144,13 +158,13 @@ def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = Non
         if done:
             code = os.waitstatus_to_exitcode(status)
             return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
-        time.sleep(0.02)
+        time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
 
 
-def _take(mutant: Mutant) -> None:
+def take(mutant: Mutant) -> None:
     """Have Python compile the changed text where it would load the file."""
     loader, text = importlib.machinery.SourceFileLoader, mutant.text()
     usual = loader.get_code

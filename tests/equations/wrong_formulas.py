@@ -2,26 +2,36 @@
 
     python tests/equations/wrong_formulas.py [--rows V6 V7 ...] [--tries 16] [--kept FILE]
 
-First the tests are run as things are, and it is kept which lines of the library each executes. Then arithmetic in these
-lines is changed, one sign or operator at a time, in the functions that the fewest tests of the ledger execute
-first: they are the formula, and the others its surroundings. A row is shown to fail as soon as an assertion of one of
-its tests does; an error of another kind says nothing of the formula.
-Where the ledger says that a row proves the source's algebra alone, the formula stands in the test and is changed there.
-The rows whose tests are the fastest come first. With ``--kept`` what was cut off goes on; remove the file where code
-was changed. (Linux and macOS: it needs fork.)
+A test is run as things are, and it is found which lines of the library it executes, and how many calls from the test:
+what it calls itself is the formula, and what that calls is its surroundings. Then arithmetic in these lines is changed,
+one sign or operator at a time, the nearest first, until an assertion of the test fails; an error of another kind says
+nothing of the formula. What is computed while the test's file is read, for all of its tests, comes last. A row is shown
+to fail as soon as one of its tests is.
+A test that reaches nothing of the library proves the source's algebra alone: the formula stands in the test, and is
+changed there.
+
+A file of tests is read once. For each formula its process is forked, and functions are given the changed code.
+With ``--kept`` what was cut off goes on; remove the file where code was changed. (Linux and macOS: it needs fork.)
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import functools
+import gc
+import importlib
+import itertools
+import json
 import os
 import pickle
 import random
 import sys
 import tempfile
 import time
+import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,141 +39,199 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "equations")]
 
-from mutants import Mutant, forked, mutants, preload  # noqa: E402
+from mutants import Mutant, apart, mutants, preload, quiet, take  # noqa: E402
+from proofs import proves  # noqa: E402
 
 LEDGER = ROOT / "tests" / "equations" / "ledger.yml"
-FAILED = 17
-Place = tuple[str, int]  # file, line
+LIBRARY = str(ROOT / "lossnav") + os.sep
+PASSED, BROKEN, NOTICED = 0, 1, 17
+READ = 1000  # further than any call: what is executed while a file is read
+Place = tuple[str, int, int]  # file, first line of the function, line
 
 
 @dataclass
 class Seen:
-    """What a test executes, and how long that takes."""
+    """The lines that a test executes, with their distance in calls, the modules it needs, the seconds it takes."""
 
-    places: set[Place] = field(default_factory=set)
+    places: dict[Place, int] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
-@dataclass
-class Kept:
-    """What is known: of tests by name what they execute, and of rows by label what noticed a wrong formula."""
-
-    file: Path | None = None
-    traced: set[str] = field(default_factory=set)
-    seen: dict[str, Seen] = field(default_factory=dict)
-    rows: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, file: Path | None) -> Kept:
-        """Return what a file has, if it is there."""
-        if file is None or not file.exists():
-            return cls(file)
-        found: Kept = pickle.loads(file.read_bytes())
-        return found
-
-    def write(self) -> None:
-        """Keep it."""
-        if self.file is not None:
-            self.file.write_bytes(pickle.dumps(self))
-
-
 class Trace:
-    """A plugin of pytest that keeps which lines of functions each test executes, of the library and of its own file."""
+    """What to give to ``sys.settrace``: it keeps the lines of functions of the library and of a file of tests."""
 
-    def __init__(self, target: str):
-        self.target = target
-        self.seen: dict[str, Seen] = {}
+    def __init__(self, own: str, seen: Seen, further: int = 0):
+        self.own = own
+        self.places = seen.places
+        self.further = further
 
-    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
-        """Trace one test; the cases of one are put together."""
-        seen = self.seen.setdefault(item.nodeid.partition("[")[0], Seen())
-        here = str(item.path)
-        library = str(ROOT / "lossnav") + os.sep
+    def __call__(self, frame: Any, *_: Any) -> Any:
+        """Follow a function that may have formulas."""
+        name, first = frame.f_code.co_filename, frame.f_code.co_firstlineno
+        if name != self.own and (not name.startswith(LIBRARY) or name.startswith(f"{LIBRARY}_")):
+            return None
+        distance, outer = self.further, frame
+        while outer is not None and (name := outer.f_code.co_filename) != self.own:
+            if name.startswith(LIBRARY):
+                if outer.f_code.co_name == "<module>":  # what an import does
+                    return None
+                distance += 1
+            outer = outer.f_back
 
         def line(frame: Any, event: str, _: Any) -> Any:
             if event == "line":
-                seen.places.add((frame.f_code.co_filename, frame.f_lineno))
+                place = frame.f_code.co_filename, first, frame.f_lineno
+                self.places[place] = min(distance, self.places.get(place, distance))
             return line
 
-        def call(frame: Any, *_: Any) -> Any:
-            name = frame.f_code.co_filename
-            formula = name.startswith(library) and not Path(name).name.startswith("_")
-            return line if (formula or name == here) and frame.f_code.co_name != "<module>" else None
+        return line
 
+
+class Trials:
+    """A plugin of pytest that reads a file of tests, and runs each test apart, with one formula after another wrong."""
+
+    def __init__(self, file: str, tries: int, kept: Path):
+        self.own = ROOT / file
+        self.tries = tries
+        self.kept = kept
+        self.read = Seen()
+        self.asserted = False
+
+    def pytest_collection(self) -> None:
+        """See what is executed while the file is read."""
+        sys.settrace(Trace(str(self.own), self.read, READ))
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Try the tests, and keep what is found as it is found."""
+        sys.settrace(None)
+        tests: dict[str, list[Any]] = {}
+        for item in session.items:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        for test, items in tests.items():
+            found = self.trial(test, items)
+            with self.kept.open("a") as file:
+                file.write(json.dumps({"test": test, **found}) + "\n")
+        return True
+
+    def pytest_exception_interact(self, call: Any) -> None:
+        """Tell an assertion that failed from errors of other kinds."""
+        self.asserted |= call.excinfo.typename in ("AssertionError", "Failed")
+
+    def trial(self, test: str, items: list[Any]) -> dict[str, Any]:
+        """Return the first wrong formula that an assertion of the test notices, and what came of those before it."""
         begun = time.monotonic()
-        sys.settrace(call)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(None)
-            seen.seconds += time.monotonic() - begun
-
-    def pytest_sessionfinish(self) -> None:
-        """Write what was seen, for who has forked."""
-        Path(self.target).write_bytes(pickle.dumps(self.seen))
-
-
-class Asserted:
-    """A plugin of pytest that returns FAILED if an assertion failed, and not something else."""
-
-    def pytest_exception_interact(self, node: Any, call: Any) -> None:
-        """Look at what was raised."""
-        if call.excinfo.typename in ("AssertionError", "Failed"):
-            node.session.asserted = True
-
-    def pytest_sessionfinish(self, session: Any) -> None:
-        """Say it."""
-        if getattr(session, "asserted", False):
-            session.exitstatus = FAILED
-
-
-def trace(tests: list[str], kept: Kept) -> None:
-    """Find what the tests execute, file by file, where it is not kept yet."""
-    import pytest
-
-    Trace.pytest_runtest_call = pytest.hookimpl(wrapper=True)(Trace.pytest_runtest_call)  # type: ignore[method-assign]
-    for file in sorted({test.partition("::")[0] for test in tests} - kept.traced):
         with tempfile.NamedTemporaryFile() as target:
-            code = forked(1800.0, [test for test in tests if test.startswith(f"{file}::")], plugin=Trace(target.name))
-            if code != 0:
-                print(f"wrong_formulas: {file} does not pass as things are ({code})", file=sys.stderr)
-                continue
-            kept.seen |= pickle.loads(Path(target.name).read_bytes())
-        kept.traced.add(file)
-        kept.write()
-        print(f"traced {file}", file=sys.stderr, flush=True)
+            code = apart(1800.0, lambda: self.traced(items, Path(target.name)))
+            if code != PASSED:
+                return {"broken": code}
+            seen: Seen = pickle.loads(Path(target.name).read_bytes())
+        for name in seen.modules:
+            importlib.import_module(name)
+        gc.unfreeze()
+        functions = [one for one in gc.get_objects() if isinstance(one, types.FunctionType)]
+        gc.freeze()
+        before = []
+        for one in formulas(self.own, test, seen)[: self.tries]:
+            code = apart(20.0 + 2 * seen.seconds, lambda one=one: self.wrong(one, items, functions))  # type: ignore[misc]
+            if code == NOTICED:
+                return {"noticed": str(one), "before": before, "seconds": time.monotonic() - begun}
+            before.append(f"{'passes' if code == PASSED else 'breaks'}  {one}")
+        return {"before": before, "seconds": time.monotonic() - begun}
+
+    def traced(self, items: list[Any], target: Path) -> int:
+        """Run a test as things are, and write what it executes."""
+        seen = Seen(self.read.places.copy())
+        known = set(sys.modules)
+        begun = time.process_time()
+        sys.settrace(Trace(str(self.own), seen))
+        code = self.run(items)
+        sys.settrace(None)
+        seen.seconds = time.process_time() - begun
+        seen.modules = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] == "lossnav")
+        target.write_bytes(pickle.dumps(seen))
+        return code
+
+    def wrong(self, mutant: Mutant, items: list[Any], functions: Sequence[types.FunctionType]) -> int:
+        """Run a test with a wrong formula: in what is imported from now on, in what is, in what the file computes."""
+        take(mutant)
+        usual, wrong = (compile(text, str(mutant.file), "exec", dont_inherit=True)
+                        for text in (mutant.file.read_text(encoding="utf-8"), mutant.text()))  # fmt: skip
+        changed = dict(zip(_codes(usual), _codes(wrong), strict=True))
+        for function in functions:
+            if function.__code__.co_filename == str(mutant.file):
+                function.__code__ = changed[function.__code__]
+        if mutant.file != self.own:
+            wrong = compile(self.own.read_text(encoding="utf-8"), str(self.own), "exec", dont_inherit=True)
+        exec(wrong, vars(items[0].module))
+        return self.run(items)
+
+    def run(self, items: list[Any]) -> int:
+        """Run the cases of a test up to the first that fails."""
+        from _pytest.runner import runtestprotocol
+
+        for item in items:
+            if any(report.failed for report in runtestprotocol(item, log=False)):
+                return NOTICED if self.asserted else BROKEN
+        return PASSED
 
 
-def formulas(test: str, seen: Seen, often: Counter[Place], paper: bool) -> list[Mutant]:
-    """Return the mutants of what a test executes, two of a line at a time, of lines that the fewest others do first."""
-    own = str(ROOT / test.partition("::")[0])
-    executed: dict[str, set[int]] = {}
-    for file, line in seen.places:
-        if (file == own) is paper:
-            executed.setdefault(file, set()).add(line)
-    found = [one for file, rows in sorted(executed.items()) for one in mutants(Path(file), rows, arithmetic=True)]
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _codes(one)
+
+
+def formulas(own: Path, test: str, seen: Seen) -> list[Mutant]:
+    """Return the mutants of what a test executes, two of a function at a time, the nearest functions first.
+
+    In the test's own file what asserts comes last, without its differences: they compare.
+    """
+    paper = proves(test, ROOT) == "paper"
+    executed: dict[str, dict[int, int]] = {}
+    for file, first, line in seen.places:
+        if (file == str(own)) is paper:
+            executed.setdefault(file, {})[line] = first
+    asserts = _asserts(own) if paper else set()
+    found = [one for file, lines in sorted(executed.items()) for one in mutants(Path(file), lines, arithmetic=True)
+             if one.line not in asserts or one.before != "-"]  # fmt: skip
     random.Random(test).shuffle(found)
-    turns: Counter[Place] = Counter()
+    turns: Counter[tuple[str, int]] = Counter()
     order = []
     for number, one in enumerate(found):
-        place = str(one.file), one.line
-        order.append((turns[place] // 2, often[place], number))
-        turns[place] += 1
+        first = executed[str(one.file)][one.line]
+        turn = turns[str(one.file), first] // 2
+        order.append((one.line in asserts, turn, seen.places[str(one.file), first, one.line], number))
+        turns[str(one.file), first] += 1
     return [found[number] for *_, number in sorted(order)]
 
 
-def verdict(tests: list[str], kept: Kept, often: Counter[Place], paper: bool, tries: int) -> str:
-    """Return the first wrong formula that an assertion of one of the tests notices, or that there is none."""
-    tried = 0
-    for test in tests:
-        seen = kept.seen[test]
-        for one in formulas(test, seen, often, paper)[:tries]:
-            tried += 1
-            if forked(20.0 + 2 * seen.seconds, [test], one, Asserted()) == FAILED:
-                return str(one)
-    return f"NOT NOTICED: none of {tried} wrong formulas"
+def _asserts(file: Path) -> set[int]:
+    found = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Assert)]
+    return {line for node in found for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+
+
+def read(kept: Path) -> dict[str, dict[str, Any]]:
+    """Return what was kept, by tests."""
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    return {one["test"]: one for one in map(json.loads, lines)}
+
+
+def said(row: dict[str, Any], found: dict[str, dict[str, Any]]) -> tuple[str, str]:
+    """Return what became of a row in a word, and all that is to be said of it."""
+    noticed = [found[test]["noticed"] for test in row["tests"] if "noticed" in found[test]]
+    silent = [test for test in row["tests"] if "noticed" not in found[test]]
+    passed = [f"\n      {line}" for test in silent for line in (test, *found[test].get("before", ()))]
+    if noticed:
+        return "noticed", "".join([noticed[0], *(f"\n      not by {test}" for test in silent)])
+    if any("before" not in found[test] for test in silent):
+        return "not tried", "NOT TRIED: does not pass as things are" + "".join(passed)
+    if any(found[test]["before"] for test in silent):
+        return "not noticed", "NOT NOTICED" + "".join(passed)
+    return "no formula", "NO FORMULA: no arithmetic is executed that could be wrong" + "".join(passed)
 
 
 def main() -> int:
@@ -171,27 +239,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", nargs="+", metavar="LABEL", help="which; all that are checked, if none is named")
     parser.add_argument("--tries", type=int, default=16, help="how many wrong formulas a test is given")
-    parser.add_argument("--kept", type=Path, help="where rows are kept that are done, and not done again")
+    parser.add_argument("--kept", type=Path, help="where tests are kept that are done, and not done again")
     options = parser.parse_args()
-    kept = Kept.read(options.kept and options.kept.resolve())
     os.chdir(ROOT)
     rows = yaml.safe_load(LEDGER.read_text(encoding="utf-8"))["equations"]
     chosen = [row for row in rows if row["status"] == "checked" and row["label"] in (options.rows or [row["label"]])]
+    tests = {test for row in chosen for test in row["tests"]}
     preload()
-    trace(sorted({test for row in chosen for test in row["tests"]}), kept)
-    often = Counter(place for seen in kept.seen.values() for place in seen.places)
-    order = {row["label"]: sorted(set(row["tests"]) & set(kept.seen), key=lambda test: kept.seen[test].seconds)
-             for row in chosen}  # fmt: skip
-    chosen.sort(key=lambda row: min((kept.seen[test].seconds for test in order[row["label"]]), default=0.0))
-    for number, row in enumerate(chosen, 1):
-        label = row["label"]
-        if label not in kept.rows:
-            kept.rows[label] = verdict(order[label], kept, often, row["proves"] == "paper", options.tries)
-            kept.write()
-        print(f"{number:3} of {len(chosen)}  {label:5} {kept.rows[label]}", flush=True)
-    silent = [row["label"] for row in chosen if kept.rows[row["label"]].startswith("NOT NOTICED")]
-    print(f"wrong_formulas: {len(chosen)} rows, {len(silent)} whose tests noticed no wrong formula: {' '.join(silent)}")
-    return int(bool(silent))
+    with tempfile.TemporaryDirectory() as folder:
+        kept = options.kept.resolve() if options.kept else Path(folder, "kept")
+        left = sorted(tests - read(kept).keys())
+        for file, named in itertools.groupby(left, lambda test: test.partition("::")[0]):
+            print(f"wrong_formulas: {file}", file=sys.stderr, flush=True)
+            trials = Trials(file, options.tries, kept)
+            apart(36000.0, functools.partial(quiet, list(named), trials))
+        found = {test: {"broken": True} for test in tests} | read(kept)
+    labels: dict[str, list[str]] = {"noticed": [], "not noticed": [], "no formula": [], "not tried": []}
+    for row in chosen:
+        word, text = said(row, found)
+        labels[word].append(row["label"])
+        print(f"{row['label']:5} {text}")
+    of_tests = f"{sum('noticed' in found[test] for test in tests)} of {len(tests)} tests notice a wrong formula"
+    print(f"wrong_formulas: {len(chosen)} rows, {len(labels['noticed'])} noticed; {of_tests}")
+    for word in ("not noticed", "no formula", "not tried"):
+        print(f"wrong_formulas: {len(labels[word])} {word}  {' '.join(labels[word])}")
+    return int(bool(labels["not noticed"] + labels["not tried"]))
 
 
 if __name__ == "__main__":
