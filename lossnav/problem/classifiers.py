@@ -99,7 +99,6 @@ class LogisticRegression(Loss):
         self.dim = self._x.shape[1]
 
     def value(self, theta: ArrayLike) -> Any:
-        """Return L(θ), shape (...)."""
         theta = self._points(theta)
         z = theta @ self._x.T
         scores = -self._link.log_chance(self._side * z) if self.score == "log" else self._miss(z) ** 2 / 2
@@ -107,7 +106,6 @@ class LogisticRegression(Loss):
         return float(value) if theta.ndim == 1 else value
 
     def gradient(self, theta: ArrayLike) -> Array:
-        """Return ∇L(θ), shape (..., D)."""
         theta = self._points(theta)
         return self._slopes(theta @ self._x.T) @ self._x / len(self._x) + self.l2 * theta
 

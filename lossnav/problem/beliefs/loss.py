@@ -21,10 +21,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem.beliefs.model import Beliefs, Data
 from lossnav.problem.beliefs.observation import Exact
-from lossnav.problem.drifts import Linear
 from lossnav.problem.losses.base import Loss, scalar
-from lossnav.problem.metrics import Diagonal
-from lossnav.problem.objective import Objective
 from lossnav.problem.task import Driven
 
 
@@ -58,16 +55,16 @@ class Believed(Loss):
         self._g, self._q = model.data(gradient, square)
 
     def value(self, theta: ArrayLike) -> Any:
-        x = np.moveaxis(self._points(theta), -1, 0)
-        return scalar(_height(self.model, x, self._g, self._q))
+        return scalar(self.model._height(self._state(theta), self._g, self._q))
 
     def gradient(self, theta: ArrayLike) -> Array:
-        x = np.moveaxis(self._points(theta), -1, 0)
-        return _slope(self.model, x, self._g, self._q)
+        return self.model._slope(self._state(theta), self._g, self._q)
 
     def hessian(self, theta: ArrayLike) -> Array:
-        x = np.moveaxis(self._points(theta), -1, 0)
-        return _bend(self.model, x, self._g, self._q)
+        return self.model._stiffness(self._state(theta), self._g, self._q) / self.model.k
+
+    def _state(self, theta: ArrayLike) -> Array:
+        return _inside(self.model, self._points(theta))
 
     def stationary_points(self) -> Array | None:
         """Return those with V > 0; None where the prior decays, for then no plan rests there."""
@@ -83,12 +80,6 @@ class Believed(Loss):
         return f"Believed({self.model}, gradient={float(self._g):g})"
 
 
-def objective(model: Beliefs, horizon: float) -> Objective:
-    """Return the constant metric of masses and the drift −αx, with a deadline in (0, inf]."""
-    drift = Linear(-np.diag(model.decays)) if np.any(model.decays) else None
-    return Objective(1.0, model.k, model.gamma, Diagonal(model.masses), drift, horizon)
-
-
 def loss(model: Beliefs, gradient: float | Data, square: float | Data | None) -> Loss:
     """Return the loss under these data; a ``Driven`` one, if they are functions of an array of times."""
     if not callable(gradient) and not callable(square):
@@ -99,11 +90,12 @@ def loss(model: Beliefs, gradient: float | Data, square: float | Data | None) ->
     def driven(formula: Callable[..., Array]) -> Callable[[Array, Array], Array]:
         def at(theta: Array, t: Array) -> Array:
             g, q = (np.zeros(()) if feed is None else feed(t) for feed in feeds)
-            return formula(model, np.moveaxis(theta, -1, 0), g, q)
+            return formula(_inside(model, theta), g, q)
 
         return at
 
-    return Driven(driven(_height), driven(_slope), driven(_bend), dim=3, positive=Believed.positive)
+    bend = driven(lambda *at: model._stiffness(*at) / model.k)
+    return Driven(driven(model._height), driven(model._slope), bend, dim=3, positive=Believed.positive)
 
 
 def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
@@ -139,28 +131,9 @@ def resting_places(model: Beliefs, gradient: float, square: float) -> Array:
     return states[np.argsort(np.abs(states[:, 0]))]
 
 
-def _height(model: Beliefs, x: Array, g: Array, q: Array) -> Array:
-    """Return L at states of shape (3, ...), shape (...)."""
-    _, m, v = x = _inside(model, x)
-    return model._loss(x) + model.weight / model.k * model.observation.cost(m, v, g, q)
-
-
-def _slope(model: Beliefs, x: Array, g: Array, q: Array) -> Array:
-    """Return ∇L at states of shape (3, ...), shape (..., 3)."""
-    delta, m, v = x = _inside(model, x)
-    c, share = model.curvature_scale, model.weight / model.k
-    by_mean, by_variance = model.observation.derivative(m, v, g, q)
-    parts = [m + c * v * delta, delta + share * by_mean, c * delta**2 / 2 + share * by_variance]
-    return np.stack(parts, axis=-1)
-
-
-def _bend(model: Beliefs, x: Array, g: Array, q: Array) -> Array:
-    """Return ∇²L at states of shape (3, ...), shape (..., 3, 3)."""
-    return model._stiffness(_inside(model, x), g, q) / model.k
-
-
-def _inside(model: Beliefs, x: Array) -> Array:
-    """Return the states; NaN where the exact model has no variance, for there is no Gaussian, and no loss."""
+def _inside(model: Beliefs, theta: Array) -> Array:
+    """Return states, shape (3, ...); NaN where the exact model has no variance: no Gaussian is there, and no loss."""
+    x = np.moveaxis(theta, -1, 0)
     return x if not isinstance(model.observation, Exact) else np.where(x[2] > 0, x, np.nan)
 
 

@@ -25,8 +25,10 @@ from lossnav import _checks
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.beliefs.memory import Memory
 from lossnav.problem.beliefs.observation import Exact, Observation, Prior, Simplified
+from lossnav.problem.drifts import Linear
 from lossnav.problem.functions.roots import exp_mean, fast_rate
 from lossnav.problem.losses.base import Loss
+from lossnav.problem.metrics import Diagonal
 from lossnav.problem.objective import Objective
 
 Data = Callable[[Array], Any]
@@ -91,9 +93,8 @@ class Beliefs:
         Args:
             horizon: deadline T in (0, inf]; all ends are free there.
         """
-        from lossnav.problem.beliefs import loss as made
-
-        return made.objective(self, _checks.duration("horizon", horizon))
+        drift = Linear(-np.diag(self.decays)) if np.any(self.decays) else None
+        return Objective(1.0, self.k, self.gamma, Diagonal(self.masses), drift, _checks.duration("horizon", horizon))
 
     def loss(self, gradient: float | Data, square: float | Data | None = None) -> Loss:
         """Return the loss of (δ, m, V) under these data: L̂ + (λ_b/k)·(observation), with V > 0.
@@ -105,9 +106,9 @@ class Beliefs:
         Returns:
             A ``Loss`` of three parameters; a ``task.Driven`` one if the data are functions.
         """
-        from lossnav.problem.beliefs import loss as made
+        from lossnav.problem.beliefs.loss import loss
 
-        return made.loss(self, gradient, square)
+        return loss(self, gradient, square)
 
     def data(self, gradient: ArrayLike, square: ArrayLike | None) -> tuple[Array, Array]:
         """Return g and q as arrays; raise ValueError unless q is there exactly when the observation model has one."""
@@ -188,22 +189,29 @@ class Beliefs:
 
     def pull(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the right-hand sides of ẍ − γẋ = …, shape (3, ...); arguments as in ``acceleration``."""
-        (delta, m, v), _, g, q = self._arguments(state, gradient, square)
-        c, tilt = self.curvature_scale, self.k / self.weight
-        by_mean, by_variance = self.observation.derivative(m, v, g, q)
-        on_mean = self.mean.stiffness(self.gamma) * m + self.mean.diffusion**2 * (tilt * delta + by_mean)
-        on_variance = self.variance.stiffness(self.gamma) * v + self.variance.diffusion**2 * (
-            tilt * c * delta**2 / 2 + by_variance
-        )
-        return np.stack([self.eta * self.k * (m + c * v * delta), on_mean, on_variance])
+        x, _, g, q = self._arguments(state, gradient, square)
+        held = self.decays * (self.decays + self.gamma) * np.moveaxis(x, 0, -1)
+        return np.moveaxis(held + self.k / self.masses * self._slope(x, g, q), -1, 0)
 
     def second_derivative(self, state: ArrayLike, gradient: ArrayLike, square: ArrayLike | None = None) -> Array:
         """Return the second derivatives of kL̂ + λ_b·(observation) by (δ, m, V), shape (..., 3, 3)."""
         x, _, g, q = self._arguments(state, gradient, square)
         return self._stiffness(x, g, q)
 
+    def _height(self, x: Array, g: Array, q: Array) -> Array:
+        """Return the loss of ``loss`` at states of shape (3, ...), shape (...), unchecked."""
+        return self._loss(x) + self.weight / self.k * self.observation.cost(x[1], x[2], g, q)
+
+    def _slope(self, x: Array, g: Array, q: Array) -> Array:
+        """Return its gradient, shape (..., 3)."""
+        delta, m, v = x
+        c, share = self.curvature_scale, self.weight / self.k
+        by_mean, by_variance = self.observation.derivative(m, v, g, q)
+        parts = [m + c * v * delta, delta + share * by_mean, c * delta**2 / 2 + share * by_variance]
+        return np.stack(parts, axis=-1)
+
     def _stiffness(self, x: Array, g: Array, q: Array) -> Array:
-        """Return what ``second_derivative`` does, unchecked."""
+        """Return k times its Hessian, shape (..., 3, 3)."""
         delta, m, v = x
         mm, mv, vv = self.observation.second_derivative(m, v, g, q)
         k, c, one = self.k, self.curvature_scale, np.ones(np.shape(delta))

@@ -60,7 +60,6 @@ class Quadratic(Average):
         self.curvature = np.diag(self.hessian)
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
-        """Return L̄(μ, v), shape (...)."""
         mu, v = _pair(mean, variance, self.dim)
         return self.loss.value(mu) + v @ self.curvature / 2
 
@@ -103,7 +102,6 @@ class Hermite(Average):
         return mu[..., None, :] + np.sqrt(v)[..., None, :] * self._nodes
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
-        """Return L̄(μ, v), shape (...)."""
         return np.asarray(self.loss.value(self._samples(mean, variance))) @ self._weights
 
     def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
@@ -170,19 +168,16 @@ class Wells(Average):
         return offset, wide, wells
 
     def value(self, mean: ArrayLike, variance: ArrayLike) -> Any:
-        """Return L̄(μ, v), shape (...)."""
         mu, v = _pair(mean, variance, self.dim)
         return self.bowl / 2 * np.sum((mu - self.bowl_centre) ** 2 + v, axis=-1) - self._parts(mu, v)[2].sum(axis=-1)
 
     def mean_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """Return ∂L̄/∂μ, shape (..., D)."""
         mu, v = _pair(mean, variance, self.dim)
         offset, wide, wells = self._parts(mu, v)
         outside = self.bowl * (mu - self.bowl_centre)
         return outside + np.sum(wells[..., None] * offset / wide, axis=-2)
 
     def variance_gradient(self, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """Return ∂L̄/∂v, shape (..., D)."""
         offset, wide, wells = self._parts(mean, variance)
         return self.bowl / 2 + np.sum(wells[..., None] * (1 / wide - (offset / wide) ** 2), axis=-2) / 2
 

@@ -61,13 +61,11 @@ class Potential(Loss):
         return mu, ell, exp_bounded(ell)
 
     def value(self, theta: ArrayLike) -> Any:
-        """Return L, shape (...)."""
         mu, ell, v = self._split(theta)
         parsimony = np.sum(self._pull * (mu**2 + v) - self.temperature * ell, axis=-1)
         return scalar(np.asarray(self.average.value(mu, v) + parsimony / 2))
 
     def gradient(self, theta: ArrayLike) -> Array:
-        """Return ∇L, shape (..., D)."""
         mu, _, v = self._split(theta)
         by_mean = self.average.mean_gradient(mu, v) + self._pull * mu
         by_spread = v * (self.average.variance_gradient(mu, v) + self._pull / 2) - self.temperature / 2
