@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import UnionType
 from typing import Any, TypeVar
 
@@ -73,6 +73,11 @@ def positive(name: str, value: Any) -> float:
     return finite(name, value, low=0.0, open_low=True)
 
 
+def nonnegative(name: str, value: Any) -> float:
+    """Return a number >= 0, or raise ``ValueError``."""
+    return finite(name, value, low=0.0)
+
+
 def duration(name: str, value: Any, *, zero: bool = False) -> float:
     """Return a time span, (0, inf] or with ``zero`` [0, inf]."""
     allowed = f"a number in {'[' if zero else '('}0, inf]"
@@ -80,6 +85,12 @@ def duration(name: str, value: Any, *, zero: bool = False) -> float:
     if math.isnan(number) or number < 0 or (number == 0 and not zero):
         raise ValueError(f"{name} = {shown(value)}, but it must be {allowed}")
     return number
+
+
+def check(held: Any, **checks: Callable[[str, Any], Any]) -> None:
+    """Put what a check returns into the fields of a frozen dataclass that are named as the checks are."""
+    for name, checked in checks.items():
+        object.__setattr__(held, name, checked(name, getattr(held, name)))
 
 
 def _number(name: str, value: Any, allowed: str) -> float:

@@ -83,10 +83,8 @@ class Objective:
             self._take_price(_checks.instance("price", self.price, Price, "None or one of lossnav.prices"))
         if self.price is None:
             set_(self, "eta", _checks.positive("eta", float(self.eta) if isinstance(self.eta, _Unsaid) else self.eta))
-        set_(self, "k", _checks.positive("k", self.k))
-        set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
-        set_(self, "horizon", _checks.duration("horizon", self.horizon))
-        set_(self, "terminal", _checks.finite("terminal", self.terminal, low=0.0))
+        none = _checks.nonnegative
+        _checks.check(self, k=_checks.positive, gamma=none, horizon=_checks.duration, terminal=none)
         if self.metric is not None and not callable(self.metric):
             metric = _checks.symmetric("metric", self.metric, definite=True)
             metric.setflags(write=False)

@@ -16,6 +16,7 @@ import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,12 +25,11 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.problem import norms
-from lossnav.problem.functions.roots import exp_moment, slow_rate
+from lossnav.problem.functions.roots import FADED, exp_moment, slow_rate
 
 __all__ = ["Acceleration", "Box", "Linear", "Norm", "Power", "Price", "Quadratic", "Toll"]
 
 _ROUNDING = 1e-9  # what a speed may exceed its limit by: the product of a limit and a direction is rounded
-_UNSEEN = 40.0  # e-folds of a discount after which nothing is left but rounding
 _PIECES = 400  # of a greedy path, whose loss bends where it turns: an error of 1e-9
 
 
@@ -163,47 +163,8 @@ class _Separable(Price):
     def _gain(self, p: Array) -> Array: ...
 
 
-class _Square(_Separable):
-    """mass·|v|²/2."""
-
-    smooth = True
-    _mass: float
-
-    def _of(self, v: Any) -> Any:
-        return v**2 * (self._mass / 2)
-
-    def _gain(self, p: Array) -> Array:
-        return p / self._mass
-
-
 @dataclass(frozen=True)
-class Quadratic(_Square):
-    """φ = |v|²/2η: what ``Objective(eta=…)`` says, and taken as that.
-
-    Args:
-        eta: η > 0, unit u²/(ℓ·T).
-
-    Raises:
-        ValueError: naming the argument that is out of range.
-    """
-
-    eta: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
-
-    @property
-    def _mass(self) -> float:  # type: ignore[override]
-        return 1 / self.eta
-
-    @property
-    def quadratic(self) -> float:
-        """η."""
-        return self.eta
-
-
-@dataclass(frozen=True)
-class Acceleration(_Square):
+class Acceleration(_Separable):
     r"""The price of acceleration, :math:`m|\ddot\theta|^2/2+c|\dot\theta|^2/2`, both in the objective's metric (W1).
 
     ``value``, ``conjugate``, ``velocity`` and ``bregman`` are those of m|a|²/2: here v is an acceleration.
@@ -220,15 +181,17 @@ class Acceleration(_Square):
     speed: float = 0.0
 
     order = 2
+    smooth = True
     hypothesis = "a bowl of the curvature that is believed (W8, W9)"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", _checks.positive("m", self.m))
-        object.__setattr__(self, "speed", _checks.finite("speed", self.speed, low=0.0))
+        _checks.check(self, m=_checks.positive, speed=_checks.nonnegative)
 
-    @property
-    def _mass(self) -> float:  # type: ignore[override]
-        return self.m
+    def _of(self, v: Any) -> Any:
+        return v**2 * (self.m / 2)
+
+    def _gain(self, p: Array) -> Array:
+        return p / self.m
 
 
 @dataclass(frozen=True)
@@ -249,8 +212,7 @@ class Power(_Separable):
     smooth = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", _checks.finite("p", self.p, low=1.0, open_low=True))
-        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+        _checks.check(self, p=partial(_checks.finite, low=1.0, open_low=True), eta=_checks.positive)
 
     @property
     def quadratic(self) -> float | None:
@@ -278,6 +240,20 @@ class Power(_Separable):
 
     def ease(self, height: float) -> float:
         return (self.p * self.eta * height) ** (1 / self.p)
+
+
+@dataclass(frozen=True)
+class Quadratic(Power):
+    """φ = |v|²/2η: what ``Objective(eta=…)`` says, and taken as that.
+
+    Args:
+        eta: η > 0, unit u²/(ℓ·T).
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+    """
+
+    p: float = field(default=2.0, init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,8 +415,7 @@ class Toll(_Tolled, _Separable):
     cap = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lam", _checks.finite("lam", self.lam, low=0.0))
-        object.__setattr__(self, "eta", _checks.positive("eta", self.eta))
+        _checks.check(self, lam=_checks.nonnegative, eta=_checks.positive)
 
     def zone(self, k: float, gamma: float) -> float:
         return self.lam * gamma / k
@@ -482,7 +457,7 @@ class Linear(_Tolled):
     moves = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lam", _checks.positive("lam", self.lam))
+        _checks.check(self, lam=_checks.positive)
         _checks.one_of("norm", self.norm, [name for name, one in norms.NORMS.items() if not one.matrix])
 
     def value(self, v: ArrayLike) -> Any:
@@ -651,7 +626,7 @@ class Norm(Price):
         if self._box is not None:
             return self._box.cost(x, bowl)
         end = max(float(one.norm.size(own)) / one.number for one, own in self._split("x", x))
-        end = min(end, _UNSEEN / bowl.gamma) if bowl.gamma > 0 else end
+        end = min(end, FADED / bowl.gamma) if bowl.gamma > 0 else end
         nodes, weights = np.polynomial.legendre.leggauss(8)
         edges = np.linspace(0.0, end, _PIECES + 1)
         t = (edges[:-1, None] + np.diff(edges)[:, None] * (1 + nodes) / 2).ravel()

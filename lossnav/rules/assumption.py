@@ -29,17 +29,6 @@ def weight(name: str, value: Any) -> float:
     return found
 
 
-def rate(name: str, value: Any) -> float:
-    """Return a number >= 0, or raise ``ValueError``."""
-    return _checks.finite(name, value, low=0.0)
-
-
-def check(assumption: Any, **checks: Callable[[str, Any], Any]) -> None:
-    """Put what a check returns into the fields of a frozen dataclass that are named as the checks are."""
-    for name, checked in checks.items():
-        object.__setattr__(assumption, name, checked(name, getattr(assumption, name)))
-
-
 def root(x: Any) -> Any:
     """Return √x."""
     for name in ("root", "sqrt"):  # of a number that has a name, of a tensor

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from lossnav import _checks
 from lossnav.rules import bases
-from lossnav.rules.assumption import Curvature, Look, Metric, check, rate, root, weight
+from lossnav.rules.assumption import Curvature, Look, Metric, root, weight
 
 Fit = Literal["moments", "likelihood", "bound"]
 Kept = Mapping[str, Any]
@@ -72,7 +72,8 @@ class Followed(Matrices):
 
     def __post_init__(self) -> None:
         count = partial(_checks.whole, low=1)
-        check(self, beta=weight, scale=_checks.positive, floor=rate, every=count, watch=count, max_dim=count)
+        _checks.check(self, beta=weight, scale=_checks.positive, floor=_checks.nonnegative)
+        _checks.check(self, every=count, watch=count, max_dim=count)
 
     def start(self, rows: int, columns: int, block: int | None = None) -> dict[str, tuple[int, ...]]:
         """Return the shapes of averages and bases; without any basis V is an average of g²."""
@@ -273,7 +274,7 @@ class Polar(Matrices):
     noise: bool = False
 
     def __post_init__(self) -> None:
-        check(self, scale=_checks.positive, floor=rate, noise=_checks.flag)
+        _checks.check(self, scale=_checks.positive, floor=_checks.nonnegative, noise=_checks.flag)
 
     def refuse(self, belief: Any) -> None:
         """Raise where the weights of white noise in m are not those of an average."""

@@ -22,7 +22,6 @@ from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
 
 
 class Action:
@@ -43,9 +42,7 @@ class Action:
 
 
 class Curved:
-    r"""The same under a metric that depends on θ, with the connection terms of Eq. 90; ``steps`` do not concern it.
-
-    .. math:: \ddot\theta^i + \Gamma^i_{jk}\dot\theta^j\dot\theta^k - \gamma\dot\theta^i = \eta k\,G^{ij}\partial_jL
+    """The same under a metric that depends on θ, with the connection terms of Eq. 90; ``steps`` do not concern it.
 
     G is taken at the middles of the intervals of a mesh that follows the path.
     """
@@ -114,21 +111,15 @@ def solve(case: Case, settings: Settings, name: Method) -> Trajectory:
 
     ``span`` without an endpoint is where the numerics hand over to the quadratic model of the end.
     """
-    if case.rests:
-        attempts = ToRests(case, settings).paths()
-    else:
-        problem = Transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint)
-        attempts = deadline.from_starts(problem, case.theta0, settings)
+    attempts = ToRests(case, settings).paths() if case.rests else deadline.from_case(case, settings)
     return judged(case, attempts, name)
 
 
 def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajectory:
     """Return the best of some extremals; not converged where a cheaper one has not, or the search was incomplete."""
     best = cheapest(case, _inside(attempts), name)
-    if best.converged and (
-        math.isfinite(best.end) or case.objective.price is not None
-    ):  # one that did not converge is a path, too, and may be cheaper
-        paths = [other.action for other in best.candidates if not other.converged and math.isfinite(other.action)]
+    if best.converged:
+        paths = [other.action for other in best.candidates if other.status.is_path and math.isfinite(other.action)]
         least = min(paths, default=math.inf)
         if best.action - least > 1e-6 * (abs(best.action) + abs(least)):
             detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lossnav import _checks
+from lossnav.problem.functions.roots import fast_rate
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective, check_problem
 
@@ -75,12 +76,8 @@ def value_bounds(
         if fails:
             raise ValueError(f"{name} = {given:g}, but at theta |∇L|² is {steep:.4g}, and 2L is {2 * height:.4g}")
     resting = objective.k * floor / objective.gamma if objective.gamma > 0 else 0.0
-    low, high = (_share(objective, curvature) * height if height else 0.0 for curvature in (most, least))
-    return low + resting, high + resting
-
-
-def _share(objective: Objective, curvature: float) -> float:
-    """Return k/s₊(h), with which V = kL/s₊ for one curvature."""
-    half = objective.gamma / 2
-    fast = math.sqrt(half * half + objective.eta * objective.k * curvature) + half
-    return objective.k / fast if fast > 0 else math.inf
+    if height == 0:
+        return resting, resting
+    with np.errstate(divide="ignore"):
+        low, high = objective.k / fast_rate([most, least], objective.eta * objective.k, objective.gamma) * height
+    return float(low) + resting, float(high) + resting

@@ -55,20 +55,15 @@ class Case:
         return self.span
 
 
-def checked(
-    objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, *, timed: bool = True, priced: bool = False,
-    velocity0: Any = None,
-) -> Case:  # fmt: skip
-    """Return the case of what a user has given, a function as a loss; only with ``timed`` may it depend on time.
-
-    Only with ``priced`` may something else than |θ̇|²/2η be charged.
+def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any, velocity0: Any = None) -> Case:
+    """Return the case of what a user has given, a function as a loss.
 
     Raises:
         ValueError: naming the argument that does not fit.
     """
     theta = np.atleast_1d(_checks.array("theta0", theta0))
     loss = as_loss(loss, theta.shape[-1])
-    check_problem(objective, loss, dim=False, timed=timed, priced=priced)
+    check_problem(objective, loss, dim=False, timed=True, priced=True)
     theta = _checks.array("theta0", theta, shape=(loss.dim,))
     height = loss.value(theta)
     if not math.isfinite(height):

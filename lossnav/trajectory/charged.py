@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +18,18 @@ from lossnav.trajectory.case import TIMED, Case
 from lossnav.trajectory.coming_to_rest import ToRests
 from lossnav.trajectory.mesh import first_steps
 from lossnav.trajectory.priced import Lifted, transcription
+from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Method, Trajectory, plot_times, resting_action
 from lossnav.trajectory.riccati import LocalValue
 from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
-if TYPE_CHECKING:
-    from lossnav.trajectory.refinement import Settings
-
 _DIAGONAL = 1e-12  # of the largest entry: what rounding leaves beside a diagonal
 _FLAT = 1e-6  # of the largest curvature: below it half of the digits of g/h are rounding
 _SOFT = 1e-6  # of the softness that would change everything, what is left of it in the end
 _LOOKS = 2.0  # how often a path looks different on its way to a place of rest
-_CHEAPER = (
-    1e-4  # of J: by so much a path of a late deadline must be cheaper, that is good to 1e-6 of it and of the rest
-)
+_CHEAPER = 1e-4  # of J: by so much a path of a late deadline, which is good to 1e-6 of both, must be cheaper
 _KINKED = 1e-6  # the accuracy of paths with kinks, whose error is no series in the length of a step
 _SEEN = 1e-3  # of the way: how near to the end the natural times go
 
@@ -145,11 +141,7 @@ class OnMesh:
 
     def _paths(self, case: Case, rests: Rests, settings: Settings) -> Iterator[Trajectory]:
         if not case.rests:
-            yield from deadline.from_starts(
-                transcription(case.objective, case.loss, case.deadline, 2, endpoint=case.endpoint),
-                case.theta0,
-                settings,
-            )
+            yield from deadline.from_case(case, settings)
             return
         for place in rests.points if len(rests.points) else [case.theta0]:
             alone = replace(rests, points=place[None])
@@ -181,7 +173,6 @@ class _Moving(ToRests):
 
     def __init__(self, case: Case, settings: Settings):
         super().__init__(case, settings)
-        self.case = case
         speed = np.zeros_like(case.theta0) if case.velocity0 is None else np.asarray(case.velocity0)
         self.theta0, self.still = np.concatenate([case.theta0, speed]), Lifted(case.loss)
 
@@ -189,8 +180,7 @@ class _Moving(ToRests):
         """Yield the extremal of each place to rest at, or those of a deadline."""
         case, objective = self.case, self.objective
         if not case.rests:
-            problem = transcription(objective, self.loss, case.deadline, 2)
-            yield from deadline.from_starts(problem, self.theta0, self.settings)
+            yield from deadline.from_starts(objective, self.loss, self.theta0, case.deadline, self.settings)
             return
         rests = stationary.search(objective, self.loss, case.theta0)
         ends = [end for point in rests.points if (end := self._end(point)) is not None]
@@ -199,9 +189,7 @@ class _Moving(ToRests):
                 "no minimiser was found: no minimum of positive curvature near theta0, in which a path could come to "
                 "rest; set a deadline, or check that the loss takes its minimum"
             )
-        if objective.gamma == 0:
-            lowest = min(end.rest for end in ends)
-            ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
+        ends = stationary.lowest(ends) if objective.gamma == 0 else ends
         states = np.concatenate([rests.points, np.zeros_like(rests.points)], axis=1)
         yield from self._all(ends, replace(rests, points=states))
 
@@ -213,9 +201,8 @@ class _Moving(ToRests):
         objective, gamma = self.objective, self.objective.gamma
         if not self.case.rests or gamma == 0 or not best.converged:
             return best
-        problem = transcription(objective, self.loss, math.log(1 / _KINKED) / gamma, 2)
-        rough = replace(self.settings, rtol=max(self.settings.rtol, _KINKED), steps=None)
-        for late_one in deadline.from_starts(problem, self.theta0, rough):
+        span, rough = math.log(1 / _KINKED) / gamma, Settings(rtol=max(self.settings.rtol, _KINKED))
+        for late_one in deadline.from_starts(objective, self.loss, self.theta0, span, rough):
             rest = objective.k * float(self.loss.value(late_one.asymptote))
             held = late_one.action + resting_action(rest, gamma, 1.0) * _KINKED
             if late_one.converged and best.action - held > _CHEAPER * (abs(best.action) + abs(held)):

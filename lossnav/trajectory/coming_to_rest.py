@@ -56,7 +56,7 @@ class ToRests:
     """The search for the extremals of a case that has neither a deadline nor a fixed end.
 
     Attributes:
-        objective, loss, theta0: the problem.
+        case, objective, loss, theta0: the problem.
         cut: where the numerics hand over to the law of the end; None: where it holds.
         settings: the accuracy.
         still: the loss that holds in the end, from ``settled`` on.
@@ -64,8 +64,8 @@ class ToRests:
     """
 
     def __init__(self, case: Case, settings: Settings):
-        self.objective, self.loss, self.theta0, self.cut = case.objective, case.loss, case.theta0, case.span
-        self.settings, self.still = settings, case.loss.at(math.inf)
+        self.case, self.objective, self.loss, self.theta0 = case, case.objective, case.loss, case.theta0
+        self.settings, self.still, self.cut = settings, case.loss.at(math.inf), case.span
         self.settled = case.loss.settled if isinstance(case.loss, Task) else 0.0
         self.graded = approach.graded(self.objective, self.loss)
         if self.cut is not None and self.cut <= self.settled:
@@ -78,13 +78,14 @@ class ToRests:
         """
         objective, loss, still, theta0, settings = self.objective, self.loss, self.still, self.theta0, self.settings
         rests = stationary.search(objective, still, theta0)
-        if rests.bottomless is not None and objective.drift is None and not self.graded:
+        plain = objective.drift is None and not self.graded
+        if rests.bottomless is not None and plain:
             place = np.array2string(rests.bottomless, precision=3)
             raise NoMinimiser(
                 f"no minimiser: the loss falls so fast towards {place} that J has no lower bound; set a horizon"
             )
         rests, floor = late.split(objective, still, rests)
-        may_wander = self.cut is None and objective.drift is None and not self.graded
+        may_wander = self.cut is None and plain
         if len(floor):
             budget.stage("a path to a valley")
             down = self.settled + late.descent(objective, still, floor)
@@ -109,7 +110,7 @@ class ToRests:
             yield from map(self._onto_saddle, held)
             if not held and may_wander:
                 yield late.path(objective, loss, theta0, rests, settings)
-        if len(rests.lost) and self.cut is None and not self.graded:
+        if len(rests.lost) and may_wander:
             budget.stage("a path that runs away")
             away = late.escape(objective, loss, theta0, rests, min(float(loss.value(end.centre)) for end in ends))
             if away is not None:

@@ -40,15 +40,10 @@ def solve(
     r"""Return the extremal of J from ``theta0`` under G(θ); of several, the cheapest.
 
     Args:
-        objective: η, k, γ and a metric that may be a function of θ. A finite ``objective.horizon`` is a deadline with a
-            free end. A drift needs that, or an endpoint.
-        loss: the landscape, of D parameters.
-        theta0: start, shape (D,).
+        objective, loss, theta0, endpoint, throw: as in ``lossnav.solve``; a drift needs a deadline, or an endpoint.
         horizon: with ``endpoint``, the time T at which θ(T) = endpoint.
-        endpoint: fixes the end, shape (D,).
         motion: maps θ and θ̇, shape (N, D) each, to θ̈, in place of the Euler–Lagrange equations: what a path looks
             like that leaves a term out, by scipy's collocation. Its J is still the objective's.
-        throw: raise ``NotConverged`` if Newton's method fails; else return what it has, ``converged`` False.
         tol: relative tolerance of J and path.
 
     Returns:

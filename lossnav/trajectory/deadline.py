@@ -16,7 +16,9 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, newton, stationary
+from lossnav.trajectory.case import Case
 from lossnav.trajectory.mesh import first_steps
+from lossnav.trajectory.priced import transcription
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
@@ -27,21 +29,27 @@ _NEAREST = 8  # stationary points by way of which paths are tried, where a mesh 
 _FLOWS = ((0.0, 1.0), (0.7, 0.0), (0.8, 0.0), (0.9, 0.0), (1.0, 0.0), (1.0, 1.0))
 
 
-def from_starts(problem: Transcription, theta0: Array, settings: Settings) -> Iterator[Trajectory]:
+def from_case(case: Case, settings: Settings) -> Iterator[Trajectory]:
+    """Solve a case that has a deadline or a fixed end."""
+    return from_starts(case.objective, case.loss, case.theta0, case.deadline, settings, case.endpoint)
+
+
+def from_starts(
+    objective: Objective, loss: Loss, theta0: Array, horizon: float, settings: Settings, endpoint: Array | None = None
+) -> Iterator[Trajectory]:
     """Solve from one start for each stationary point, which the path may pass or end at; side by side at first."""
-    objective, loss = problem.objective, problem.loss
     graded = approach.graded(objective, loss)
     if graded:
-        problem = approach.first(objective, loss, problem.horizon, endpoint=problem.endpoint)
+        problem = approach.first(objective, loss, horizon, endpoint=endpoint)
     else:
-        first = first_steps(objective, len(theta0), problem.horizon)
-        problem = replace(problem, steps=min(settings.steps or first, first))
+        first = first_steps(objective, len(theta0), horizon)
+        problem = transcription(objective, loss, horizon, min(settings.steps or first, first), endpoint=endpoint)
     via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
-    if problem.endpoint is not None:
-        starts: list[Array] = [theta0 + u * (problem.endpoint - theta0)]
-        starts += [_through(theta0, point, problem.endpoint, u) for point in via]
+    if endpoint is not None:
+        starts: list[Array] = [theta0 + u * (endpoint - theta0)]
+        starts += [np.where(u < 0.5, theta0 + 2 * u * (by - theta0), by + (2 * u - 1) * (endpoint - by)) for by in via]
     else:
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
@@ -112,7 +120,3 @@ def _circulates(objective: Objective, dim: int) -> bool:
     drift = objective.drift
     symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(dim), drift.matrix(dim).T)
     return drift is not None and not symmetric
-
-
-def _through(theta0: Array, middle: Array, stop: Array, u: Array) -> Array:
-    return np.where(u < 0.5, theta0 + 2 * u * (middle - theta0), middle + (2 * u - 1) * (stop - middle))

@@ -117,7 +117,12 @@ def barrier_discount(objective: Objective, loss: Loss, *, span: Span | None = No
     """
     gain = one_dimensional(objective, loss)
     found = wells(objective, loss, span)
-    return max(_invasion(loss, gain, found.barrier, end) for end in (found.shallow, found.deep))
+    pulled = _pulled(loss, gain, found.barrier)
+
+    def invades(minimum: float) -> float:  # the least speed at which this phase does, in units of the pulled one
+        return _root(lambda speed: _lead(loss, gain, speed * pulled, found.barrier, minimum), 1.0)
+
+    return pulled * max(invades(end) for end in (found.shallow, found.deep))
 
 
 def quartic_discounts(objective: Objective, loss: Loss, *, span: Span | None = None) -> Discounts:
@@ -184,12 +189,6 @@ def one_dimensional(objective: Objective, loss: Loss) -> float:
     if objective.drift is not None or math.isfinite(objective.horizon):
         raise ValueError("objective must have no drift and an infinite horizon here")
     return objective.eta * objective.k / float(objective.metric_matrix(1)[0, 0])
-
-
-def _invasion(loss: Loss, gain: float, barrier: float, minimum: float) -> float:
-    """Return the least speed at which the phase at ``minimum`` invades the unstable one at ``barrier``."""
-    pulled = _pulled(loss, gain, barrier)
-    return pulled * _root(lambda speed: _lead(loss, gain, speed * pulled, barrier, minimum), 1.0)
 
 
 def _lead(loss: Loss, gain: float, gamma: float, barrier: float, minimum: float) -> float:

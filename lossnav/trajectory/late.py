@@ -19,7 +19,8 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import approach, modes, multi_start, newton
 from lossnav.trajectory.refinement import Settings, refine
-from lossnav.trajectory.result import Trajectory, resting_action, standing
+from lossnav.trajectory.result import Trajectory, resting_action
+from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.stationary import DEGENERATE, Rests
 from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
@@ -193,7 +194,10 @@ def _standing(path: Trajectory, action: float, excess: float, place: Array, erro
     if path.converged and not known:
         status = Status.DEADLINE_TOO_EARLY
         detail = f"J is {action:.9g} to within {error:.3g}, from a deadline at {path.end:.3g}"
+    stop, none = path.asymptote, np.zeros_like(path.asymptote)
+    still = LocalValue(stop, np.diag(none), none, 0.0, 0.0, np.diag(none), none, stop)
+    position, rate = continued(still, path.end, stop, path.position, path.rate)
     return replace(
-        standing(path, path.end), action=action, excess=excess, asymptote=place, status=status, detail=detail,
-        error=error, growth=0.0,
+        path, action=action, excess=excess, asymptote=place, position=position, rate=rate, end=math.inf, status=status,
+        detail=detail, error=error, growth=0.0,
     )  # fmt: skip

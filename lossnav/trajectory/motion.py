@@ -36,13 +36,9 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
     if objective.drift is not None:
         jacobian, slip = strength * objective.drift.jacobian(theta), velocity - strength * objective.drift(theta)
         turn = np.einsum("...ij,...j->...i", jacobian, velocity)
-        force = force - np.einsum("...ji,...j->...i", jacobian, _times(matrix, slip))
+        force = force - np.einsum("...ji,...j->...i", jacobian, np.einsum("...ij,...j->...i", matrix, slip))
     if objective.curved:
         change = metric.derivative(theta)
         force = force - np.einsum("...ijk,...j,...k->...i", change, slip, velocity)
         force += np.einsum("...jki,...j,...k->...i", change, slip, slip) / 2
     return turn + objective.gamma * slip + np.linalg.solve(matrix, force[..., None])[..., 0]
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return np.einsum("...ij,...j->...i", matrix, vector)

@@ -59,7 +59,7 @@ def minimise(
         curvature: ∇²L along it, shape (N+1, D, D), if it is known nearly: as from a coarser grid. It is kept as long as
             each step is at most a tenth of the one before; what it changes in the certificate is less than the grid's
             own error.
-        tolerance: on the largest component of a Newton step, relative to how far the path goes (``extent``).
+        tolerance: on the largest component of a Newton step, relative to how far the path goes (``sizes``).
         limit: most Newton steps.
     """
     paths = _led(problem, np.asarray(path)[None], limit)
@@ -305,17 +305,13 @@ class _Walk:
         )
 
 
-def extent(path: Array) -> Array:
-    """Return how far paths of shape (..., N+1, D) go from their start, shape (..., 1, 1).
-
-    It is what is small or large for them: the units are such that all components have one metric.
-    """
-    return np.abs(path - path[..., :1, :]).max(axis=(-2, -1), keepdims=True)
-
-
 def sizes(path: Array, tolerance: float) -> Array:
-    """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding."""
-    return np.minimum(extent(path), 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
+    """Return what steps of paths are measured by, shape (..., N+1, D): extent or 1 + |θ|, but for rounding.
+
+    How far a path goes is what is small or large for it: the units are such that all components have one metric.
+    """
+    extent = np.abs(path - path[..., :1, :]).max(axis=(-2, -1), keepdims=True)
+    return np.minimum(extent, 1 + np.abs(path)) + _BLUR / tolerance * np.abs(path) + _LEAST
 
 
 def _apart(path: Array, other: Array, tolerance: float) -> float:

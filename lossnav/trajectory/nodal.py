@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -122,16 +122,15 @@ class _Between:
     """
 
     def __init__(self, problem: Transcription, nodes: Nodes):
-        self._make = partial(curve, problem, nodes)
-        self._follow = partial(_pace, problem, nodes)
+        self._problem, self._nodes = problem, nodes
 
     @cached_property
     def _place(self) -> scipy.interpolate.PPoly:
-        return self._make()
+        return curve(self._problem, self._nodes)
 
     @cached_property
     def _pace(self) -> Motion:
-        return self._follow(self._place)
+        return self._problem.pace(self._place, self._nodes.velocity, self._nodes.slope)
 
     def position(self, t: Array) -> Array:
         return self._place(t)
@@ -141,10 +140,6 @@ class _Between:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_place": self._place, "_pace": self._pace}
-
-
-def _pace(problem: Transcription, nodes: Nodes, place: scipy.interpolate.PPoly) -> Motion:
-    return problem.pace(place, nodes.velocity, nodes.slope)
 
 
 def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:

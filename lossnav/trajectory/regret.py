@@ -24,6 +24,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav._shown import Shown
 from lossnav.problem.drifts import Linear
+from lossnav.problem.functions.roots import FADED
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.losses.function import Formula, as_loss
 from lossnav.problem.objective import Objective, check_problem
@@ -32,10 +33,8 @@ from lossnav.trajectory.result import Trajectory, final_charge, resting_action
 from lossnav.trajectory.solve import optimal_velocity, solve
 
 _NODES = 6  # exact for a polynomial of degree 11 along a step
-_UNSEEN = 40.0  # e-folds of a discount after which nothing is left but rounding
 _SOLVED = 3  # where each costs a solution
 _KINKED = 48  # for √L, which has a kink where a step passes the minimum
-_WORDS = ("auto", "ends")
 _RECORDED = 200  # steps that a trajectory is recorded in, unless dt says how many
 
 
@@ -116,7 +115,7 @@ def regret(
     given: Loss = as_loss(loss, steps.shape[-1] if steps.ndim else 1)
     check_problem(objective, given, priced=True)
     places = _places(steps, given.dim)
-    _checks.one_of("value", value, _WORDS)
+    _checks.one_of("value", value, ("auto", "ends"))
     if objective.price is not None:
         return _charged(places, objective, given, dt)
     known = _known(objective, given, places[0], value)
@@ -293,8 +292,8 @@ def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -
 
 def _discounted_gauss(faded: float, count: int) -> tuple[Array, Array]:
     """Return Gauss's nodes on [0, 1] and weights that hold e^{−``faded``·s}: more than ``count`` for a steep one."""
-    x, w = np.polynomial.legendre.leggauss(count + int(min(faded, _UNSEEN)))
-    reach = min(1.0, _UNSEEN / faded) if faded > 0 else 1.0
+    x, w = np.polynomial.legendre.leggauss(count + int(min(faded, FADED)))
+    reach = min(1.0, FADED / faded) if faded > 0 else 1.0
     nodes = reach * (1 + x) / 2
     return nodes, reach * w / 2 * np.exp(-faded * nodes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -158,25 +158,6 @@ class Trajectory(Shown):
         elif self.at_infinity == "moves on":
             place = "moves on without end"
         return f"Trajectory(method={self.method!r}, action={self.action:.9g}, {place}{flag})"
-
-
-@dataclass(frozen=True, eq=False)
-class _Standing:
-    position: Callable[[Array], Array]
-    rate: Callable[[Array], Array]
-    span: float
-
-    def place(self, t: Array) -> Array:
-        return self.position(np.minimum(t, self.span))
-
-    def pace(self, t: Array) -> Array:
-        return self.rate(np.minimum(t, self.span)) * (t < self.span)[:, None]
-
-
-def standing(path: Trajectory, span: float) -> Trajectory:
-    """Return the path that stands still from ``span`` on, for ever; its cost is still that of the path."""
-    held = _Standing(path.position, path.rate, span)
-    return replace(path, position=held.place, rate=held.pace, end=math.inf)
 
 
 def plot_times(slowest: float, end: float, count: int = 201) -> Array:

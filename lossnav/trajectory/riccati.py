@@ -242,19 +242,14 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
 
 
 def _standing(closed: Array, shift: Array, valley: bool) -> Array | None:
-    """Return where ẏ = closed·y + shift stands still, or None if it does not come to rest there.
+    """Return where ẏ = closed·y + shift stands still, or None if a mode of it does not fall off by more than rounding.
 
     Along the floor of a ``valley``, where a rate is rounding, all places are as good, and the nearest is taken.
     """
-    if _decays(closed):
+    size = float(np.max(np.abs(closed), initial=0.0))
+    if np.all(np.linalg.eigvals(closed).real < -1e-13 * size):
         return -np.linalg.solve(closed, shift)
     return -np.linalg.lstsq(closed, shift, rcond=1e-13)[0] if valley else None
-
-
-def _decays(closed: Array) -> bool:
-    """Say whether every mode of the law falls off, by more than rounding."""
-    size = float(np.max(np.abs(closed), initial=0.0))
-    return bool(np.all(np.linalg.eigvals(closed).real < -1e-13 * size))
 
 
 def _blur(loss: Quadratic, centre: Array) -> Array:

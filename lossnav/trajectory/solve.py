@@ -106,7 +106,7 @@ def solve(
     _checks.positive("rtol", rtol)
     if steps is not None:
         _checks.whole("steps", steps, low=2)
-    case = checked(objective, loss, theta0, horizon, endpoint, priced=True, velocity0=velocity0)
+    case = checked(objective, loss, theta0, horizon, endpoint, velocity0)
     if steps is not None:  # what memory holds depends on D
         _checks.whole("steps", steps, low=2, high=most_steps(case.loss.dim))
     solver = registry.choose(case, method)
@@ -150,7 +150,7 @@ def methods(
         >>> [name for name, reason in found.items() if not reason], found["action"]
         (['curved'], 'needs a metric that does not depend on theta')
     """
-    return registry.reasons(checked(objective, loss, theta0, horizon, endpoint, priced=True))
+    return registry.reasons(checked(objective, loss, theta0, horizon, endpoint))
 
 
 def _solve(case: Case, solver: Solver, settings: Settings) -> Trajectory:

@@ -82,18 +82,19 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
             low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
             unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
         found, lost, bent = [low.ends], low.lost, low.bent
+        with np.errstate(all="ignore"):
+            deepest = low.ends[int(np.argmin(loss.value(low.ends)))] if len(low.ends) else None
         if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
             found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
     else:
-        lost, bent, unseen = np.empty((0, dim)), True, 0.0
+        lost, bent, unseen, deepest = np.empty((0, dim)), True, 0.0, None
 
         def force(x: Array) -> Array:
             return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
 
         found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
     places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
-    lowest = _least(loss, low.ends) if objective.drift is None else None
-    return Rests(places, lost, len(starts), bent, lowest, _bottomless(objective, loss, theta0, places), unseen)
+    return Rests(places, lost, len(starts), bent, deepest, _bottomless(objective, loss, theta0, places), unseen)
 
 
 def _unseen(loss: Loss, theta0: Array, ends: Array) -> float:
@@ -106,12 +107,6 @@ def _unseen(loss: Loss, theta0: Array, ends: Array) -> float:
     size = _ALIKE * np.maximum(1.0, np.abs(ends).max(axis=1))
     near = np.abs(ends[:, None, :] - ends[None, :, :]).max(axis=2) <= size[:, None]
     return float(np.mean(near.sum(axis=1) == 1)) if len(ends) > 1 else 0.0
-
-
-def _least(loss: Loss, places: Array) -> Array | None:
-    """Return the lowest of some places, shape (D,); None if there is none."""
-    with np.errstate(all="ignore"):
-        return places[int(np.argmin(loss.value(places)))] if len(places) else None
 
 
 def _bottomless(objective: Objective, loss: Loss, theta0: Array, rests: Array) -> Array | None:
@@ -186,10 +181,13 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
             "no minimiser was found: the loss has no stationary point in which a path could end near theta0; "
             f"{_downhill(loss, rests)}set a horizon, or check that the loss is bounded below and takes its minimum"
         )
-    if objective.gamma == 0:
-        lowest = min(end.rest for end in ends)
-        ends = [end for end in ends if end.rest <= lowest + 1e-9 * (1 + abs(lowest))]
-    return ends
+    return lowest(ends) if objective.gamma == 0 else ends
+
+
+def lowest(ends: list[riccati.LocalValue]) -> list[riccati.LocalValue]:
+    """Return those of some ends where resting costs least."""
+    least = min(end.rest for end in ends)
+    return [end for end in ends if end.rest <= least + 1e-9 * (1 + abs(least))]
 
 
 def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
@@ -288,10 +286,10 @@ def _downhill(loss: Loss, rests: Rests) -> str:
         return ""
     with np.errstate(all="ignore"):
         heights = np.asarray(loss.value(rests.lost))
-    lowest = int(np.argmin(heights))
-    size = float(np.max(np.abs(rests.lost[lowest])))
+    last = int(np.argmin(heights))
+    size = float(np.max(np.abs(rests.lost[last])))
     return (
-        f"from {len(rests.lost)} of {rests.starts} starts it falls without end (to {heights[lowest]:.3g} at "
+        f"from {len(rests.lost)} of {rests.starts} starts it falls without end (to {heights[last]:.3g} at "
         f"max |theta_i| = {size:.3g}), as on separable data, where a penalty on theta helps; "
     )
 

@@ -18,6 +18,7 @@ import scipy
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
+from lossnav.problem.functions.roots import FADED
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import cycles, deadline, newton, stationary
@@ -62,7 +63,7 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     fastest = max(turn, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
     horizon = _TURNS * 2 * math.pi / turn
     if objective.gamma > 0:
-        horizon = min(horizon, 40 / objective.gamma)
+        horizon = min(horizon, FADED / objective.gamma)
     steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
     problem = Transcription(objective, loss, horizon, steps)
     found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
@@ -211,7 +212,7 @@ def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     fastest = float(np.max(np.linalg.eigvalsh((here + here.T) / 2)))
     if fastest <= 0:
         return math.inf
-    times = np.linspace(0, min(40 / gamma if gamma > 0 else math.inf, 60 / fastest), 4001)
+    times = np.linspace(0, min(FADED / gamma if gamma > 0 else math.inf, 60 / fastest), 4001)
     with np.errstate(all="ignore"):
         run = scipy.integrate.solve_ivp(
             lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10

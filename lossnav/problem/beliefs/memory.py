@@ -39,11 +39,8 @@ class Memory:
     dt: float
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
-        for name in ("decay", "gamma"):
-            set_(self, name, _checks.finite(name, getattr(self, name), low=0.0))
-        for name in ("diffusion", "noise", "dt"):
-            set_(self, name, _checks.positive(name, getattr(self, name)))
+        _checks.check(self, decay=_checks.nonnegative, gamma=_checks.nonnegative)
+        _checks.check(self, diffusion=_checks.positive, noise=_checks.positive, dt=_checks.positive)
 
     @property
     def evidence(self) -> float:

@@ -66,10 +66,8 @@ class Beliefs:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
-        for name in ("eta", "k", "curvature_scale", "weight"):
-            set_(self, name, _checks.positive(name, getattr(self, name)))
-        set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
+        _checks.check(self, **dict.fromkeys(("eta", "k", "curvature_scale", "weight"), _checks.positive))
+        _checks.check(self, gamma=_checks.nonnegative)
         for name in ("mean", "variance"):
             if not isinstance(getattr(self, name), Prior):
                 raise ValueError(f"{name} = {_checks.shown(getattr(self, name))}, but it must be a belief.Prior")

@@ -27,8 +27,7 @@ class Prior:
     diffusion: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decay", _checks.finite("decay", self.decay, low=0.0))
-        object.__setattr__(self, "diffusion", _checks.positive("diffusion", self.diffusion))
+        _checks.check(self, decay=_checks.nonnegative, diffusion=_checks.positive)
 
     def cost(self, x: Any, speed: Any) -> Array:
         """Return (ẋ+αx)²/2σ², the rate of −log of a path's density (Onsager–Machlup) up to a constant."""
@@ -59,8 +58,7 @@ class Simplified:
     variance_noise: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("mean_noise", "variance_noise"):
-            object.__setattr__(self, name, _checks.positive(name, getattr(self, name)))
+        _checks.check(self, mean_noise=_checks.positive, variance_noise=_checks.positive)
 
     def cost(self, m: Any, v: Any, g: Any, q: Any) -> Array:
         """Return (g−m)²/2s_m² + (q−V)²/2s_V²."""

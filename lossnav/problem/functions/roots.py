@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from lossnav._checks import Array
 
 LARGEST = math.log(sys.float_info.max)  # above it e^x is none
+FADED = 40.0  # e-folds of a discount after which nothing is left but rounding
 
 
 def exp_bounded(x: ArrayLike) -> Array:
@@ -31,16 +32,14 @@ def exp_mean(x: ArrayLike) -> Array:
         return np.where(x == 0, 1.0, -np.expm1(-safe) / safe)
 
 
-def _series(order: int) -> list[float]:
-    """Return the coefficients n!/(n + i + 1)! of (−z)^i in ``exp_moment``, as many as |z| < n + 1 needs."""
-    return [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
-
-
 def exp_moment(z: ArrayLike, order: int) -> Array:
     """Return ∫₀¹ (1 − u)ⁿ e^{−zu} du; its series where the formula would cancel."""
     z = np.asarray(z, dtype=np.float64)
     small = np.abs(z) < 1.0 + order
-    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), _series(order))
+    shares = [
+        1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)
+    ]  # n!/(n + i + 1)!, enough for z < n + 1
+    series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), shares)
     safe = np.where(small, 1.0, z)
     value = exp_mean(safe)
     for n in range(1, order + 1):  # by parts

@@ -7,6 +7,7 @@ Averaging over a Gaussian is diffusion. For independent weights the heat equatio
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -191,8 +192,12 @@ def _pair(mean: ArrayLike, variance: ArrayLike, dim: int) -> tuple[Array, Array]
     return mu, v
 
 
-def checked_switches(switches: Any) -> tuple[list[float], list[Average]]:
-    """Return 0 and the times of the switches, and the averaged losses that they bring."""
+def checked_switches(switches: Any, dim: int, deadline: float = math.inf) -> tuple[list[float], list[Average]]:
+    """Return 0 and the times of the switches, which increase up to a deadline, and the averaged losses that they bring.
+
+    Raises:
+        ValueError: if they are no such times, or no losses of so many weights.
+    """
     moments, later = [0.0], []
     for index, entry in enumerate(_checks.sequence("switches", switches, "pairs (time, loss)")):
         if len(_checks.sequence(f"switches[{index}]", entry, "two entries, a time and a loss")) != 2:
@@ -201,6 +206,10 @@ def checked_switches(switches: Any) -> tuple[list[float], list[Average]]:
         if not isinstance(entry[1], Average | losses.Loss):
             raise ValueError(f"switches[{index}][1] = {_checks.shown(entry[1])}, but it must be a loss")
         later.append(average(entry[1]))
+    if any(new.dim != dim for new in later):
+        raise ValueError(f"switches have losses of {[new.dim for new in later]} weights, but all must have {dim}")
+    if np.any(np.diff(moments) <= 0) or moments[-1] >= deadline:
+        raise ValueError(f"switches happen at {moments[1:]}, but their times must increase and lie before {deadline:g}")
     return moments, later
 
 

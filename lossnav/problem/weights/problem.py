@@ -52,12 +52,8 @@ class Problem:
     prior_variance: float = math.inf
 
     def __post_init__(self) -> None:
-        set_ = object.__setattr__  # the dataclass is frozen; this is its own construction
-        set_(self, "eta", _checks.positive("eta", self.eta))
-        set_(self, "k", _checks.positive("k", self.k))
-        set_(self, "gamma", _checks.finite("gamma", self.gamma, low=0.0))
-        set_(self, "entropy", _checks.finite("entropy", self.entropy, low=0.0))
-        set_(self, "prior_variance", _checks.duration("prior_variance", self.prior_variance))
+        _checks.check(self, eta=_checks.positive, k=_checks.positive, gamma=_checks.nonnegative)
+        _checks.check(self, entropy=_checks.nonnegative, prior_variance=_checks.duration)
 
     @property
     def temperature(self) -> float:

@@ -1,11 +1,8 @@
-r"""Weights that know how uncertain they are: optimal control of Gaussian weight distributions (Sec. 6, App. I).
+"""Weights that know how uncertain they are: optimal control of Gaussian weight distributions (Sec. 6, App. I).
 
-.. math:: J = \int_0^\infty e^{-\gamma t}\Big\{\tfrac1{2\eta}\sum_i\Big[\frac{\dot\mu_i^2}{v_i}
-    + \frac{\dot v_i^2}{2v_i^2}\Big] + k\,\bar L(\mu,v) - \tfrac{\lambda_S}2\sum_i\ln v_i\Big\}\,dt
-
-This is ``lossnav.uncertainty``. The assumptions are in ``lossnav.problem.weights``: ``Problem``, and ``average``, which
-turns a loss into its mean over the weights. Here are their consequences: equations of motion, the overdamped limit in
-closed form, and optimal plans, with tasks that switch, from ``plan``.
+This is ``lossnav.uncertainty``. The assumptions are in ``lossnav.problem.weights``: ``Problem``, which says J, and
+``average``, which turns a loss into its mean over the weights. Here are their consequences: equations of motion, the
+overdamped limit in closed form, and optimal plans, with tasks that switch, from ``plan``.
 """
 
 from __future__ import annotations

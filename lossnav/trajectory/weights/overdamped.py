@@ -226,11 +226,7 @@ def overdamped_path(
     times = _checks.nonnegatives("t", t)
     if times.ndim != 1 or np.any(np.diff(times) <= 0):
         raise ValueError(f"t = {_checks.shown(t)}, but it must be a 1-D array of increasing times")
-    moments, later = checked_switches(switches)
-    if any(new.dim != loss.dim for new in later):
-        raise ValueError(f"switches have losses of {[new.dim for new in later]} weights, but all must have {loss.dim}")
-    if np.any(np.diff(moments) <= 0):
-        raise ValueError(f"switches happen at {moments[1:]}, but their times must be > 0 and increase")
+    moments, later = checked_switches(switches, loss.dim)
     mu = _checks.array("mean", mean, shape=(loss.dim,))
     v = _checks.positives("variance", _checks.array("variance", variance, shape=(loss.dim,)))
     _checks.positive("problem.gamma", problem.gamma)

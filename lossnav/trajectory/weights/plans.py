@@ -127,19 +127,15 @@ def plan(
         Vastola, Gershman, Rajan (2025), Eqs. 15, 16, 144–147.
     """
     check_problem(problem)
-    moments, later = checked_switches(switches)
-    tasks = [average(loss), *later]
-    dim = tasks[0].dim
-    if any(task.dim != dim for task in tasks):
-        raise ValueError(f"switches: the losses have {[task.dim for task in tasks]} weights, but all must have {dim}")
+    first, deadline = average(loss), _checks.duration("horizon", horizon)
+    dim = first.dim
+    moments, later = checked_switches(switches, dim, deadline)
+    tasks = [first, *later]
     centre, spread = _checks.array("mean", mean, shape=(dim,)), _checks.positives("variance", variance, shape=(dim,))
     start = np.concatenate([centre, np.log(spread)])
     for name, value in (("foreseen", foreseen), ("throw", throw)):
         _checks.flag(name, value)
     _checks.finite("tol", tol, low=0.0, high=1.0, open_low=True)
-    deadline = _checks.duration("horizon", horizon)
-    if np.any(np.diff(moments) <= 0) or moments[-1] >= deadline:
-        raise ValueError(f"switches happen at {moments[1:]}, but their times must increase and lie before {deadline:g}")
     for task in tasks:
         _require_bounded(problem, task)
     stays = [problem.loss(task) for task in tasks]
