@@ -65,25 +65,63 @@ def test_embeddings_heads_and_vectors_are_adams_under_every_rule_for_matrices(na
     assert same == {"AdamW": set(moved[name]), "SGD": set(), "Lion": set()}.get(name, left)
 
 
+def lengths(optimizer_of, lr):
+    """The root mean square of the steps that a rule makes on noise, of matrices and of what it leaves to Adam."""
+    model, draw, found = reader(8, seed=0), torch.Generator().manual_seed(0), []
+    optimizer, names = optimizer_of(model, lr), [name for name, _ in model.named_parameters()]
+    for _ in range(60):
+        before = [p.detach().clone() for p in model.parameters()]
+        for p in model.parameters():
+            p.grad = torch.randn(p.shape, generator=draw)
+        optimizer.step()
+        found.append(
+            [
+                float((p.detach() - old).square().mean().sqrt()) / lr
+                for p, old in zip(model.parameters(), before, strict=True)
+            ]
+        )
+    late = dict(zip(names, np.mean(found[-20:], axis=0), strict=True))
+    return late["blocks.layers.0.linear1.weight"], late["head.weight"]
+
+
+def test_one_thing_is_changed_at_a_time():
+    """Of steps on noise: their length knows it or is a fifth, the head is a matrix, the memory is longer."""
+    matrix, head = lengths(STUDY.RULES["polar, a fifth"], 1e-3)
+    assert matrix == pytest.approx(0.2, rel=0.02) and head == pytest.approx(math.sqrt(1 / 19), rel=0.05)
+    assert lengths(STUDY.PARTS["noise known"], 1e-3)[0] == pytest.approx(math.sqrt(1 / 19), rel=0.02)
+    assert lengths(STUDY.PARTS["all matrices"], 1e-3)[1] == pytest.approx(0.2, rel=0.02)
+    long = math.sqrt((1 + 0.95**50) / (1 - 0.95**50) / 39)  # (M25) after some fifty steps
+    assert lengths(STUDY.PARTS["β₁ = 0.95"], 1e-3)[1] == pytest.approx(long, rel=0.05)
+    assert lengths(STUDY.PARTS["exact root"], 1e-3)[0] == pytest.approx(0.2, rel=1e-3)
+
+
+def asked(record, task):
+    """What a record is to hold: the rows that were asked for, its predictions, seeds, rates and further rates."""
+    kind = record.config["study"].removeprefix("practice-").removesuffix(record.config["task"]).rstrip("-")
+    if kind == "discount":
+        expected = {key: list(ends) for key, ends in STUDY.EXPECTED.items()}
+        told = [float(one["ratio"]) for one in record.results], record.config["predictions"]["of"]
+        return (list(STUDY.DISCOUNTS), expected), told, 5, 5, STUDY.MOST["discount"]
+    predictions = STUDY.CHANGES if kind == "parts" else task.predictions
+    made = [one.rule for one in STUDY.CHANGES] if kind == "parts" else [r for r in STUDY.RULES if r not in task.without]
+    told = list(dict.fromkeys(one["rule"] for one in record.results)), record.config["predictions"]
+    wanted = made, [vars(one) for one in predictions]
+    return wanted, told, *((3, 3, 1) if kind == "parts" else (5, 5, STUDY.MOST["rule"]))
+
+
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_a_record_holds_what_the_study_asks_for(path):
     record = records.load(path)
     task = STUDY.TASKS[record.config["task"]]
-    assert record.seeds == list(STUDY.JUDGES) and record.config["steps"] == task.steps
-    rules = "rule" in record.results[0]
-    if rules:
-        made = [rule for rule in STUDY.RULES if rule not in task.without]
-        assert list(dict.fromkeys(one["rule"] for one in record.results)) == made
-        assert record.config["predictions"] == [vars(one) for one in task.predictions]
-    else:
-        assert [float(one["ratio"]) for one in record.results] == list(task.discounts)
-        assert record.config["predictions"]["of"] == {key: list(ends) for key, ends in STUDY.EXPECTED.items()}
+    wanted, told, seeds, rates, more = asked(record, task)
+    assert told == wanted
+    assert record.seeds == list(STUDY.JUDGES)[:seeds] and record.config["steps"] == task.steps
     for one in record.results:
         tried = dict(map(tuple, one["tuning"]))
-        assert len(tried) >= 5 and tried[one["lr"]] == min(tried.values())
+        assert len(tried) >= rates and tried[one["lr"]] == min(tried.values())
         if one["lr"] in (min(tried), max(tried)):  # an edge, after all that may be tried beyond it
-            assert len(tried) == 5 + STUDY.MOST["rule" if rules else "discount"]
-        if rules and one["decay"]:
+            assert len(tried) == rates + more
+        if "decays" in one and one["decay"]:
             decays = dict(map(tuple, one["decays"]))
             assert decays[one["decay"]] == min(decays.values()) and one["lr"] == next(
                 other["lr"] for other in record.results if other["rule"] == one["rule"]
@@ -92,3 +130,10 @@ def test_a_record_holds_what_the_study_asks_for(path):
         ended = [run for run in one["runs"] if run["test"] < 99]  # others diverged
         assert all(len(run["loss"]) == len(run["seconds"]) == STUDY.POINTS for run in ended)
         assert len(ended) == len(one["runs"]) or (one["rule"] == "SGD" and one["decay"] > 0)
+
+
+@pytest.mark.parametrize("name", STUDY.TASKS)
+def test_a_change_is_beside_the_rule_that_was_chosen(name):
+    """The rate and decay around which parts are changed are those of "polar, a fifth" in the record of all rules."""
+    rows = records.load(RESULTS / f"practice-{name}.json").results
+    assert STUDY.TASKS[name].whole == [(one["lr"], one["decay"]) for one in rows if one["rule"] == "polar, a fifth"][-1]
