@@ -264,6 +264,7 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
     best, rest = solve(objective, loss, start), 0.0
     if math.isinf(objective.horizon) and objective.drift is None:
         rest = objective.k * _infimum(objective, loss, start, best.asymptote)
+        loss = _surveyed(objective, loss, start)
 
     def climb(theta: Array) -> float:
         found = best if np.array_equal(theta, start) else solve(objective, loss, theta)
@@ -277,6 +278,40 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         return np.array([optimal_velocity(replace(objective, horizon=float(s)), loss, x) for s, x in parts])
 
     return _Known(rest, climb, velocity if value == "auto" else None, best, _SOLVED, exact=False)
+
+
+class _Surveyed(Loss):
+    """A loss whose stationary points were searched for: of V at many places each search would find the same ones."""
+
+    def __init__(self, loss: Loss, points: Array):
+        self.dim, self.positive, self._loss, self._known = loss.dim, loss.positive, loss, points
+        self.batches = getattr(loss, "batches", {})
+
+    def value(self, theta: ArrayLike) -> Any:
+        return self._loss.value(theta)
+
+    def gradient(self, theta: ArrayLike) -> Array:
+        return self._loss.gradient(theta)
+
+    def hessian(self, theta: ArrayLike) -> Array:
+        return self._loss.hessian(theta)
+
+    def stationary_points(self) -> Array:
+        return self._known
+
+    def summed(self, theta: Array) -> float:
+        return self._loss.summed(theta)
+
+
+def _surveyed(objective: Objective, loss: Loss, start: Array) -> Loss:
+    """Return the loss with its stationary points, where a search finds all that it hopes to, and none is degenerate."""
+    if loss.timed or loss.stationary_points() is not None:
+        return loss
+    found = stationary.search(objective, loss, start)
+    bends = np.abs(np.linalg.eigvalsh(loss.hessian(found.points))) if len(found.points) else np.zeros((1, 1))
+    sharp = np.all(bends.min(axis=1) > stationary.DEGENERATE * bends.max(axis=1))
+    whole = not len(found.lost) and found.bottomless is None and found.unseen <= stationary.MOST_UNSEEN
+    return _Surveyed(loss, found.points) if sharp and whole else loss
 
 
 def _infimum(objective: Objective, loss: Loss, start: Array, asymptote: Array) -> float:

@@ -125,8 +125,10 @@ def test_without_a_closed_form_the_value_is_solved_for():
         exact = ln.regret(path, objective, BOWL, dt=0.3)
         ends = ln.regret(path, objective, same, dt=0.3, value="ends")
         assert ends.total == pytest.approx(exact.total, rel=1e-5) and math.isnan(ends.speed)
+    before = same.calls
     solved = ln.regret(path, objective, same, dt=0.3)
     assert solved.speed + solved.direction == pytest.approx(solved.total, rel=1e-2)
+    assert same.calls - before < 800  # 1,081 if each of its places looked for the minimum by itself
 
 
 def test_off_quadratics_the_parts_are_sums_that_a_change_of_plan_spoils_until_steps_are_short():
