@@ -109,6 +109,18 @@ def _lawful(objective: Objective, loss: Loss, times: Array, end: LocalValue) -> 
     return np.sqrt(rate * (rate + objective.gamma))
 
 
+def straight(problem: Transcription, start: Array, place: Array) -> list[Array]:
+    """Return straight ways to a place and a stay there, (N+1, D): a slow one, and last that whose pace costs least.
+
+    The slow one may be another extremal's, which goes down to the nearest rest and leaves that as late as it can.
+    """
+    t = problem.times[:, None]
+    arrivals = t[-1] / 2.0 ** np.arange(2, max(3, math.ceil(math.log2(t[-1, 0] / t[1, 0])) + 1))
+    ways = start + np.minimum(t / arrivals[:, None, None], 1.0) * (place - start)
+    costs = np.nan_to_num(problem.action(problem.admitted(ways)), nan=math.inf)
+    return [ways[i] for i in sorted({0, int(np.argmin(costs))})]
+
+
 def settle(problem: Transcription, found: newton.Minimum) -> tuple[Transcription, newton.Minimum]:
     """Return the problem on a mesh that has moved to the path, and the path on it."""
     for _ in range(_ROUNDS):

@@ -52,7 +52,8 @@ def from_starts(
         starts += [np.where(u < 0.5, theta0 + 2 * u * (by - theta0), by + (2 * u - 1) * (endpoint - by)) for by in via]
     else:
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
-        starts += [theta0 + np.minimum(4 * u, 1.0) * (point - theta0) for point in via]
+        with np.errstate(all="ignore"):  # fast ways may overflow
+            starts += [way for point in via for way in approach.straight(problem, theta0, point)]
         starts += carried(problem, theta0, _FLOWS) if _circulates(objective, loss.dim) else []
     ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:

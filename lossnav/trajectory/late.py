@@ -23,7 +23,6 @@ from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue, continued
 from lossnav.trajectory.stationary import DEGENERATE, Rests
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
 
 _LATER = 8  # deadlines that are tried, each this many times as late, where nothing fades
 _MANY = 8  # distinct rests with a floor: isolated ones are not found by the dozen
@@ -140,7 +139,7 @@ def _dated(
     """Return the best path of a deadline, from standing still and by way of some places; J counts from ``level``."""
     problem = approach.first(objective, loss, span, level=level)
     with np.errstate(all="ignore"):
-        starts = np.array([_straight(problem, theta0, place) for place in (theta0, *places)])
+        starts = np.array([approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)])
         found = [one for one in newton.minimise_all(problem, starts) if math.isfinite(one.action)]
         if not found:
             raise NoMinimiser(UNBOUNDED)
@@ -148,18 +147,6 @@ def _dated(
         best = min(settled, key=lambda one: one.action)
         path = refine(*approach.settle(problem, best), replace(settings, steps=None))
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
-
-
-def _straight(problem: Transcription, theta0: Array, place: Array) -> Array:
-    """Return the straight way to a place and a stay there, (N+1, D), at the pace that costs least.
-
-    A slow way is another extremal's: it goes down to the nearest rest, and leaves that as late as it can.
-    """
-    t = problem.times[:, None]
-    arrivals = t[-1] / 2.0 ** np.arange(2, max(3, math.ceil(math.log2(t[-1, 0] / t[1, 0])) + 1))
-    ways = theta0 + np.minimum(t / arrivals[:, None, None], 1.0) * (place - theta0)
-    costs = np.nan_to_num(problem.action(problem.admitted(ways)), nan=math.inf)
-    return np.asarray(ways[int(np.argmin(costs))])
 
 
 def _held(objective: Objective, loss: Loss, path: Trajectory) -> float:

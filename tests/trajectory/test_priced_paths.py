@@ -229,6 +229,9 @@ def test_a_way_is_begun_at_the_pace_that_costs_least(loss, start, price, gamma, 
     """Direct minimisation from ways of several paces; slow ones go down to the near rest, for 5.54 and -2.41."""
     found = ln.solve(ln.Objective(gamma=gamma, price=price), loss, start)
     assert found.converged and found.action == pytest.approx(action, rel=2e-4)
+    dated = ln.solve(ln.Objective(gamma=gamma, price=price, horizon=20 / gamma), loss, start)
+    left = np.exp(-20) / gamma * float(loss.value(dated.asymptote))
+    assert dated.converged and dated.action + left == pytest.approx(found.action, rel=1e-5)
 
 
 def test_a_deeper_rest_that_is_too_flat_for_a_law_of_approach_is_not_passed_over():
