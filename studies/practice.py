@@ -321,13 +321,21 @@ def discount(dataset: Any, seed: tuple[int, ...], task: str, ratio: float | str)
     examples = one.examples(dataset)
     roots = spread(one, examples)
     make = discounted(float(ratio), roots[QUANTILES.index(0.5)])
-    tried = tuned(one, examples, make, MIDDLE, f"ε/√V = {ratio}", MOST["discount"])
-    best = min(tried, key=tried.__getitem__)
-    runs = [trained(one, examples, make, best, each) for each in seed]
-    print(f"  ε/√V = {ratio}: {[run['test'] for run in runs]}", flush=True)
+    found = anew(one, examples, make, MIDDLE, f"ε/√V = {ratio}", MOST["discount"], seed)
     torch.set_flush_denormal(False)
-    return [{"task": task, "ratio": ratio, "lr": best, "roots": roots,
-             "tuning": sorted(map(list, tried.items())), "runs": runs}]  # fmt: skip
+    return [{"task": task, "ratio": ratio, "roots": roots, **found}]
+
+
+def anew(
+    task: Task, examples: Examples, make: Made, rates: Sequence[float], told: str, most: int, seeds: Sequence[int],
+    decay: float = 0.0,
+) -> dict[str, Any]:  # fmt: skip
+    """Tune a rule, and run it on seeds that it was not tuned on."""
+    tried = tuned(task, examples, make, rates, told, most, decay)
+    best = min(tried, key=tried.__getitem__)
+    runs = [trained(task, examples, make, best, each, decay) for each in seeds]
+    print(f"  {told}: {[run['test'] for run in runs]}", flush=True)
+    return {"lr": best, "tuning": sorted(map(list, tried.items())), "runs": runs}
 
 
 def roots_of_c(state: Any) -> torch.Tensor:
@@ -346,13 +354,9 @@ def changed(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[d
         ratio = float(rule.removeprefix("ε = "))
         typical = middle(one, examples, "polar, a fifth", rate, roots_of_c)[QUANTILES.index(0.5)]
         make = lambda m, lr: ours(m, lr, FIFTH / shorter(ratio), discount=ratio * typical)  # noqa: E731
-    tried = tuned(one, examples, make, (beyond(rate, -1), rate, beyond(rate, 1)), rule, 1, decay)
-    best = min(tried, key=tried.__getitem__)
-    runs = [trained(one, examples, make, best, each, decay) for each in seed]
-    print(f"  {rule}: {[run['test'] for run in runs]}", flush=True)
+    found = anew(one, examples, make, (beyond(rate, -1), rate, beyond(rate, 1)), rule, 1, seed, decay)
     torch.set_flush_denormal(False)
-    return [{"task": task, "rule": rule, "lr": best, "decay": decay, "tuning": sorted(map(list, tried.items())),
-             "runs": runs}]  # fmt: skip
+    return [{"task": task, "rule": rule, "decay": decay, **found}]
 
 
 # -------------------------------------------------------------------------------------------------------------- studies

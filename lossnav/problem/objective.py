@@ -83,8 +83,8 @@ class Objective:
             self._take_price(_checks.instance("price", self.price, Price, "None or one of lossnav.prices"))
         if self.price is None:
             set_(self, "eta", _checks.positive("eta", float(self.eta) if isinstance(self.eta, _Unsaid) else self.eta))
-        none = _checks.nonnegative
-        _checks.check(self, k=_checks.positive, gamma=none, horizon=_checks.duration, terminal=none)
+        _checks.check(self, k=_checks.positive, horizon=_checks.duration)
+        _checks.check(self, gamma=_checks.nonnegative, terminal=_checks.nonnegative)
         if self.metric is not None and not callable(self.metric):
             metric = _checks.symmetric("metric", self.metric, definite=True)
             metric.setflags(write=False)

@@ -263,8 +263,8 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         )
     best, rest = solve(objective, loss, start), 0.0
     if math.isinf(objective.horizon) and objective.drift is None:
-        rest = objective.k * _infimum(objective, loss, start, best.asymptote)
         loss = _surveyed(objective, loss, start)
+        rest = objective.k * _infimum(objective, loss, start, best.asymptote)
 
     def climb(theta: Array) -> float:
         found = best if np.array_equal(theta, start) else solve(objective, loss, theta)
@@ -308,8 +308,8 @@ def _surveyed(objective: Objective, loss: Loss, start: Array) -> Loss:
     if loss.timed or loss.stationary_points() is not None:
         return loss
     found = stationary.search(objective, loss, start)
-    bends = np.abs(np.linalg.eigvalsh(loss.hessian(found.points))) if len(found.points) else np.zeros((1, 1))
-    sharp = np.all(bends.min(axis=1) > stationary.DEGENERATE * bends.max(axis=1))
+    count = len(found.points)
+    sharp = 0 < count == len(stationary.sharp(loss, start, found.points))
     whole = not len(found.lost) and found.bottomless is None and found.unseen <= stationary.MOST_UNSEEN
     return _Surveyed(loss, found.points) if sharp and whole else loss
 

@@ -167,7 +167,7 @@ def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
     """
     rests = rests or search(objective, loss, theta0)
     searched = rests.starts > 0 and objective.drift is None
-    models = _models(objective, loss, _sharp(loss, theta0, rests.points) if searched else rests.points)
+    models = _models(objective, loss, sharp(loss, theta0, rests.points) if searched else rests.points)
     ends = [model for model in models if model.growth < 0]
     if not ends and isinstance(loss, Quadratic) and not objective.curved:
         ends = [riccati.local_value(objective, loss, theta0)]
@@ -190,7 +190,7 @@ def lowest(ends: list[riccati.LocalValue]) -> list[riccati.LocalValue]:
     return [end for end in ends if end.rest <= least + 1e-9 * (1 + abs(least))]
 
 
-def _sharp(loss: Loss, theta0: Array, points: Array) -> Array:
+def sharp(loss: Loss, theta0: Array, points: Array) -> Array:
     """Return the rests that are not degenerate: a minimum of fourth order has no rate at which paths come to it."""
     if not len(points):
         return points

@@ -190,9 +190,8 @@ class Likelihood:
         step, goal = self._width(quantity) * math.sqrt(cut), math.sqrt(cut)
 
         lost: dict[float, float] = {here: 0.0}
-        enough = cut
 
-        def loses(place: float) -> float:
+        def loses(place: float, enough: float = math.inf) -> float:
             if place not in lost:
                 lost[place] = min(self.along(quantity, place, enough)[1], 1e12)
             return lost[place]
@@ -202,7 +201,7 @@ class Likelihood:
             far = float(np.clip(near + math.copysign(step, edge - here), min(here, edge), max(here, edge)))
             if abs(far - edge) < 1e-3 * abs(edge - here):
                 far = edge
-            worst = loses(far)
+            worst = loses(far, cut)
             if worst > cut:
                 break
             if far == edge:
@@ -213,7 +212,6 @@ class Likelihood:
             near, step = far, 1.6 * step
         if near == edge:
             return edge
-        enough = math.inf  # from here on the nearest known point is in the right basin
         width = abs(far - here)
         short = lambda place: math.sqrt(loses(place)) - goal  # noqa: E731
         return float(scipy.optimize.brentq(short, near, far, xtol=max(1e-4 * width, 1e-15), rtol=1e-14))

@@ -36,9 +36,8 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     """Return ∫₀¹ (1 − u)ⁿ e^{−zu} du; its series where the formula would cancel."""
     z = np.asarray(z, dtype=np.float64)
     small = np.abs(z) < 1.0 + order
-    shares = [
-        1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)
-    ]  # n!/(n + i + 1)!, enough for z < n + 1
+    # the coefficients n!/(n + i + 1)! of (−z)^i, as many as |z| < n + 1 needs
+    shares = [1 / math.prod(range(order + 1, order + i + 2)) for i in range(30)]
     series = np.polynomial.polynomial.polyval(-np.where(small, z, 0.0), shares)
     safe = np.where(small, 1.0, z)
     value = exp_mean(safe)

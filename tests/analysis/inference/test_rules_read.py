@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
+from resources import recorded
 
 import lossnav as ln
 
-O = torch.optim
+O, BLIND = torch.optim, recorded("blind")
 SHAPES = [(16, 20), (5, 16)]
 
 
@@ -121,16 +122,8 @@ def test_i22_any_hyperparameters_are_read_blind():
             ({"momentum": beta, "nesterov": True, "weight_decay": decay},
              {"lr": lr, "beta": beta, "lr·decay": lr * decay}),
         )[i % 3]  # fmt: skip
-        weights = torch.nn.Parameter(torch.tensor(rng.normal(size=40)))
-        h, places, gradients = torch.tensor(10 ** rng.uniform(-1, 1, 40)), [], []
-        optimizer = O.SGD([weights], lr, **options)
-        for _ in range(40):
-            weights.grad = h * weights.detach() + 0.3 * torch.tensor(rng.normal(size=40))
-            places.append(weights.detach().numpy().copy())
-            gradients.append(weights.grad.numpy().copy())
-            optimizer.step()
-        places.append(weights.detach().numpy().copy())
-        found = ln.infer(ln.infer.Steps(np.array(places), np.array(gradients)), family="rule")
+        steps = BLIND.walked(lambda p, lr=lr, options=options: O.SGD(p, lr, **options), rng)
+        found = ln.infer(steps, family="rule")
         assert {name: one.value for name, one in found.estimates.items()} == pytest.approx(truth, rel=1e-6)
 
 
