@@ -6,6 +6,8 @@
     python studies/practice.py discount-bytes  the same of the transformer                         (about 70 minutes)
     python studies/practice.py parts-cnn       one thing changed at a time in a rule, the CNN      (about 30 minutes)
     python studies/practice.py parts-bytes     the same of the transformer                         (about 50 minutes)
+    python studies/practice.py bases-bytes     what knows both bases, the transformer              (about 25 minutes)
+    python studies/practice.py paper           three rules, the paper's CNN, 32×32                 (about 80 minutes)
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
@@ -26,10 +28,13 @@ otherwise. Of the transformer, which came last, ``LATER`` says what was expected
 "parts" changes one thing at a time in "polar, a fifth", and in Muon its look ahead: the length that knows the noise,
 embeddings and head as matrices, the memory, the exact root, and a discount, told by ε over the median of the square
 roots of C's eigenvalues. Each tries three rates around that of the whole rule, and one more at an edge, all with the
-decay of the whole rule, and runs on three of its seeds.
+decay of the whole rule, and runs on three of its seeds. "bases" and "paper" are tried likewise: on the transformer the
+rules that find the bases of rows and columns, and on the paper's CNN AdamW, Muon and our default, each around the rate
+and with the decay that it has on the small one.
 
-What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's, and
-of the transformer three rules.
+What was cut so that two cores can do it: one tuning seed, one length for each network, one pair of β's, of the
+transformer the steps of "polar" at the whole rate, and of the paper's CNN all but 500 steps, three rules and three
+seeds.
 """
 
 from __future__ import annotations
@@ -37,8 +42,8 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -47,7 +52,7 @@ from charged import Examples, Prediction, beyond, flat, images, judged, loss, te
 from matrices import BETAS, TURNS, AsMatrices, adam, muon
 from torch import nn
 
-from lossnav import data, optim
+from lossnav import data, models, optim
 from lossnav.lab.data.text import provenance
 from lossnav.lab.models.small import reader
 from lossnav.lab.models.weights import seeded
@@ -96,6 +101,15 @@ CHANGES = (  # of one thing, on both networks: written when all rules and the di
     Prediction("parts", "ε = 0.1", "polar, a fifth", -1.5, 1.5, "no discount pays, as for single weights"),
     Prediction("parts", "ε = 1", "polar, a fifth", -1.0, 4.0, "it gives up the flat directions"),
 )
+BASES = (  # of the transformer: written when all rules and parts above were known
+    Prediction("bases", "eigenbasis", "polar, a fifth", -1.0, 3.0, "as SOAP stands beside it there"),
+    Prediction("bases", "eigenbasis", "SOAP", -1.5, 1.5, _SAME),
+    Prediction("bases", "kronecker", "eigenbasis", -1.0, 4.0, "scales in the bases are not products"),
+)
+LARGER = (  # of the paper's CNN: likewise
+    Prediction("paper", "noise known", "AdamW", -15.0, -2.0, "wider layers, and a run in which none has converged"),
+    Prediction("paper", "noise known", "Muon", -2.0, 2.0, _SAME),
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- tasks
@@ -105,8 +119,8 @@ CHANGES = (  # of one thing, on both networks: written when all rules and the di
 class Task:
     """What is learned, by which network, in how many steps, the first rates of SGD, and what was expected.
 
-    ``about``: what the record says of it; ``whole``: rate and decay of "polar, a fifth"; ``without``: rules that are
-    not tried.
+    ``about``: what the record says of it; ``whole``: rate and decay of "polar, a fifth" there, ``of``: of others;
+    ``without``: rules that are not tried.
     """
 
     dataset: str
@@ -117,6 +131,7 @@ class Task:
     about: Callable[[], dict[str, Any]]
     predictions: tuple[Prediction, ...] = PREDICTIONS
     whole: tuple[float, float] = (0.003, 2.0)
+    of: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
 
 
@@ -132,9 +147,9 @@ def small(seed: int) -> nn.Module:
     return seeded(build, seed)
 
 
-def photographs(dataset: data.Dataset) -> Examples:
-    """Return CIFAR-10 at 16×16 pixels, channels last, which is faster."""
-    return images(dataset, BATCH, HELD, torch.channels_last)
+def photographs(dataset: data.Dataset, pooled: int = 2) -> Examples:
+    """Return CIFAR-10, averaged over so many pixels each way, channels last, which is faster."""
+    return images(dataset, BATCH, HELD, torch.channels_last, pooled)
 
 
 TASKS = {
@@ -142,7 +157,9 @@ TASKS = {
                 lambda: {"batch": BATCH, "held": HELD}),
     "bytes": Task("", partial(text, length=LENGTH), lambda seed: reader(LENGTH, seed=seed), 2500,
                   (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {**provenance(), "batch": 8, "length": LENGTH},
-                  (*PREDICTIONS, *LATER), (0.03, 0.5), ("polar", "eigenbasis", "kronecker")),
+                  (*PREDICTIONS, *LATER), (0.03, 0.5), without=("polar", "eigenbasis", "kronecker")),
+    "paper": Task("cifar10", partial(photographs, pooled=1), lambda seed: models.cnn(seed=seed), 500, (),
+                  lambda: {"batch": BATCH, "held": HELD}, of={"AdamW": (0.003, 0.5), "Muon": (0.003, 2.0)}),
 }  # fmt: skip
 
 
@@ -347,9 +364,9 @@ def changed(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[d
     """Tune a rule of which one thing is changed, and run it on seeds that it was not tuned on."""
     torch.set_flush_denormal(True)
     one = TASKS[task]
-    examples, (rate, decay) = one.examples(dataset), one.whole
-    if rule in PARTS:
-        make = PARTS[rule]
+    examples, (rate, decay) = one.examples(dataset), one.of.get(rule, one.whole)
+    if rule in PARTS | RULES:
+        make = (PARTS | RULES)[rule]
     else:
         ratio = float(rule.removeprefix("ε = "))
         typical = middle(one, examples, "polar, a fifth", rate, roots_of_c)[QUANTILES.index(0.5)]
@@ -386,16 +403,22 @@ def discounts(name: str) -> Study:
     return Study(lambda: wanted, flat, {}, about(name, expected))
 
 
-def parts(name: str) -> Study:
-    """Return the study of what makes the difference on a task."""
-    wanted = [
-        Measurement(TASKS[name].dataset, JUDGES[:3], changed, {"task": name, "rule": one.rule}) for one in CHANGES
-    ]
-    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in CHANGES]))
+def few(name: str, expected: Sequence[Prediction]) -> Study:
+    """Return the study of the rules that something is expected of, near a rate that is known."""
+    tried = dict.fromkeys(rule for one in expected for rule in (one.rule, one.other) if rule not in KNOWN[name])
+    wanted = [Measurement(TASKS[name].dataset, JUDGES[:3], changed, {"task": name, "rule": rule}) for rule in tried]
+    return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in expected]))
 
 
-KINDS = {"": rules, "discount-": discounts, "parts-": parts}
-STUDIES = {f"practice-{kind}{name}": made(name) for kind, made in KINDS.items() for name in TASKS}
+# What the record of all rules holds of a task already.
+KNOWN = {name: [rule for rule in RULES if task.plain and rule not in task.without] for name, task in TASKS.items()}
+STUDIES = {
+    f"practice-{kind}{name}": made(name) for kind, made in (("", rules), ("discount-", discounts))
+    for name in ("cnn", "bytes")
+} | {
+    "practice-parts-cnn": few("cnn", CHANGES), "practice-parts-bytes": few("bytes", CHANGES),
+    "practice-bases-bytes": few("bytes", BASES), "practice-paper": few("paper", LARGER),
+}  # fmt: skip
 
 if __name__ == "__main__":
     main(__file__, STUDIES)

@@ -6,7 +6,7 @@ A perceptron with tanh learns a thousand digits of MNIST, with gradients of all 
 thirteen rates over three decades; that whose loss at the end is the lowest, as a mean over two seeds of their own, is
 watched on the others by ``lossnav.watch``: once as it is, and once with batches of 100, where loss, slope and Hessian
 of the comparison stay those of all examples. MNIST is found or downloaded as by ``lossnav.data.load``. It takes about
-seven minutes of one core.
+nine minutes of one core.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from matrices import muon
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -28,6 +29,21 @@ EXAMPLES, HIDDEN, STEPS, BATCH = 1000, 32, 200, 100
 TUNED_ON, TRIED = (100, 101), 13  # seeds that nothing else uses; rates of each rule
 GAMMA = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)  # over √(ηk)
 EVERY, LANCZOS = 20, 16
+
+
+class Together(torch.optim.Optimizer):
+    """Several optimizers as one."""
+
+    def __init__(self, *parts: torch.optim.Optimizer) -> None:
+        self.parts = parts
+        super().__init__([group for part in parts for group in part.param_groups], {})
+
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move the parameters of each."""
+        for part in self.parts:
+            part.step()
+
+
 Made = Callable[[nn.Module, float], torch.optim.Optimizer]
 RULES: dict[str, tuple[Made, float]] = {  # how it is made, and the smallest rate that is tried
     "gradient descent": (lambda m, lr: torch.optim.SGD(m.parameters(), lr=lr), 0.01),
@@ -37,7 +53,10 @@ RULES: dict[str, tuple[Made, float]] = {  # how it is made, and the smallest rat
     "adam": (lambda m, lr: torch.optim.Adam(m.parameters(), lr=lr), 5e-4),
     "ballistic": (lambda m, lr: optim.Ballistic(m.parameters(), lr=lr, beta=0.99, bias_correction=True), 1e-4),
     "ballistic matrix": (lambda m, lr: optim.BallisticMatrix(optim.split(m), lr), 5e-4),
-}
+    "adamw": (lambda m, lr: torch.optim.AdamW(m.parameters(), lr), 5e-4),
+    "muon": (lambda m, lr: Together(*(make([p for _, p in group["params"]], lr) for make, group in
+                                      zip((muon, torch.optim.Adam), optim.split(m), strict=True))), 5e-4),
+}  # fmt: skip
 _TUNED: dict[str, tuple[float, list[float]]] = {}
 
 

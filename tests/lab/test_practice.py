@@ -95,26 +95,21 @@ def test_one_thing_is_changed_at_a_time():
     assert lengths(STUDY.PARTS["exact root"], 1e-3)[0] == pytest.approx(0.2, rel=1e-3)
 
 
-def asked(record, task):
-    """What a record is to hold: the rows that were asked for, its predictions, seeds, rates and further rates."""
-    kind = record.config["study"].removeprefix("practice-").removesuffix(record.config["task"]).rstrip("-")
-    if kind == "discount":
-        expected = {key: list(ends) for key, ends in STUDY.EXPECTED.items()}
-        told = [float(one["ratio"]) for one in record.results], record.config["predictions"]["of"]
-        return (list(STUDY.DISCOUNTS), expected), told, 5, 5, STUDY.MOST["discount"]
-    predictions = STUDY.CHANGES if kind == "parts" else task.predictions
-    made = [one.rule for one in STUDY.CHANGES] if kind == "parts" else [r for r in STUDY.RULES if r not in task.without]
-    told = list(dict.fromkeys(one["rule"] for one in record.results)), record.config["predictions"]
-    wanted = made, [vars(one) for one in predictions]
-    return wanted, told, *((3, 3, 1) if kind == "parts" else (5, 5, STUDY.MOST["rule"]))
+def tries(name):
+    """How many seeds, rates and further rates each row of a record has."""
+    if "discount" in name:
+        return 5, 5, STUDY.MOST["discount"]
+    return (5, 5, STUDY.MOST["rule"]) if name in ("practice-cnn", "practice-bytes") else (3, 3, 1)
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_a_record_holds_what_the_study_asks_for(path):
-    record = records.load(path)
-    task = STUDY.TASKS[record.config["task"]]
-    wanted, told, seeds, rates, more = asked(record, task)
-    assert told == wanted
+    record, study = records.load(path), STUDY.STUDIES[path.stem]
+    task, (seeds, rates, more) = STUDY.TASKS[record.config["task"]], tries(path.stem)
+    what = "ratio" if "discount" in path.stem else "rule"
+    told = list(dict.fromkeys(one[what] for one in record.results))
+    assert told == [one.settings[what] for one in study.wanted()]
+    assert record.config["predictions"] == study.config()["predictions"]
     assert record.seeds == list(STUDY.JUDGES)[:seeds] and record.config["steps"] == task.steps
     for one in record.results:
         tried = dict(map(tuple, one["tuning"]))
@@ -132,8 +127,9 @@ def test_a_record_holds_what_the_study_asks_for(path):
         assert len(ended) == len(one["runs"]) or (one["rule"] == "SGD" and one["decay"] > 0)
 
 
-@pytest.mark.parametrize("name", STUDY.TASKS)
-def test_a_change_is_beside_the_rule_that_was_chosen(name):
-    """The rate and decay around which parts are changed are those of "polar, a fifth" in the record of all rules."""
-    rows = records.load(RESULTS / f"practice-{name}.json").results
-    assert STUDY.TASKS[name].whole == [(one["lr"], one["decay"]) for one in rows if one["rule"] == "polar, a fifth"][-1]
+@pytest.mark.parametrize(("name", "task"), [("cnn", "cnn"), ("bytes", "bytes"), ("cnn", "paper")])
+def test_a_change_is_beside_the_rule_that_was_chosen(name, task):
+    """The rates and decays around which is tried are those that the record of all rules chose."""
+    rows = {one["rule"]: (one["lr"], one["decay"]) for one in records.load(RESULTS / f"practice-{name}.json").results}
+    assert STUDY.TASKS[task].whole == rows["polar, a fifth"]
+    assert dict(STUDY.TASKS[task].of) == {rule: rows[rule] for rule in STUDY.TASKS[task].of}

@@ -39,8 +39,8 @@ class Bytes(nn.Module):
         return found
 
 
-def reader(length: int = 64, *, seed: int) -> Bytes:
+def reader(length: int = 64, *, seed: int, **sizes: int) -> Bytes:
     """Return a transformer for stretches of so many bytes, of weights that torch draws from the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Bytes(length)
+        return Bytes(length, **sizes)

@@ -13,15 +13,15 @@ from lossnav.lab.moving.setting import Setting
 from lossnav.lab.moving.walk import Pair, walk
 
 
-def ended(model: nn.Module, data: Pair, setting: Setting, steps: int, *, seed: int) -> Tensor:
-    """Return the weights, flat, where a walk of which nothing is recorded ends."""
-    return walk(model, data, setting, steps=2, burn=steps - 2, seed=seed, starts=1, longest=1).final
+def ended(model: nn.Module, data: Pair, setting: Setting, steps: int, **how: Any) -> Tensor:
+    """Return the weights, flat, where a walk of which nothing is recorded ends; ``how`` as for ``walk``."""
+    return walk(model, data, setting, steps=2, burn=steps - 2, starts=1, longest=1, **how).final
 
 
-def rested(model: nn.Module, data: Pair, training: Sequence[tuple[Setting, int]], *, seed: int) -> nn.Module:
-    """Train a network, so many steps at each setting, and return it."""
+def rested(model: nn.Module, data: Pair, training: Sequence[tuple[Setting, int]], **how: Any) -> nn.Module:
+    """Train a network, so many steps at each setting, and return it; ``how`` as for ``walk``."""
     for setting, steps in training:
-        vector_to_parameters(ended(model, data, setting, steps, seed=seed), model.parameters())
+        vector_to_parameters(ended(model, data, setting, steps, **how), model.parameters())
     return model
 
 
