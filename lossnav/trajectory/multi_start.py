@@ -1,6 +1,6 @@
-"""Minima of a loss and roots of a field from many starts at once: a trust region each, derivatives in one call for all.
+"""Minima of a loss, sinks and roots of a field from many starts at once: a trust region each, derivatives in one call.
 
-Both searches work in the eigenbasis of the current matrix, where the step of length ≤ r costs no further calls.
+For minima and roots the step of length ≤ r is found in the eigenbasis of the current matrix, without further calls.
 """
 
 from __future__ import annotations
@@ -86,6 +86,48 @@ def minima(loss: Loss, starts: Array) -> Found:
     return Found(np.array(ends).reshape(-1, dim), np.array(lost).reshape(-1, dim), bent)
 
 
+def sinks(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], starts: Array) -> Found:
+    """Return the roots of ``field`` that the flow θ̇ = −field(θ) from ``starts``, shape (B, D), arrives at.
+
+    What minima are where the field is a gradient: nothing is lower than a sink near by, for there is no height. A step
+    is p = −(J + μ)⁻¹field, implicit Euler's of length 1/μ, and with μ = 0 Newton's. Where J has an eigenvalue with the
+    real part −a, μ is 2a at least, so that no step is drawn to a saddle.
+    """
+    x, dim = starts.copy(), starts.shape[1]
+    size = np.maximum(1.0, np.abs(starts).max(axis=1))
+    radius, ends = size.copy(), []
+    with np.errstate(all="ignore"):
+        value, slopes = np.array(field(x)), np.array(jacobian(x))
+        live = np.flatnonzero(_finite(value, slopes))
+        for _ in range(_LIMIT):
+            budget.check()
+            if not len(live):
+                break
+            outward = -np.linalg.eigvals(slopes[live]).real.min(axis=1)
+            tiny = 1e-14 * np.abs(slopes[live]).max(axis=(1, 2)) + 1e-300  # a valley's floor leaves J singular
+            step, least = _damped(slopes[live], value[live], np.maximum(2 * outward, tiny), radius[live])
+            length = np.sqrt((step**2).sum(axis=1))
+            reach = np.maximum(1.0, np.abs(x[live]).max(axis=1))
+            ending = least & (length <= 1e-5 * reach)  # here the field may be rounding only
+            trial = x[live] + step
+            new = np.asarray(field(trial))
+            missed = new - value[live] - np.einsum("bij,bj->bi", slopes[live], step)
+            scale = np.maximum(np.abs(value[live]).max(axis=1), np.abs(new).max(axis=1))
+            quality = 1.0 - np.abs(missed).max(axis=1) / np.where(scale > 0, scale, 1.0)
+            good = _finite(new) & ((quality > 0.25) | ending)
+            radius[live] = _reach(radius[live], length, quality, length < 0.999 * radius[live], good, ending)
+            moved = live[good]
+            if len(moved):
+                x[moved], value[moved] = trial[good], new[good]
+                slopes[moved] = jacobian(x[moved])
+            done = least & (outward <= 1e5 * tiny) & (length <= _DONE * reach)
+            away = (np.abs(x[live]).max(axis=1) > _FAR * size[live]) | (radius[live] < 1e-14 * reach)
+            ends.extend(x[live[done]])
+            live = live[~(done | away)]
+            live = live[_finite(value[live], slopes[live])]
+    return Found(np.array(ends).reshape(-1, dim), np.empty((0, dim)))
+
+
 def roots(field: Callable[[Array], Array], jacobian: Callable[[Array], Array], starts: Array) -> Found:
     """Return the roots of ``field``, (B, D) to (B, D), that least squares with a trust region arrive at, and strays.
 
@@ -162,6 +204,20 @@ def _bounded(values: Array, force: Array, radius: Array) -> Array:
         shift = np.where((guess > low) & (guess < high), guess, np.sqrt(np.maximum(low, 1e-12 * high) * high))
     shift = np.where(free, 0.0, shift)
     return -force / (values + shift[:, None])
+
+
+def _damped(slopes: Array, value: Array, least: Array, radius: Array) -> tuple[Array, Any]:
+    """Return p = −(J + μ)⁻¹f with |p| ≤ r, shape (B, D), and where μ is ``least``; else it is a power of 4 above it."""
+    still = np.eye(slopes.shape[1])
+    unit = 1e-3 * np.sqrt((value**2).sum(axis=1)) / radius
+    shift = least.copy()
+    for trial in range(60):
+        step = -np.linalg.solve(slopes + shift[:, None, None] * still, value[..., None])[..., 0]
+        long = ~(np.sqrt((step**2).sum(axis=1)) <= radius)
+        if not np.any(long):
+            break
+        shift = np.where(long, least + 4.0**trial * unit, shift)
+    return step, shift == least
 
 
 def _finite(*arrays: Array) -> Array:

@@ -69,38 +69,43 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     starts = _starts(theta0, seed, getattr(loss, "reach", 1.0)) if given is None else given
     if known is not None:
         starts = np.concatenate([known, starts])
-    if isinstance(loss, Quadratic) and isinstance(objective.drift, Linear):
-        starts = starts[:1]  # the force is affine: one root is all there is
-    if objective.drift is None:
-        low = multi_start.minima(loss, starts)
-        unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
-        for number, scale in enumerate(_BOXES * _ROUNDS if given is None else (), 1):
-            if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
-                break
-            more = _starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:]
-            also = multi_start.minima(loss, more)
-            low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]))
-            unseen = _unseen(loss, theta0, _flat(objective, loss, low.ends))
-        found, lost, bent = [low.ends], low.lost, low.bent
+    affine = isinstance(loss, Quadratic) and isinstance(objective.drift, Linear)  # one root is all there is
+    starts = starts[:1] if affine else starts
+
+    def force(x: Array) -> Array:
+        return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
+
+    def slopes(x: Array) -> Array:
+        return _slopes(objective, loss, x)
+
+    def down(some: Array) -> multi_start.Found:
+        return multi_start.minima(loss, some) if objective.drift is None else multi_start.sinks(force, slopes, some)
+
+    low = down(starts)
+    unseen = _unseen(objective, loss, theta0, low.ends)
+    for number, scale in enumerate(_BOXES * _ROUNDS if given is None and not affine else (), 1):
+        if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
+            break
+        also = down(_starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:])
+        low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent)
+        unseen = _unseen(objective, loss, theta0, low.ends)
+    found, deepest = [low.ends], None
+    if objective.drift is None and len(low.ends):
         with np.errstate(all="ignore"):
-            deepest = low.ends[int(np.argmin(loss.value(low.ends)))] if len(low.ends) else None
-        if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
-            found.append(multi_start.roots(loss.gradient, loss.hessian, starts).ends)
-    else:
-        lost, bent, unseen, deepest = np.empty((0, dim)), True, 0.0, None
-
-        def force(x: Array) -> Array:
-            return acceleration(objective, x, np.zeros_like(x), loss.gradient(x))
-
-        found = [multi_start.roots(force, lambda x: _slopes(objective, loss, x), starts).ends]
+            deepest = low.ends[int(np.argmin(loss.value(low.ends)))]
+    if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
+        plain = objective.drift is None
+        found.append(multi_start.roots(loss.gradient if plain else force, loss.hessian if plain else slopes, starts).ends)
     places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
-    return Rests(places, lost, len(starts), bent, deepest, _bottomless(objective, loss, theta0, places), unseen)
+    return Rests(places, low.lost, len(starts), low.bent, deepest, _bottomless(objective, loss, theta0, places), unseen)
 
 
-def _unseen(loss: Loss, theta0: Array, ends: Array) -> float:
+def _unseen(objective: Objective, loss: Loss, theta0: Array, ends: Array) -> float:
     """Return Good's and Turing's estimate of what the descents with these ends, shape (M, D), have not found."""
+    ends = _flat(objective, loss, ends)
     with np.errstate(all="ignore"):
-        heights = np.asarray(loss.value(np.concatenate([theta0[None], ends])))
+        places = np.concatenate([theta0[None], ends])
+        heights = objective.cost_rate(loss, places, np.zeros_like(places))
     ends = ends[heights[1:] <= heights[0]]
     if not len(ends):
         return 0.0
