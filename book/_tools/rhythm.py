@@ -23,7 +23,7 @@ UNSEEN = {"remove-cell", "remove-output", "hide-cell", "hide-output"}  # with al
 SHOWN = re.compile(r"^explore\.\w+\(", re.MULTILINE)
 BRIEF = 6  # words
 DISPLAYED = re.compile(r"\s*(?:\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\})\s*", re.DOTALL)
-# Inline formulas, code and roles are a word each, of a link stays what it says; a point behind these names ends nothing.
+# Inline formulas, code and roles are a word each, a link is what it says, and a point behind these names ends nothing.
 AS_A_WORD = (
     (r"\$[^$]+\$|\{[\w:]+\}`[^`]*`|`[^`]+`", "X"),
     (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
@@ -135,8 +135,8 @@ def main(names: list[str]) -> None:
     print(f"{'chapter':18}{'words':>7}{'pictures':>10}{'explorables':>13}{'longest stretch':>17}{'brief':>7}")
     for name in names or chapters():
         found = rhythm(name)
-        numbers = f"{found.words:7}{found.pictures:10}{found.explorables:13}{found.stretch:17}{len(found.brief) / len(found.sentences):7.1%}"
-        print(f"{name:18}{numbers}  {found.where[:60]}")
+        numbers = f"{found.words:7}{found.pictures:10}{found.explorables:13}{found.stretch:17}"
+        print(f"{name:18}{numbers}{len(found.brief) / len(found.sentences):7.1%}  {found.where[:60]}")
 
 
 if __name__ == "__main__":
