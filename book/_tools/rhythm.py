@@ -1,9 +1,11 @@
-"""How the chapters read: words, pictures, explorables, and the longest way from one picture to the next.
+"""How the chapters read: words, pictures, explorables, the longest way from one picture to the next, short sentences.
 
     python book/_tools/rhythm.py [NAME ...]
 
 A line counts if the page shows it unfolded: prose, formulas, and code that is not hidden. Solutions, dropdowns and the
-code of figures do not. A picture is a figure or an explorable.
+code of figures do not. A picture is a figure or an explorable. A sentence counts if it stands in a paragraph that is
+shown before the exercises; headings, captions, lists, tables and margins have none, and one that carries a displayed
+formula is not short.
 """
 
 from __future__ import annotations
@@ -19,6 +21,18 @@ from notebooks import chapters, read_text
 HIDDEN = {"hide-input", "remove-cell", "remove-input", "hide-cell"}
 UNSEEN = {"remove-cell", "remove-output", "hide-cell", "hide-output"}  # with all that the code gives
 SHOWN = re.compile(r"^explore\.\w+\(", re.MULTILINE)
+BRIEF = 6  # words
+DISPLAYED = re.compile(r"\s*(?:\$\$.*?\$\$|\\begin\{align\}.*?\\end\{align\})\s*", re.DOTALL)
+# Inline formulas, code and roles are a word each, a link is what it says, and a point behind these names ends nothing.
+AS_A_WORD = (
+    (r"\$[^$]+\$|\{[\w:]+\}`[^`]*`|`[^`]+`", "X"),
+    (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
+    (r"\b(Eqs?|App|Figs?|Sec|vs|e\.g|i\.e)\. ", r"\1 "),
+)
+ASIDE = re.compile(r"^(`{3,}|:{3,})\{margin\}.*?^\1$", re.DOTALL | re.MULTILINE)
+NO_PARAGRAPH = re.compile(r"#|\||[-*] |\d+\. |:\w|\*Needs:|\([\w-]+\)=")
+FORMULA = "\N{ASTERISM}"
+BETWEEN = re.compile(rf"(?:(?<=[.?!])|(?<=[.?!][*_)\"])|(?<=[.?!]\*\*)|(?<={FORMULA}))\s+(?=[*_(\"]*[A-Z\d])")
 FENCE = re.compile(r"\s*(?P<fence>`{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)")
 
 
@@ -31,6 +45,7 @@ class Rhythm:
         pictures, explorables: how many of each.
         stretch: lines that are shown between one picture and the next, at most, beginning and end of the page included.
         where: the first of these lines.
+        sentences: those of its paragraphs, displayed formulas as ``FORMULA``.
     """
 
     words: int
@@ -38,6 +53,12 @@ class Rhythm:
     explorables: int
     stretch: int
     where: str
+    sentences: tuple[str, ...]
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The sentences of at most ``BRIEF`` words."""
+        return tuple(said for said in self.sentences if FORMULA not in said and len(said.split()) <= BRIEF)
 
 
 def rhythm(name: str) -> Rhythm:
@@ -49,6 +70,7 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
     """Measure a chapter's cells."""
     words = pictures = explorables = 0
     stretches: list[list[str]] = [[]]
+    told: list[str] = []
     folded = False
     for cell in cells:
         if cell.cell_type == "code":
@@ -62,13 +84,25 @@ def of_cells(cells: list[nbformat.NotebookNode]) -> Rhythm:
                 stretches[-1] += [line for line in cell.source.split("\n") if line.strip()]
             continue
         words += len(cell.source.split())
+        told += [line for line in unfolded(ASIDE.sub("", cell.source), folded) if isinstance(line, str)] + [""]
         for line in unfolded(cell.source, folded):
             if isinstance(line, bool):
                 folded = line
             elif line.strip():
                 stretches[-1].append(line)
     longest = max(stretches, key=len)
-    return Rhythm(words, pictures, explorables, len(longest), longest[0] if longest else "")
+    where = longest[0] if longest else ""
+    return Rhythm(words, pictures, explorables, len(longest), where, sentences("\n".join(told)))
+
+
+def sentences(told: str) -> tuple[str, ...]:
+    """Split the paragraphs of a shown text into sentences; what a formula interrupts goes on behind it."""
+    text = DISPLAYED.sub(f" {FORMULA} ", told.split("\n## Exercises")[0])
+    for pattern, word in AS_A_WORD:
+        text = re.sub(pattern, word, text)
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
+    kept = [part for part in paragraphs if part and not NO_PARAGRAPH.match(part)]
+    return tuple(said for part in kept for said in BETWEEN.split(part) if re.search(rf"[.?!{FORMULA}][*_)\"]*$", said))
 
 
 def unfolded(source: str, folded: bool) -> Iterator[str | bool]:
@@ -98,11 +132,11 @@ def unfolded(source: str, folded: bool) -> Iterator[str | bool]:
 
 def main(names: list[str]) -> None:
     """Print a table of the chapters."""
-    print(f"{'chapter':18}{'words':>7}{'pictures':>10}{'explorables':>13}{'longest stretch':>17}")
+    print(f"{'chapter':18}{'words':>7}{'pictures':>10}{'explorables':>13}{'longest stretch':>17}{'brief':>7}")
     for name in names or chapters():
         found = rhythm(name)
         numbers = f"{found.words:7}{found.pictures:10}{found.explorables:13}{found.stretch:17}"
-        print(f"{name:18}{numbers}  {found.where[:60]}")
+        print(f"{name:18}{numbers}{len(found.brief) / len(found.sentences):7.1%}  {found.where[:60]}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A reader meets a picture before the hundredth line, in every chapter."""
+"""A reader meets a picture before the hundredth line, and sentences that are connected, in every chapter."""
 
 import pytest
 import rhythm
@@ -6,12 +6,20 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebooks import chapters
 
 LIMIT = 100  # lines that the page shows, from one picture to the next
+SHARE = 0.08  # of the sentences may be brief: above, prose reads as a list of verdicts
 
 
 @pytest.mark.parametrize("name", chapters())
 def test_no_long_way_without_a_picture(name: str) -> None:
     found = rhythm.rhythm(name)
     assert found.stretch <= LIMIT, f"{found.stretch} lines from: {found.where}"
+
+
+@pytest.mark.parametrize("name", chapters())
+def test_few_sentences_are_brief(name: str) -> None:
+    found = rhythm.rhythm(name)
+    share = len(found.brief) / len(found.sentences)
+    assert share <= SHARE, "\n".join(found.brief)
 
 
 def test_what_counts() -> None:
@@ -32,3 +40,43 @@ def test_what_counts() -> None:
     found = rhythm.of_cells(cells)
     assert (found.pictures, found.explorables, found.stretch, found.where) == (1, 1, 4, "one")
     assert rhythm.of_cells(cells[3:]).stretch == 3
+
+
+def test_what_is_a_sentence() -> None:
+    told = """
+## A heading ends here. And here.
+
+By Eq. 6 the *learner* plans $x = 1$. It does so
+again, see `ln.solve`.
+
+With $a$ this is
+
+$$
+a .
+$$
+
+and no more. The rest follows. *Why?* (Nobody knows.)
+
+- A list is none.
+
+| a table. |
+|---|
+*Needs:* [Momentum](momentum.ipynb). *20 minutes.*
+
+## Exercises
+
+Not this one."""
+    found = rhythm.sentences(told)
+    assert found == (
+        "By Eq 6 the *learner* plans X.",
+        "It does so again, see X.",
+        f"With X this is {rhythm.FORMULA} and no more.",
+        "The rest follows.",
+        "*Why?*",
+        "(Nobody knows.)",
+    )
+    cells = [
+        new_markdown_cell("An aside is not of the text.\n\n```{margin}\nOurs.\n```"),
+        new_markdown_cell("````{dropdown} Algebra\nFolded.\n````\nA sentence of seven words ends here. Short."),
+    ]
+    assert rhythm.of_cells(cells).brief == ("Short.",)
