@@ -12,27 +12,6 @@ from lossnav.lab.registry import RULES
 
 _NAMES = {name: rule.label for name, rule in RULES.items()} | {"cnn": "CNN", "resnet": "ResNet", "vit": "ViT"}
 _NETWORKS = {"cnn": ("o", -0.18), "resnet": ("s", 0.0), "vit": ("D", 0.18)}  # marker, place in a row
-_GAP = 2  # pixels between pictures
-
-
-def views(*, stored, drawn):
-    """Draw a row of images as they are stored, and below it a row for each time that they were changed at random."""
-    rows = [np.asarray(stored), *np.asarray(drawn)]
-    highest = float(rows[0].max())
-    count, channels, height, width = rows[0].shape
-    mosaic = np.ones((len(rows) * (height + _GAP) - _GAP, count * (width + _GAP) - _GAP, channels))
-    for i, row in enumerate(rows):
-        for j, image in enumerate(row):
-            top, left = i * (height + _GAP), j * (width + _GAP)
-            mosaic[top : top + height, left : left + width] = np.moveaxis(image, 0, -1) / highest
-    figure, ax = plt.subplots(figsize=(5.8, 5.0 * mosaic.shape[0] / mosaic.shape[1] + 0.2))
-    ax.imshow(mosaic.repeat(3, axis=2) if channels == 1 else mosaic, interpolation="nearest")
-    names = ["stored", *(f"epoch {k}" for k in range(1, len(rows)))]
-    ax.set_yticks([i * (height + _GAP) + height / 2 for i in range(len(rows))], names)
-    ax.set_xticks([])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return figure
 
 
 def curves(*, record):

@@ -11,11 +11,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy
+from resources import draws
 
 import lossnav as ln
 from lossnav.rules.inconsistent import hyperbolic_rate
 
 WELL = ln.losses.DoubleWell()
+RUNS = draws(60)  # records of one path; the study "blind-planners" has 200 of each family
 
 
 def bowl(*h, minimum=None):
@@ -259,11 +261,11 @@ def test_i19_coverage_is_nominal_and_gradient_descent_is_excluded_or_not():
     t = np.sort(np.append(np.linspace(0, 0.25, 10), np.linspace(0.3, 6, 10)))
     loss, rng, hits, open_ = bowl(*h), np.random.default_rng(5), 0, 0
     path = ln.solve(ln.Objective(gamma=2.0), loss, [1.0, 1.0])(t)
-    for _ in range(200):
+    for _ in range(RUNS):
         found = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
         hits += found.estimates["gamma"].low <= 2.0 <= found.estimates["gamma"].high
         open_ += math.isinf(found.estimates["gamma"].high)
-    assert 0.92 <= hits / 200 <= 0.98 and open_ == 0
+    assert scipy.stats.binomtest(int(hits), RUNS, 0.95).pvalue > 0.05 and open_ == 0
 
 
 @pytest.mark.slow
@@ -273,10 +275,10 @@ def test_i20_at_an_edge_the_interval_is_one_sided():
     t = np.sort(np.append(np.linspace(0, 0.25, 10), np.linspace(0.3, 2.5, 10)))
     loss, rng, excluded = bowl(*h), np.random.default_rng(6), 0
     path = ln.solve(ln.Objective(), loss, [1.0, 1.0])(t)
-    for _ in range(200):
+    for _ in range(RUNS):
         found = ln.infer(path + noise * rng.normal(size=path.shape), loss, times=t, noise=noise)
         excluded += found.estimates["gamma"].low > 0
-    assert 0.015 <= excluded / 200 <= 0.085
+    assert scipy.stats.binomtest(int(excluded), RUNS, 0.05).pvalue > 0.05
 
 
 def test_i19_a_vague_record_does_not_exclude_gradient_descent():
