@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from resources import draws
 
 import lossnav as ln
 from lossnav.trajectory import multi_start, stationary
@@ -29,23 +30,72 @@ def test_a_descent_from_anywhere_on_the_ridge_ends_in_a_minimum():
     assert np.max(np.min(np.abs(found.ends - ROOTS[[0, 2]]), axis=1)) < 1e-9
 
 
-def test_each_root_of_a_rotating_field_is_found_from_far_away():
-    """field = (x³ − x − y, y + x/2): its roots are 0 and ±√½, and it is no gradient."""
+def rotating(p):
+    """(x³ − x − y, y + x/2): its roots are the saddle 0 and the sinks ±√½, and it is no gradient."""
+    x, y = p[..., 0], p[..., 1]
+    return np.stack([x**3 - x - y, y + x / 2], axis=-1)
 
-    def field(p):
-        x, y = p[..., 0], p[..., 1]
-        return np.stack([x**3 - x - y, y + x / 2], axis=-1)
 
-    def slopes(p):
-        x = p[..., 0]
-        one = np.ones_like(x)
-        return np.stack([np.stack([3 * x**2 - 1, -one], -1), np.stack([one / 2, one], -1)], -2)
+def slopes(p):
+    x = p[..., 0]
+    one = np.ones_like(x)
+    return np.stack([np.stack([3 * x**2 - 1, -one], -1), np.stack([one / 2, one], -1)], -2)
 
+
+@pytest.mark.parametrize(("search", "places"), [
+    (multi_start.roots, [-np.sqrt(0.5), 0.0, np.sqrt(0.5)]), (multi_start.sinks, [-np.sqrt(0.5), np.sqrt(0.5)]),
+])  # fmt: skip
+def test_each_root_of_a_rotating_field_is_found_from_far_away(search, places):
     starts = np.random.default_rng(0).uniform(-30, 30, size=(40, 2))
-    ends = multi_start.roots(field, slopes, starts).ends
-    ends = ends[np.abs(field(ends)).max(axis=1) < 1e-9]
-    gaps = np.abs(ends[:, :1] - [-np.sqrt(0.5), 0.0, np.sqrt(0.5)])
+    ends = search(rotating, slopes, starts).ends
+    ends = ends[np.abs(rotating(ends)).max(axis=1) < 1e-9]
+    gaps = np.abs(ends[:, :1] - places)
     assert np.all(gaps.min(axis=1) < 1e-8) and np.all(gaps.min(axis=0) < 1e-8)
+    assert search is multi_start.roots or len(ends) == 40
+
+
+def drifting(seed):
+    """Wells of random places, depths and widths in a bowl, and a drift p + q·sin(sθ + φ), in one dimension."""
+    rng = np.random.default_rng(seed)
+    count = rng.integers(2, 6)
+    centres, depths = 2.5 * rng.normal(size=count), 2 * rng.exponential(size=count)
+    widths = 10 ** rng.uniform(-0.7, 0.2)
+    p, q, s, phase = rng.normal(), rng.normal() / 2, rng.uniform(0.3, 2), rng.uniform(0, 6)
+
+    def wells(x):
+        off = (x[..., :1] - centres) / widths
+        return off, depths * np.exp(-(off**2) / 2)
+
+    def bend(x):
+        off, deep = wells(x)
+        return (0.2 + (deep * (1 - off**2)).sum(-1) / widths**2)[..., None, None]
+
+    loss = ln.losses.Function(
+        lambda x: 0.1 * x[..., 0] ** 2 - wells(x)[1].sum(-1),
+        lambda x: 0.2 * x + (np.prod(wells(x), axis=0) / widths).sum(-1, keepdims=True), bend, dim=1,
+    )  # fmt: skip
+    drift = ln.drifts.Function(
+        lambda x: p + q * np.sin(s * x + phase), lambda x: (q * s * np.cos(s * x + phase))[..., None], dim=1
+    )
+    return ln.Objective(gamma=10 ** rng.uniform(-1, 1), eta=10 ** rng.uniform(-1, 1), drift=drift), loss, rng
+
+
+def test_under_a_drift_the_cheapest_place_to_rest_is_found():
+    """On a line: among all changes of sign, on a fine grid, of ηG⁻¹∇(kL + |f|²/2η) − γf, the stable ones."""
+    grid = np.linspace(-15, 15, 60_001)[:, None]
+    missed, looked = 0, draws(60)
+    for seed in range(looked):
+        objective, loss, rng = drifting(seed)
+        drift = objective.drift
+        resting = objective.k * loss.value(grid) + drift(grid)[:, 0] ** 2 / (2 * objective.eta)
+        force = objective.eta * np.gradient(resting, grid[:, 0]) - objective.gamma * drift(grid)[:, 0]
+        stable = np.flatnonzero((force[1:-2] < 0) & (force[2:-1] >= 0)) + 1
+        if not len(stable):  # carried away
+            continue
+        best = grid[stable[np.argmin(resting[stable])], 0]
+        found = stationary.search(objective, loss, 3 * rng.normal(size=1)).points
+        missed += not np.any(np.abs(found - best) < 5e-3)
+    assert missed <= 0.02 * looked
 
 
 def test_a_sliding_valley_is_no_rest():
