@@ -23,6 +23,8 @@ from lossnav.trajectory.result import Method, Trajectory
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+
 
 class Action:
     """Newton's method on the discretised J, refined until it is accurate.
@@ -119,8 +121,8 @@ def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajecto
     """Return the best of some extremals; not converged where a cheaper one has not, or the search was incomplete."""
     best = cheapest(case, _inside(attempts), name)
     if best.converged:
-        paths = [other.action for other in best.candidates if other.status.is_path and math.isfinite(other.action)]
-        least = min(paths, default=math.inf)
+        paths = [other for other in best.candidates if other.status.is_path and other.action < best.action]
+        least = min(map(_paid, paths), default=math.inf)
         if best.action - least > 1e-6 * (abs(best.action) + abs(least)):
             detail = f"it has J = {least:.9g}, the best that did {best.action:.9g}; try more steps"
             best = failed(best, Status.CHEAPER_UNSOLVED, detail)
@@ -130,6 +132,25 @@ def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajecto
             best, Status.SEARCH_INCOMPLETE, f"{best.unseen:.0%} of more descents would find new ones; {advice}"
         )
     return best
+
+
+def _paid(path: Trajectory) -> float:
+    """Return what a path costs that has not converged, of which its discretised J says nothing where steps are coarse.
+
+    It is the path between its nodes, by quadrature, and standing for ever at the last one: no optimum costs more.
+    """
+    gamma, times = path.objective.gamma, path.times
+    if gamma == 0 or math.isfinite(path.end) or not math.isfinite(path.action):
+        return path.action if math.isfinite(path.action) else math.inf
+    half = np.diff(times)[:, None] / 2
+    t = (times[:-1, None] + half * (1 + _NODES)).ravel()
+    with np.errstate(all="ignore"):
+        rates = np.exp(-gamma * t) * (path.kinetic(t) + path.potential(t))
+        last = path.position(times[-1:])
+        rest = path.objective.cost_rate(path.loss.at(times[-1]), last, 0 * last)[0]
+        stands = math.exp(-gamma * times[-1]) / gamma * rest
+    paid = float(np.sum((half * _WEIGHTS).ravel() * rates) + stands)
+    return paid if math.isfinite(paid) else math.inf
 
 
 def _inside(paths: Iterator[Trajectory]) -> Iterator[Trajectory]:

@@ -59,7 +59,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
     root search from 49 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
-    from the loss's own ``starts``.
+    from the loss's own ``starts``. Under a drift the flow down the force takes the place of minimisation.
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
@@ -87,17 +87,20 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
             break
         also = down(_starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:])
-        low = multi_start.Found(np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent)
+        low = multi_start.Found(
+            np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
+        )
         unseen = _unseen(objective, loss, theta0, low.ends)
     found, deepest = [low.ends], None
     if objective.drift is None and len(low.ends):
         with np.errstate(all="ignore"):
             deepest = low.ends[int(np.argmin(loss.value(low.ends)))]
     if low.bent:  # else the loss is convex as far as it was seen, and has no saddles
-        plain = objective.drift is None
-        found.append(multi_start.roots(loss.gradient if plain else force, loss.hessian if plain else slopes, starts).ends)
+        field, jacobian = (loss.gradient, loss.hessian) if objective.drift is None else (force, slopes)
+        found.append(multi_start.roots(field, jacobian, starts).ends)
     places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
-    return Rests(places, low.lost, len(starts), low.bent, deepest, _bottomless(objective, loss, theta0, places), unseen)
+    bottomless = _bottomless(objective, loss, theta0, places)
+    return Rests(places, low.lost, len(starts), low.bent, deepest, bottomless, unseen)
 
 
 def _unseen(objective: Objective, loss: Loss, theta0: Array, ends: Array) -> float:
