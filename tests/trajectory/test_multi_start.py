@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from resources import draws
+from wells import drifting
 
 import lossnav as ln
 from lossnav.trajectory import multi_start, stationary
@@ -52,32 +53,6 @@ def test_each_root_of_a_rotating_field_is_found_from_far_away(search, places):
     gaps = np.abs(ends[:, :1] - places)
     assert np.all(gaps.min(axis=1) < 1e-8) and np.all(gaps.min(axis=0) < 1e-8)
     assert search is multi_start.roots or len(ends) == 40
-
-
-def drifting(seed):
-    """Wells of random places, depths and widths in a bowl, and a drift p + q·sin(sθ + φ), in one dimension."""
-    rng = np.random.default_rng(seed)
-    count = rng.integers(2, 6)
-    centres, depths = 2.5 * rng.normal(size=count), 2 * rng.exponential(size=count)
-    widths = 10 ** rng.uniform(-0.7, 0.2)
-    p, q, s, phase = rng.normal(), rng.normal() / 2, rng.uniform(0.3, 2), rng.uniform(0, 6)
-
-    def wells(x):
-        off = (x[..., :1] - centres) / widths
-        return off, depths * np.exp(-(off**2) / 2)
-
-    def bend(x):
-        off, deep = wells(x)
-        return (0.2 + (deep * (1 - off**2)).sum(-1) / widths**2)[..., None, None]
-
-    loss = ln.losses.Function(
-        lambda x: 0.1 * x[..., 0] ** 2 - wells(x)[1].sum(-1),
-        lambda x: 0.2 * x + (np.prod(wells(x), axis=0) / widths).sum(-1, keepdims=True), bend, dim=1,
-    )  # fmt: skip
-    drift = ln.drifts.Function(
-        lambda x: p + q * np.sin(s * x + phase), lambda x: (q * s * np.cos(s * x + phase))[..., None], dim=1
-    )
-    return ln.Objective(gamma=10 ** rng.uniform(-1, 1), eta=10 ** rng.uniform(-1, 1), drift=drift), loss, rng
 
 
 def test_under_a_drift_the_cheapest_place_to_rest_is_found():

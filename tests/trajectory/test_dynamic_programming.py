@@ -1,0 +1,109 @@
+"""Random landscapes on a line, with a drift, a metric that depends on θ, a deadline: J is that of dynamic programming.
+
+The value function is found on a grid, by policy iteration or backwards in time, with differences against the motion,
+on two grids of which the error of first order is removed. It knows nothing of paths, rests or starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy
+from resources import draws
+from wells import drifting
+
+import lossnav as ln
+
+EDGE = 14.0
+
+
+def towards(value, drift, rate, step):
+    """The best velocity on a grid, from slopes of V on the side it goes to, and what it costs per time to move so."""
+    slopes = np.diff(value) / step
+    ahead, behind = np.append(slopes, 0.0), np.append(0.0, slopes)
+    right = np.maximum(drift - rate * np.append(slopes, slopes[-1]), 0.0) * (np.arange(len(value)) < len(value) - 1)
+    left = np.minimum(drift - rate * np.append(slopes[0], slopes), 0.0) * (np.arange(len(value)) > 0)
+    bills = (right - drift) ** 2 / (2 * rate) + right * ahead, (left - drift) ** 2 / (2 * rate) + left * behind
+    return np.where(bills[0] < bills[1], right, left), np.minimum(*bills)
+
+
+def on_grid(objective, loss, count):
+    """Places, their step, η/G, f and kL."""
+    grid = np.linspace(-EDGE, EDGE, count)
+    points = grid[:, None]
+    metric = np.array([objective.metric_at(point)[0, 0] for point in points]) if objective.curved else 1.0
+    drift = np.zeros(count) if objective.drift is None else objective.drift(points)[:, 0]
+    return grid, grid[1] - grid[0], objective.eta / metric, drift, objective.k * loss.value(points)
+
+
+def forever(objective, loss, start, count):
+    """V(θ₀) without a deadline, by policy iteration."""
+    grid, step, rate, drift, height = on_grid(objective, loss, count)
+    speed, before = np.zeros(count), np.inf
+    for _ in range(500):
+        right, left = np.maximum(speed, 0) / step, np.maximum(-speed, 0) / step
+        bands = np.stack([-np.append(0, right[:-1]), objective.gamma + right + left, -np.append(left[1:], 0)])
+        value = scipy.linalg.solve_banded((1, 1), bands, height + (speed - drift) ** 2 / (2 * rate))
+        if np.max(np.abs(value - before)) < 1e-9 * np.max(np.abs(value)):
+            break
+        before, speed = value, towards(value, drift, rate, step)[0]
+    return np.interp(start, grid, value)
+
+
+def until(objective, loss, start, count):
+    """V(θ₀) with a deadline, backwards from what it charges."""
+    grid, step, rate, drift, height = on_grid(objective, loss, count)
+    value, left = objective.terminal * loss.value(grid[:, None]), objective.horizon
+    while left > 0:
+        speed, bill = towards(value, drift, rate, step)
+        dt = min(0.45 * step / max(np.max(np.abs(speed)), 1e-9), objective.horizon / (count / 7), left)
+        value, left = value + dt * (height + bill - objective.gamma * value), left - dt
+    return np.interp(start, grid, value)
+
+
+def agrees(objective, loss, start, programme, counts):
+    coarse, fine = (programme(objective, loss, start[0], count) for count in counts)
+    found = ln.solve(objective, loss, start)
+    assert found.converged
+    assert found.action == pytest.approx(2 * fine - coarse, rel=0.01, abs=0.01)
+
+
+# 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where the
+# path to a far one stops half-way and seems cheaper than it is.
+@pytest.mark.parametrize("seed", [0, 43, 54, *range(1, draws(1))])
+def test_with_a_drift(seed):
+    objective, loss, rng = drifting(seed)
+    start = 3 * rng.normal(size=1)
+    try:
+        agrees(objective, loss, start, forever, (6001, 12_001))
+    except (ln.NoMinimiser, ln.NotConverged):  # carried away, or said not to be known
+        assert seed not in (0, 43, 54)
+
+
+@pytest.mark.parametrize("seed", range(draws(3)))
+def test_in_a_metric_that_depends_on_the_place(seed):
+    objective, loss, rng = drifting(seed)
+    start, depth, wave, size = (
+        3 * rng.normal(size=1),
+        rng.uniform(0, 0.9),
+        rng.uniform(0.3, 3),
+        10 ** rng.uniform(-1, 1),
+    )
+    curved = replace(objective, drift=None, metric=lambda x: (size * (1 + depth * np.sin(wave * x)))[..., None])
+    try:
+        agrees(curved, loss, start, forever, (3001, 6001))
+    except (ln.NoMinimiser, ln.NotConverged):
+        assert seed >= 3
+
+
+@pytest.mark.parametrize("seed", range(draws(6)))
+def test_with_a_deadline(seed):
+    objective, loss, rng = drifting(seed)
+    start, horizon = 3 * rng.normal(size=1), 10 ** rng.uniform(-0.5, 1.2)
+    gamma, charge = objective.gamma * (rng.random() < 0.7), (rng.random() < 0.4) * 10 ** rng.uniform(-1, 1)
+    drift = objective.drift if seed % 2 else None
+    agrees(
+        replace(objective, gamma=gamma, drift=drift, horizon=horizon, terminal=charge), loss, start, until, (1501, 3001)
+    )
