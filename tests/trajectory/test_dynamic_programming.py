@@ -70,8 +70,8 @@ def agrees(objective, loss, start, programme, counts):
     assert found.action == pytest.approx(2 * fine - coarse, rel=0.01, abs=0.01)
 
 
-# 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where the
-# path to a far one stops half-way and seems cheaper than it is.
+# 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where
+# the path to a far one stops half-way and seems cheaper than it is.
 @pytest.mark.parametrize("seed", [0, 43, 54, *range(1, draws(1))])
 def test_with_a_drift(seed):
     objective, loss, rng = drifting(seed)
