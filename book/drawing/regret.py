@@ -5,6 +5,15 @@ import numpy as np
 
 from lossnav.figures import COLOURS, label, letter, line, mark
 
+_NAMES = {
+    "newton": "Newton", "nesterov": "Nesterov", "rmsprop": "RMSprop", "adam": "Adam", "adamw": "AdamW", "muon": "Muon"
+}  # fmt: skip
+
+
+def named(rule):
+    """Return the name of a rule, or of what stands beside rules, as the text has it."""
+    return _NAMES.get(rule, rule)
+
 
 def parts(*, panels, rules):
     """Draw the regret of each rule as a bar of two parts, the worst at the bottom."""
@@ -18,7 +27,7 @@ def parts(*, panels, rules):
             ax.barh(place, direction, left=speed, color=COLOURS[rule], height=0.7, alpha=0.45, hatch="////", ec="white")
             label(ax, speed + direction + 0.01 * longest, place, f"{speed + direction:.2g}", "ink", va="center")
         ax.set(yticks=range(len(order)), xlim=(0.0, 1.13 * longest))
-        ax.set_yticklabels(order)
+        ax.set_yticklabels(map(named, order))
         ax.grid(visible=False, axis="y")
     axes.flat[-1].set_xlabel("regret over the least cost\n(plain: speed, hatched: direction)")
     letter(axes, tuple(panels))
@@ -67,7 +76,7 @@ def networks(*, timing, gamma, cosines, rules):
             style = mark(rule, ms=6) | ({} if face is None else {"mfc": face, "markeredgecolor": COLOURS[rule]})
             upper.plot(np.full(len(y), place + shift), y, **style)
     upper.set(yscale="log", xticks=range(len(timing)), ylabel="timing factor minus 1")
-    upper.set_xticklabels([text.replace(" ", "\n") for text in timing])
+    upper.set_xticklabels([named(text).replace(" ", "\n") for text in timing], fontsize=8.5)
     for text, values in cosines.items():
         rule, y = rules[text], np.array(values)
         middle, spread = y.mean(axis=0), y.std(axis=0)
@@ -83,4 +92,4 @@ def networks(*, timing, gamma, cosines, rules):
 def _legend(figure, names, rules, **look):
     """Name lines below the panels."""
     handles = [plt.Line2D([], [], **line(rules[name], **look)) for name in names]
-    figure.legend(handles, list(names), loc="outside lower center", ncols=3, frameon=False, fontsize=10)
+    figure.legend(handles, list(map(named, names)), loc="outside lower center", ncols=3, frameon=False, fontsize=10)
