@@ -26,7 +26,8 @@
       watch.observe(box);
       box.addEventListener("scroll", () => mark(box), { passive: true });
     }
-    document.fonts.ready.then(() => document.querySelectorAll(BOXES).forEach(mark));
+    // Letters that come late make what a box holds wider, and not the box: no observer of sizes tells.
+    document.fonts.addEventListener("loadingdone", () => document.querySelectorAll(BOXES).forEach(mark));
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -135,6 +135,22 @@ def test_a_table_of_many_columns_is_read_without_scrolling_on_a_phone(browser: B
         page.open(f"{base}/book/choose.html")
         tables = "[...document.querySelectorAll('.bd-article table')].map(e => e.scrollWidth - e.clientWidth)"
         assert page.evaluate(tables) == [0, 0, 0]
+        page.open(f"{base}/book/derive.html")  # of published optimizers, by its cell's tag
+        listed = tables.replace(".bd-article", ".bd-article .tag_listed")
+        assert page.evaluate(listed) == [0]
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_code_that_late_letters_make_too_wide_is_marked(browser: Browser, base: str) -> None:
+    with browser.page(PHONE) as page:
+        page.open(f"{base}/book/choose.html")
+        box = "document.querySelector('.bd-article h1').nextElementSibling"
+        page.evaluate(f"{box}.insertAdjacentHTML('beforebegin', '<pre>short</pre>')")
+        page.evaluate("document.fonts.dispatchEvent(new Event('loadingdone'))")
+        assert page.evaluate("document.querySelector('pre').dataset.more") is None
+        page.evaluate("document.querySelector('pre').textContent = 'wide '.repeat(99)")
+        page.evaluate("document.fonts.dispatchEvent(new Event('loadingdone'))")
+        assert page.evaluate("document.querySelector('pre').dataset.more") == "right"
 
 
 @pytest.mark.parametrize("base", ["http"], indirect=True)
