@@ -76,7 +76,7 @@ def solve(
     the law of the rest, by way of each pass (minima and saddles of the loss) of little detour, and round both sides of
     the straight line. Where there is none, the path of a late deadline is taken, and its ``error`` estimates what the
     time after it changes. Not found are rests that no descent arrived at; of more than 40 rests those to which a
-    straight line is dear; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall
+    straight line costs most; ways that wind around obstacles in an order of their own; and a bottomless loss whose fall
     begins beyond a million times the start's size. Where functions are called point by point, other ways are looked for
     to the rest of the cheapest path only. Under a drift a path that never rests is looked for where the drift carries a
     learner from ``theta0``: a current elsewhere, to which one would have to walk first, may be missed.
