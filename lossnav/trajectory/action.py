@@ -19,7 +19,7 @@ from lossnav.trajectory.candidates import cheapest, failed
 from lossnav.trajectory.case import TIMED, Case, plain
 from lossnav.trajectory.coming_to_rest import ToRests
 from lossnav.trajectory.refinement import Settings
-from lossnav.trajectory.result import Method, Trajectory
+from lossnav.trajectory.result import Method, Trajectory, final_charge
 from lossnav.trajectory.stationary import MOST_UNSEEN
 from lossnav.trajectory.status import Status
 
@@ -137,19 +137,22 @@ def judged(case: Case, attempts: Iterator[Trajectory], name: Method) -> Trajecto
 def _paid(path: Trajectory) -> float:
     """Return what a path costs that has not converged, of which its discretised J says nothing where steps are coarse.
 
-    It is the path between its nodes, by quadrature, and standing for ever at the last one: no optimum costs more.
+    It is the path between its nodes, by quadrature, and what a deadline charges or standing for ever at the last node:
+    no optimum costs more.
     """
-    gamma, times = path.objective.gamma, path.times
-    if gamma == 0 or math.isfinite(path.end) or not math.isfinite(path.action):
+    objective, times, gamma = path.objective, path.times, path.objective.gamma
+    if not math.isfinite(path.action) or (gamma == 0 and math.isinf(path.end)):
         return path.action if math.isfinite(path.action) else math.inf
     half = np.diff(times)[:, None] / 2
     t = (times[:-1, None] + half * (1 + _NODES)).ravel()
+    last, still = path.position(times[-1:]), path.loss.at(times[-1])
     with np.errstate(all="ignore"):
         rates = np.exp(-gamma * t) * (path.kinetic(t) + path.potential(t))
-        last = path.position(times[-1:])
-        rest = path.objective.cost_rate(path.loss.at(times[-1]), last, 0 * last)[0]
-        stands = math.exp(-gamma * times[-1]) / gamma * rest
-    paid = float(np.sum((half * _WEIGHTS).ravel() * rates) + stands)
+        if math.isfinite(path.end):
+            after = final_charge(objective, float(still.value(last)[0]))
+        else:
+            after = math.exp(-gamma * times[-1]) / gamma * objective.cost_rate(still, last, 0 * last)[0]
+    paid = float(np.sum((half * _WEIGHTS).ravel() * rates) + after)
     return paid if math.isfinite(paid) else math.inf
 
 

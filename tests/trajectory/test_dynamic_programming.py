@@ -38,17 +38,27 @@ def on_grid(objective, loss, count):
     return grid, grid[1] - grid[0], objective.eta / metric, drift, objective.k * loss.value(points)
 
 
-def forever(objective, loss, start, count):
-    """V(θ₀) without a deadline, by policy iteration."""
+def policy(objective, loss, count):
+    """A grid, V on it without a deadline and the best velocities, by policy iteration from those of a coarser grid."""
     grid, step, rate, drift, height = on_grid(objective, loss, count)
     speed, before = np.zeros(count), np.inf
+    if count > 100:
+        coarse, _, speeds = policy(objective, loss, count // 3)
+        speed = np.interp(grid, coarse, speeds)
     for _ in range(500):
         right, left = np.maximum(speed, 0) / step, np.maximum(-speed, 0) / step
+        right[-1] = left[0] = 0.0
         bands = np.stack([-np.append(0, right[:-1]), objective.gamma + right + left, -np.append(left[1:], 0)])
         value = scipy.linalg.solve_banded((1, 1), bands, height + (speed - drift) ** 2 / (2 * rate))
-        if np.max(np.abs(value - before)) < 1e-9 * np.max(np.abs(value)):
-            break
+        if np.max(np.abs(value - before)) < 1e-6 * np.max(np.abs(value)):
+            return grid, value, speed
         before, speed = value, towards(value, drift, rate, step)[0]
+    return pytest.fail("policy iteration has not converged")
+
+
+def forever(objective, loss, start, count):
+    """V(θ₀) without a deadline."""
+    grid, value, _ = policy(objective, loss, count)
     return np.interp(start, grid, value)
 
 
@@ -98,11 +108,13 @@ def test_in_a_metric_that_depends_on_the_place(seed):
         assert seed >= 3
 
 
-@pytest.mark.parametrize("seed", range(draws(6)))
+# At 75 a path whose Newton iteration stopped seems cheaper than it is, too.
+@pytest.mark.parametrize("seed", [75, *range(draws(5))])
 def test_with_a_deadline(seed):
     objective, loss, rng = drifting(seed)
-    start, horizon = 3 * rng.normal(size=1), 10 ** rng.uniform(-0.5, 1.2)
-    gamma, charge = objective.gamma * (rng.random() < 0.7), (rng.random() < 0.4) * 10 ** rng.uniform(-1, 1)
+    start, rng = 3 * rng.normal(size=1), np.random.default_rng(seed + 999)
+    horizon, gamma = 10 ** rng.uniform(-0.5, 1.2), objective.gamma * (rng.random() < 0.7)
+    charge = 0.0 if rng.random() < 0.6 else 10 ** rng.uniform(-1, 1)
     drift = objective.drift if seed % 2 else None
     agrees(
         replace(objective, gamma=gamma, drift=drift, horizon=horizon, terminal=charge), loss, start, until, (1501, 3001)
