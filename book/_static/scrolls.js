@@ -27,7 +27,9 @@
       box.addEventListener("scroll", () => mark(box), { passive: true });
     }
     // Letters that come late make what a box holds wider, and not the box: no observer of sizes tells.
-    document.fonts.addEventListener("loadingdone", () => document.querySelectorAll(BOXES).forEach(mark));
+    const all = () => document.querySelectorAll(BOXES).forEach(mark);
+    document.fonts.ready.then(all);
+    document.fonts.addEventListener("loadingdone", all);
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -404,11 +404,13 @@ def test_first_order_form_with_a_split_drift() -> None:
 
 
 def test_one_force_is_always_a_gradient() -> None:
-    """Eq. 131: 𝐉ᵀf = ∇½|f|²; 𝐉f is not."""
+    """Eq. 131: 𝐉ᵀf = ∇½|f|²; 𝐉f is not. And it is what the library's equations add to ∇L at rest, undiscounted."""
     half = (GENERAL.drift.T * GENERAL.drift)[0] / 2
     gradient = sympy.Matrix([half.diff(x) for x in GENERAL.theta])
     assert vanishes(JACOBIAN.T * GENERAL.drift - gradient)
     assert not vanishes(JACOBIAN * GENERAL.drift - gradient)
+    still = dict.fromkeys([*VELOCITY, *ACCELERATION, GAMMA], 0)
+    assert vanishes(BALANCE.subs(still) + ETA * K * SLOPE + gradient)
 
 
 def test_effective_loss() -> None:

@@ -237,6 +237,11 @@ def test_each_mode_decays_to_its_stationary_point() -> None:
         )
         != 0
     )
+    numbers = {lam: 0.7, tilde: -0.4, z0: 1.3, LOCAL.gamma: 0.6, LOCAL.eta: 1.4, LOCAL.k: 0.9}
+    loss = ln.losses.Quadratic([[0.7]], minimum=[0.4 / 0.7])
+    path, times = ln.solve(ln.Objective(eta=1.4, k=0.9, gamma=0.6), loss, [1.3]), np.linspace(0.0, 4.0, 9)
+    said = sympy.lambdify(t, z.subs(numbers))(times)
+    np.testing.assert_allclose(path(times)[:, 0], said, rtol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
