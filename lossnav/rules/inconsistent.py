@@ -7,6 +7,7 @@ answers what later selves will do (book: L17, L19).
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -68,22 +69,51 @@ def hyperbolic_rate(
 
 
 def _committed(omega: float, alpha: float, power: float, t: Array) -> Array:
-    order, z = (power + 1) / 2, (1 + alpha * t) * omega / alpha
-    ratio = scipy.special.kve(order - 1, z) / scipy.special.kve(order, z)
-    # scipy has no K_ν beyond 2^31; there the ratio is 1 − (ν − 1/2)/z to a part in 10^18
-    return np.asarray(omega * np.where(np.isnan(ratio), 1 - (order - 0.5) / z, ratio))
+    order = (power + 1) / 2
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        z = (1 + alpha * t) * omega / alpha
+        ratio = scipy.special.kve(order - 1, z) / scipy.special.kve(order, z)
+        return np.asarray(omega * np.where(ratio > 0, ratio, _far_ratio(order, z)))
+
+
+def _far_ratio(order: float, z: Array) -> Array:
+    """Return K_{ν−1}(z)/K_ν(z) where scipy has none: z or ν is beyond 2^31, or K_ν(z) beyond the largest number.
+
+    At a lower order it is near 1/(q + √(1 + q²)), q = (ν − 1/2)/z. On the way up, by the recurrence of K, the error
+    falls by the square of the ratio with each order.
+    """
+    steps = min(12, int(order - 0.5))
+    start = order - steps
+    q = (start - 0.5) / z
+    ratio = 1 / (q + np.hypot(1.0, q))
+    for n in range(steps):
+        ratio = 1 / (ratio + 2 * (start + n) / z)
+    return np.asarray(ratio)
 
 
 def _sophisticated(omega: float, alpha: float, power: float, low: float) -> float:
     """Return the root between the naive gain and ω, where it lies."""
 
     def excess(gain: float) -> float:
-        memory, _ = scipy.integrate.quad(
-            lambda u: math.exp(-u) * (1 + alpha * u / (2 * gain)) ** -power, 0, math.inf, epsrel=1e-12
-        )
-        return (gain**2 + omega**2) * memory / (2 * gain) - gain
+        return (gain / omega + omega / gain) * _memory(2 * gain / alpha, power) / 2 - gain / omega
 
-    return float(scipy.optimize.brentq(excess, low * (1 - 1e-9), omega, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(excess, low * (1 - 1e-9), omega, xtol=1e-14 * low, rtol=1e-14))
+
+
+def _memory(x: float, power: float) -> float:
+    """Return x·∫₀^∞ (1+s)^{−p}·e^{−xs} ds, in log(1+s): where it falls within a small part of that, in pieces."""
+    end = math.log1p(745 / x)
+    if power > 1:
+        end = min(end, 745 / (power - 1))
+    cuts = [end, *itertools.takewhile(lambda cut: cut < end, (4**n / (power + x) for n in itertools.count()))]
+
+    def share(y: float) -> float:
+        return x * math.exp((1 - power) * y - x * math.expm1(y))
+
+    return math.fsum(
+        scipy.integrate.quad(share, *ends, epsabs=0.0, epsrel=1e-12)[0]
+        for ends in itertools.pairwise([0.0, *sorted(cuts)])
+    )
 
 
 def quasi_hyperbolic(curvature: float, delta: float, beta: float, *, eta: float = 1.0, planner: str = "naive") -> float:

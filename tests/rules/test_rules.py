@@ -337,3 +337,39 @@ def test_a_discount_that_hardly_falls_within_the_plan_is_none():
     for alpha in (1e-9, 1e-10, 1e-12):
         found = ln.rules.hyperbolic_rate(ln.Objective(), 4.0, alpha, 1.0, [0.0, 1.0], planner="committed")
         np.testing.assert_allclose(found, 0.5 * (1 - 0.5 * alpha / 2), rtol=1e-15)
+
+
+HYPERBOLIC = [(0.622, 5.05, 343.6), (1.1e-26, 5.2e8, 27.3), (0.0736, 2.2e9, 1596.6), (1.3, 1.222, 145.45),
+              (9e-3, 203.0, 1.877), (4.0, 1e-4, 3000.0), (2.0, 0.7, 0.3)]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("h", "alpha", "power"), HYPERBOLIC)
+def test_steep_hyperbolic_discounts_have_the_gains_that_forty_digits_say(h, alpha, power):
+    """By the recurrence of K_ν up from orders below 3/2, and by the exponential integral E_p."""
+
+    def gain(planner):
+        return mpmath.mpf(float(ln.rules.hyperbolic_rate(ln.Objective(), h, alpha, power, planner=planner))) * h
+
+    with mpmath.workdps(40):
+        omega, order = mpmath.sqrt(h), (mpmath.mpf(power) + 1) / 2
+        n = int(mpmath.floor(order - 0.5))
+        z, low = omega / alpha, order - n
+        ratio = mpmath.besselk(low - 1, z) / mpmath.besselk(low, z)
+        for m in range(n):
+            ratio = 1 / (ratio + 2 * (low + m) / z)
+        assert abs(gain("committed") / (omega * ratio) - 1) < 1e-12 and gain("naive") == gain("committed")
+
+        def excess(k):
+            x = 2 * k / alpha
+            return (k**2 + omega**2) * mpmath.exp(x) * mpmath.expint(power, x) / alpha - k
+
+        wise = gain("sophisticated")
+        assert excess(wise * (1 - 1e-10)) > 0 > excess(wise * (1 + 1e-10))
+
+
+def test_the_gain_falls_to_nothing_where_the_future_counts_for_nothing():
+    """ν beyond 2^31 and beyond z: K = ω²/α(p−1) for both."""
+    for planner in ("committed", "naive", "sophisticated"):
+        found = float(ln.rules.hyperbolic_rate(ln.Objective(), 4.0, 1.0, 1e15, planner=planner))
+        assert found == pytest.approx(1e-15, rel=1e-9)
