@@ -90,6 +90,8 @@ def _begun(target: Path) -> tuple[Path, Path, IO[bytes]]:
     """Return the file that is meant, and open a part of it in its folder, which is made if need be."""
     real = Path(os.path.realpath(target))
     try:
+        if real.is_symlink():  # a ring of links leads to no file
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not real.parent.is_dir():
             real.parent.mkdir(parents=True, exist_ok=True)
         if real.is_dir():

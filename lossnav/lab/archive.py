@@ -6,6 +6,7 @@ of ``torch.save`` (a zip archive) gets a comment, which the format allows at its
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import pickle
@@ -51,10 +52,12 @@ def load(path: Path) -> Any:
 
     Raises:
         Damaged: the file is not as it was written, or is no such file.
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is no regular file.
     """
     import torch
 
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe waits for a writer, a device never ends
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     with path.open("rb") as stream:
         _verify(stream)
         try:

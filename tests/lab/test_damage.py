@@ -168,6 +168,17 @@ def test_a_checkpoint_is_an_archive_that_others_can_read(tmp_path):
     assert zipfile.ZipFile(path).comment.startswith(b"lossnav sha256 ")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in folders are Unix's")
+def test_pipes_and_devices_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path(os.devnull), Path("/dev/zero")):
+        with pytest.raises(OSError, match=f"Not a regular file: '{path}'"):
+            archive.load(path)
+        for resume in (False, True):
+            with pytest.raises(training.CheckpointError, match="is a device or a pipe"):
+                experiment.run(experiment.Experiment.of(SMALL), checkpoint=path, resume=resume)
+
+
 class Evil:
     """Unpickling this would run a command."""
 

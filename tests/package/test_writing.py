@@ -68,6 +68,13 @@ def test_links_are_followed_and_what_is_no_regular_file_is_left_alone(tmp_path):
         write(link, content)
         assert link.is_symlink() and real.read_bytes() == content
     assert sorted(tmp_path.rglob("*")) == [link, tmp_path / "there", real]
+    ring, end = tmp_path / "ring", tmp_path / "end"
+    ring.symlink_to(end)
+    end.symlink_to(ring)
+    for go in (_writing.check_place, lambda target: write(target, b"")):
+        with pytest.raises(OSError, match=f"symbolic links: '{ring}'"):
+            go(ring)
+    assert ring.is_symlink() and end.is_symlink()
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path(os.devnull)):
         for go in (_writing.check_place, lambda target: write(target, b"")):

@@ -25,7 +25,7 @@ def is_there(path: Path | None, resume: bool) -> bool:
 
     Raises:
         ValueError: there is no file to resume from.
-        CheckpointError: it is a folder, or is there and is not to be resumed.
+        CheckpointError: it is no regular file, or is there and is not to be resumed.
     """
     if path is None:
         if resume:
@@ -33,6 +33,8 @@ def is_there(path: Path | None, resume: bool) -> bool:
         return False
     if path.is_dir():
         raise CheckpointError(f"checkpoint = {str(path)!r} is a folder, but it must be a file: name one in it")
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"checkpoint = {str(path)!r} is a device or a pipe, but it must be a file: name another")
     if path.exists() and not resume:
         raise CheckpointError(
             f"checkpoint = {str(path)!r} exists: resume=True continues its run; delete it to begin again"
