@@ -73,6 +73,11 @@ def test_sum_of_figure_1_tends_to_the_integral_with_order_one() -> None:
     assert traj.action == pytest.approx(0.619463, abs=2e-6)
     errors = [abs(figure_1(n) - traj.action) for n in (400, 800, 1600)]
     assert measured_order(errors) == pytest.approx(1.0, abs=0.03)
+    t, dt = np.linspace(0.0, 4.0, 1600, endpoint=False), 4.0 / 1600
+    lengths = np.sum((traj(t + dt) - traj(t)) ** 2, axis=1)
+    np.testing.assert_allclose(lengths / (2 * dt**2), traj.kinetic(t + dt / 2), rtol=1e-5, atol=1e-5)
+    summed = np.sum(np.exp(-0.1 * t) * (lengths / (2 * dt) + dt * traj.potential(t)))
+    assert summed == pytest.approx(figure_1(1600), rel=1e-5)  # the sum's own least, but for the square of a difference
 
 
 def test_kinetic_and_potential_terms_add_up_to_j() -> None:

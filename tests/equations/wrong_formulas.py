@@ -1,6 +1,6 @@
 """Can each row of the ledger fail? Its tests are run against formulas that are wrong.
 
-    python tests/equations/wrong_formulas.py [--rows V6 V7 ...] [--tries 16] [--kept FILE]
+    python tests/equations/wrong_formulas.py [--rows V6 V7 ...] [--tries 48] [--kept FILE]
 
 A test is run as things are, and it is found which lines of the library it executes, and how many calls from the test:
 what it calls itself is the formula, and what that calls is its surroundings. Then arithmetic in these lines is changed,
@@ -238,7 +238,7 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rows", nargs="+", metavar="LABEL", help="which; all that are checked, if none is named")
-    parser.add_argument("--tries", type=int, default=16, help="how many wrong formulas a test is given")
+    parser.add_argument("--tries", type=int, default=48, help="how many wrong formulas a test is given")
     parser.add_argument("--kept", type=Path, help="where tests are kept that are done, and not done again")
     options = parser.parse_args()
     os.chdir(ROOT)
