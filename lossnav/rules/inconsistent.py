@@ -19,6 +19,7 @@ from lossnav._checks import Array
 from lossnav.problem.objective import Objective, check_objective
 
 _PLANNERS = ("committed", "naive", "sophisticated")
+_FAR = 1e120  # squares and their quotients stay numbers
 
 
 def hyperbolic_rate(
@@ -58,6 +59,9 @@ def hyperbolic_rate(
     t = _checks.nonnegatives("elapsed", elapsed)
     _checks.one_of("planner", planner, _PLANNERS)
     omega = math.sqrt(objective.eta * objective.k * h)
+    if not (1 / _FAR < omega < _FAR and 1 / _FAR < omega / slope < _FAR and p < _FAR):
+        given = f"curvature = {h:g}, alpha = {slope:g}, power = {p:g} and η, k of the objective"
+        raise ValueError(f"{given} are so far apart that ω or ω/α leaves [{1 / _FAR:g}, {_FAR:g}]; choose other units")
     first = _committed(omega, slope, p, np.zeros(()))
     if planner == "committed":
         gain = _committed(omega, slope, p, t)
@@ -97,7 +101,10 @@ def _sophisticated(omega: float, alpha: float, power: float, low: float) -> floa
     def excess(gain: float) -> float:
         return (gain / omega + omega / gain) * _memory(2 * gain / alpha, power) / 2 - gain / omega
 
-    return float(scipy.optimize.brentq(excess, low * (1 - 1e-9), omega, xtol=1e-14 * low, rtol=1e-14))
+    below = low * (1 - 1e-9)
+    if excess(omega) >= 0 or excess(below) <= 0:  # by rounding: the root is at an end
+        return omega if excess(omega) >= 0 else low
+    return float(scipy.optimize.brentq(excess, below, omega, xtol=1e-14 * low, rtol=1e-14))
 
 
 def _memory(x: float, power: float) -> float:

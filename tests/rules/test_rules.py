@@ -1,5 +1,6 @@
 """The optimal step: against arbitrary precision, matrix functions, the minimised sum, and its own limits."""
 
+import itertools
 import math
 
 import mpmath
@@ -366,6 +367,19 @@ def test_steep_hyperbolic_discounts_have_the_gains_that_forty_digits_say(h, alph
 
         wise = gain("sophisticated")
         assert excess(wise * (1 - 1e-10)) > 0 > excess(wise * (1 + 1e-10))
+
+
+@pytest.mark.filterwarnings("error")
+def test_hyperbolic_gains_of_all_sizes_are_numbers_in_order_or_refused_by_name():
+    sizes = [5e-324, 1e-100, 1e-20, 1e-3, 1.0, 1e3, 1e20, 1e100, 1e300]
+    for h, alpha, power in itertools.product(sizes, repeat=3):
+        try:
+            naive, wise = (float(ln.rules.hyperbolic_rate(ln.Objective(), h, alpha, power, planner=who)) * math.sqrt(h)
+                           for who in ("naive", "sophisticated"))  # fmt: skip
+        except ValueError as error:
+            assert "choose other units" in str(error) and not all(1e-20 <= x <= 1e20 for x in (h, alpha, power))
+        else:
+            assert 0 <= naive * (1 - 1e-9) <= wise <= 1 + 1e-9
 
 
 def test_the_gain_falls_to_nothing_where_the_future_counts_for_nothing():
