@@ -126,11 +126,12 @@ class Task:
 
 
 def images(
-    dataset: data.Dataset, size: int = 64, held: int = HELD, layout: torch.memory_format = torch.contiguous_format
-) -> Examples:
-    """Return CIFAR-10 at 16×16 pixels in batches of ``size``, the last training images held out."""
+    dataset: data.Dataset, size: int = 64, held: int = HELD, layout: torch.memory_format = torch.contiguous_format,
+    pooled: int = 2,
+) -> Examples:  # fmt: skip
+    """Return CIFAR-10, at 16×16 pixels by default, in batches of ``size``, the last training images held out."""
     pairs = [part.batch(slice(None)) for part in (dataset.train, dataset.test)]
-    (x, y), test = [(avg_pool2d(x, 2).contiguous(memory_format=layout), y) for x, y in pairs]
+    (x, y), test = [(avg_pool2d(x, pooled).contiguous(memory_format=layout), y) for x, y in pairs]
     count = len(x) - held
 
     def batch(generator: torch.Generator) -> tuple[Tensor, Tensor]:

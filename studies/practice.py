@@ -7,6 +7,7 @@
     python studies/practice.py parts-cnn       one thing changed at a time in a rule, the CNN      (about 30 minutes)
     python studies/practice.py parts-bytes     the same of the transformer                         (about 50 minutes)
     python studies/practice.py bases-bytes     what knows both bases, the transformer              (about 25 minutes)
+    python studies/practice.py paper           three rules, the paper's CNN, 32×32                 (about 90 minutes)
 
 The times are those of one core. Every run warms its rate up and lets it fall linearly to zero. Each rule tries five
 rates, half a decade apart, on a tuning seed, all for the full length, and, while the best one is at an edge, up to two
@@ -27,11 +28,13 @@ otherwise. Of the transformer, which came last, ``LATER`` says what was expected
 "parts" changes one thing at a time in "polar, a fifth", and in Muon its look ahead: the length that knows the noise,
 embeddings and head as matrices, the memory, the exact root, and a discount, told by ε over the median of the square
 roots of C's eigenvalues. Each tries three rates around that of the whole rule, and one more at an edge, all with the
-decay of the whole rule, and runs on three of its seeds. "bases" tries likewise the rules that find the bases of rows
-and columns, on the transformer.
+decay of the whole rule, and runs on three of its seeds. "bases" and "paper" are tried likewise: on the transformer the
+rules that find the bases of rows and columns, and on the paper's CNN AdamW, Muon and our default, each around the rate
+and with the decay that it has on the small one.
 
-What was cut so that two cores can do it: one tuning seed, two small networks, one length each, one pair of β's, and
-of the transformer the steps of "polar" at the whole rate.
+What was cut so that two cores can do it: one tuning seed, one length for each network, one pair of β's, of the
+transformer the steps of "polar" at the whole rate, and of the paper's CNN all but 600 steps of 64 images, three rules
+and three seeds.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -49,7 +52,7 @@ from charged import Examples, Prediction, beyond, flat, images, judged, loss, te
 from matrices import BETAS, TURNS, AsMatrices, adam, muon
 from torch import nn
 
-from lossnav import data, optim
+from lossnav import data, models, optim
 from lossnav.lab.data.text import provenance
 from lossnav.lab.models.small import reader
 from lossnav.lab.models.weights import seeded
@@ -103,6 +106,12 @@ BASES = (  # of the transformer: written when all rules and parts above were kno
     Prediction("bases", "eigenbasis", "SOAP", -1.5, 1.5, _SAME),
     Prediction("bases", "kronecker", "eigenbasis", -1.0, 4.0, "scales in the bases are not products"),
 )
+# Of the paper's CNN: likewise, for 500 steps of 128 images. Those were too long for two cores; by then the losses of
+# "noise known" alone were known, at three rates.
+LARGER = (
+    Prediction("paper", "noise known", "AdamW", -15.0, -2.0, "wider layers, and a run in which none has converged"),
+    Prediction("paper", "noise known", "Muon", -2.0, 2.0, _SAME),
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- tasks
@@ -112,8 +121,8 @@ BASES = (  # of the transformer: written when all rules and parts above were kno
 class Task:
     """What is learned, by which network, in how many steps, the first rates of SGD, and what was expected.
 
-    ``about``: what the record says of it; ``whole``: rate and decay of "polar, a fifth"; ``without``: rules that are
-    not tried.
+    ``about``: what the record says of it; ``whole``: rate and decay of "polar, a fifth", ``of``: of other rules, where
+    they are known; ``without``: rules that are not tried.
     """
 
     dataset: str
@@ -124,6 +133,7 @@ class Task:
     about: Callable[[], dict[str, Any]]
     predictions: tuple[Prediction, ...] = PREDICTIONS
     whole: tuple[float, float] = (0.003, 2.0)
+    of: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
 
 
@@ -139,9 +149,9 @@ def small(seed: int) -> nn.Module:
     return seeded(build, seed)
 
 
-def photographs(dataset: data.Dataset) -> Examples:
-    """Return CIFAR-10 at 16×16 pixels, channels last, which is faster."""
-    return images(dataset, BATCH, HELD, torch.channels_last)
+def photographs(dataset: data.Dataset, size: int = BATCH, pooled: int = 2) -> Examples:
+    """Return CIFAR-10, averaged over so many pixels each way, channels last, which is faster."""
+    return images(dataset, size, HELD, torch.channels_last, pooled)
 
 
 TASKS = {
@@ -149,7 +159,10 @@ TASKS = {
                 lambda: {"batch": BATCH, "held": HELD}),
     "bytes": Task("", partial(text, length=LENGTH), lambda seed: reader(LENGTH, seed=seed), 2500,
                   (0.01, 0.03, 0.1, 0.3, 1.0), lambda: {**provenance(), "batch": 8, "length": LENGTH},
-                  (*PREDICTIONS, *LATER), (0.03, 0.5), ("polar", "eigenbasis", "kronecker")),
+                  (*PREDICTIONS, *LATER), (0.03, 0.5), without=("polar", "eigenbasis", "kronecker")),
+    "paper": Task("cifar10", partial(photographs, size=BATCH // 2, pooled=1), lambda seed: models.cnn(seed=seed), 600,
+                  (), lambda: {"batch": BATCH // 2, "held": HELD},
+                  of={"AdamW": (0.003, 0.5), "Muon": (0.003, 2.0)}),
 }  # fmt: skip
 
 
@@ -354,7 +367,7 @@ def changed(dataset: Any, seed: tuple[int, ...], task: str, rule: str) -> list[d
     """Tune a rule of which one thing is changed, and run it on seeds that it was not tuned on."""
     torch.set_flush_denormal(True)
     one = TASKS[task]
-    examples, (rate, decay) = one.examples(dataset), one.whole
+    examples, (rate, decay) = one.examples(dataset), one.of.get(rule, one.whole)
     if rule in PARTS | RULES:
         make = (PARTS | RULES)[rule]
     else:
@@ -394,15 +407,15 @@ def discounts(name: str) -> Study:
 
 
 def few(name: str, expected: Sequence[Prediction]) -> Study:
-    """Return the study of the rules that something is expected of, around the rate of "polar, a fifth"."""
-    tried = dict.fromkeys(one.rule for one in expected)
+    """Return the study of the rules that something is expected of, around a rate that is known."""
+    tried = dict.fromkeys(one.rule for one in expected) | dict.fromkeys(TASKS[name].of)
     wanted = [Measurement(TASKS[name].dataset, JUDGES[:3], changed, {"task": name, "rule": rule}) for rule in tried]
     return Study(lambda: wanted, flat, {}, about(name, [vars(one) for one in expected]))
 
 
 KINDS = {"": rules, "discount-": discounts, "parts-": partial(few, expected=CHANGES)}
-STUDIES = {f"practice-{kind}{name}": made(name) for kind, made in KINDS.items() for name in TASKS}
-STUDIES["practice-bases-bytes"] = few("bytes", BASES)
+STUDIES = {f"practice-{kind}{name}": made(name) for kind, made in KINDS.items() for name in ("cnn", "bytes")}
+STUDIES |= {"practice-bases-bytes": few("bytes", BASES), "practice-paper": few("paper", LARGER)}
 
 if __name__ == "__main__":
     main(__file__, STUDIES)
