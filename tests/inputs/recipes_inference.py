@@ -57,5 +57,10 @@ def recipes() -> dict[str, Recipe]:
         "optimal_for": Recipe(ln.optimal_for, {
             "law": array(law), "loss": thing(None, none=True), "metric": word("constant", but=(list, tuple)),
             "gamma": rate(1.0, none=True), "drift": word("rotation", none=True), "dt": positive(None, none=True),
-        }),
+        }, rest=frozenset({"at"})),
+        "optimal_for (at)": Recipe(ln.optimal_for, {
+            "law": thing(lambda x: -BOWL.gradient(x), but=(type(len), type)),
+            "at": array([[1.0, 0.5], [0.3, -1.0]], bad=[[[0.0, 0.0]]], also=("loss",)),
+            "loss": thing(BOWL, none=True), "metric": word("identity", but=(list, tuple)), "gamma": rate(1.0, none=True),
+        }, rest=frozenset({"drift", "dt"})),
     }  # fmt: skip

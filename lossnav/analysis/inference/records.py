@@ -14,6 +14,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 
 FEWEST = 5  # times of a record
+_LEFT = 1e-3  # of a loss curve's height: how less than that ends is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,54 @@ class Curve:
         found = min((scipy.optimize.least_squares(left, s, xtol=1e-15, ftol=1e-15, gtol=1e-15) for s in starts),
                     key=lambda fit: fit.cost)  # fmt: skip
         return np.sort(np.exp(found.x))
+
+    def discount_bound(self) -> float:
+        r"""Return what a learner's discount lies below, whatever metric it has and however that depends on the place.
+
+        Without drift :math:`kL>\gamma V` along every optimal path, and there
+        :math:`V=2k\int_0^\infty e^{-2\gamma t}L\,dt`: the loss exceeds its own future average. One curve gives an upper
+        bound, other starts may give lower ones. The loss is taken to be straight between the times and to stay at its
+        last value, and is judged until a thousandth of what it falls is left. Noise of batches is no plan's.
+
+        Returns:
+            The bound, unit 1/T: inf for a loss that never rises, 0 where it falls below its last value.
+
+        References:
+            book: N20.
+        """
+        return discount_bound(np.asarray(self.t), np.asarray(self.L)[None])
+
+
+def discount_bound(t: Array, losses: Array) -> float:
+    """Return the least bound of several curves, shape (M, N), at common times."""
+    above = losses - losses[:, -1:]
+    tops = above.max(axis=1, keepdims=True)
+    if np.any(tops <= 0) or np.any(above < -_LEFT * tops):
+        return 0.0
+    told = np.maximum.accumulate((above > _LEFT * tops)[:, ::-1], axis=1)[:, ::-1]
+    steps, slopes = np.diff(t), np.diff(losses, axis=1) / np.diff(t)
+
+    def least(gamma: Array) -> Array:
+        """Return the least excess, −∫e^{−2γ(s−t)}L′ds over the loss, of each discount."""
+        found, held = np.full(len(gamma), np.inf), np.zeros((len(losses), len(gamma)))
+        for i in range(len(steps) - 1, -1, -1):
+            held = np.exp(-2 * gamma * steps[i]) * held + slopes[:, i, None] * np.expm1(-2 * gamma * steps[i]) / (
+                2 * gamma
+            )
+            if np.any(told[:, i]):
+                found = np.minimum(found, (held / above[:, i, None])[told[:, i]].min(axis=0))
+        return found
+
+    low, high = 1e-6 / (t[-1] - t[0]), 1e3 / steps.min()
+    if least(np.array([high]))[0] > 0:
+        return math.inf
+    for _ in range(5):  # the discounts that will do are an interval from 0 on
+        tried = np.geomspace(low, high, 64)
+        first = int(np.argmax(least(tried) <= 0))
+        if not first:
+            return 0.0
+        low, high = tried[first - 1], tried[first]
+    return float(low)
 
 
 @dataclass(frozen=True, eq=False)

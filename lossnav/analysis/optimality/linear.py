@@ -1,4 +1,4 @@
-r"""Which assumptions make a learning rule optimal: all of them, or none and why (book: N1–N12).
+r"""Which assumptions make a linear law optimal: all of them, or none and why (book: N1–N12).
 
 A law :math:`\dot x=-Kx` about a minimum is optimal for a constant metric G, a quadratic loss of curvature H, a discount
 γ and a linear drift f = Ax if :math:`P=G(A+K)/\eta` is symmetric and positive definite and
@@ -9,149 +9,52 @@ the law.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
 
 from lossnav import _checks
 from lossnav._checks import Array
+from lossnav.analysis.optimality.result import OptimalFor, basis
 from lossnav.problem import drifts
 from lossnav.problem.functions.roots import slow_rate
-from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-
-__all__ = ["OptimalFor", "optimal_for"]
 
 _SLOWEST = 1e-12
 _EXACT = 1e-9  # relative: below it a law is as asked for
 
 
-@dataclass(frozen=True, eq=False)
-class OptimalFor:
-    """What a law is optimal for.
-
-    Attributes:
-        exists: whether such assumptions are.
-        why: the theorem that decides, and the number that it decides by.
-        objective, hessian: one set of assumptions, k = 1, and the curvature H of the loss, shape (D, D); None if there
-            are none.
-        gamma: all discounts that will do, lowest and highest; (inf, 0) if none.
-        free: what the law leaves open, by name: how many numbers.
-        nearest: K of a law that is optimal, shape (D, D): the nearest where the metric or the loss is given; for free
-            ones that of the same real parts, in the same basis. None where the law is, or none is known.
-        residual: how far the law that a Riccati solver returns is from the one asked about, relative.
-    """
-
-    exists: bool
-    why: str
-    objective: Objective | None = None
-    hessian: Array | None = None
-    gamma: tuple[float, float] = (math.inf, 0.0)
-    free: tuple[tuple[str, int], ...] = ()
-    nearest: Array | None = None
-    residual: float = math.nan
-
-
-def optimal_for(
-    law: ArrayLike,
-    *,
-    loss: Loss | None = None,
-    metric: str | ArrayLike = "constant",
-    gamma: float | None = None,
-    drift: drifts.Linear | str | None = None,
-    dt: float | None = None,
-) -> OptimalFor:
-    r"""Return all assumptions for which a law is optimal, or that there are none, and why.
-
-    Args:
-        law: K of :math:`\dot x=-Kx` about the minimum, shape (D, D), unit 1/T; with ``dt`` U of a step Δ = −Ux.
-        loss: a ``losses.Quadratic``, of any scale; None if it is not known.
-        metric: "constant" (any), "identity", or G itself, shape (D, D).
-        gamma: γ ≥ 0; None if it is not known.
-        drift: None is f = 0; a ``drifts.Linear`` that is known; "rotation", any that is one in the metric; or "any"
-            linear one, for which loss (with ηk = 1), metric and gamma must be given: else every law that settles is
-            optimal for some drift (book: N8), and nothing is said.
-        dt: time of a step, unit T.
-
-    Returns:
-        The assumptions.
-
-    Raises:
-        ValueError: naming the argument, or the combination that says nothing.
-
-    Example:
-        >>> import numpy as np, lossnav as ln
-        >>> curved = ln.losses.Quadratic([[2.0, 1.0], [1.0, 3.0]], minimum=[0.0, 0.0])
-        >>> found = ln.optimal_for(np.diag([1.0, 2.0]) @ curved.hessian([0.0, 0.0]), loss=curved, gamma=0.5)
-        >>> found.exists, bool(found.residual < 1e-12)
-        (True, True)
-        >>> print(ln.optimal_for([[1.0, 2.0], [-2.0, 1.0]]).why)
-        eigenvalues 1 ± 2i are complex: for no constant metric, discount and loss (N1)
-
-    References:
-        book: N1–N9 (linear laws), N10–N12 (steps); the correction to N5.
-    """
-    discount = None if gamma is None else _checks.finite("gamma", gamma, low=0.0)
-    if isinstance(metric, str):
-        _checks.one_of("metric", metric, ("constant", "identity"))
-    given = _checks.array("law", law, shape=(None, None))
-    if given.shape[0] != given.shape[1] or not given.size:
-        raise ValueError(f"law has shape {given.shape}, but it must be square")
-    size = len(given)
-    hessian = None
-    if loss is not None:
-        loss = _checks.instance("loss", loss, Quadratic, "None or a losses.Quadratic")
-        if loss.dim != size:
-            raise ValueError(f"loss has {loss.dim} parameters, but law has {size}")
-        hessian = loss.hessian(np.zeros(size))
-    ruler: Array | str = metric if isinstance(metric, str) else _checks.symmetric("metric", metric, dim=size,
-                                                                                 definite=True)  # fmt: skip
-    if isinstance(ruler, str) and ruler == "identity":
-        ruler = np.eye(size)
+def judge(
+    law: Array, hessian: Array | None, metric: Array | str, gamma: float | None, drift: drifts.Linear | str | None,
+    dt: float | None,
+) -> OptimalFor:  # fmt: skip
+    """Return the assumptions for which a law is optimal; of a step, by the flow through its points."""
     if dt is not None:
         step = _checks.positive("dt", dt)
         if drift is not None:
             raise ValueError("dt and drift are given, but of steps only those without drift are judged")
-        refused = _overshoots(np.eye(size) - given)
+        refused = _overshoots(np.eye(len(law)) - law)
         if refused:
             return OptimalFor(False, refused)
-        given = -np.real(scipy.linalg.logm(np.eye(size) - given)) / step
+        law = -np.real(scipy.linalg.logm(np.eye(len(law)) - law)) / step
     if drift is None:
-        return _still(given, hessian, ruler, discount)
+        return _still(law, hessian, metric, gamma)
     if isinstance(drift, str):
         _checks.one_of("drift", drift, ("any", "rotation"))
     else:
         _checks.instance("drift", drift, drifts.Linear, "None, a drifts.Linear, 'rotation' or 'any'")
     if drift == "any":
-        return _any(given, hessian, ruler, discount)
-    if hessian is not None or not isinstance(ruler, str):
+        return _any(law, hessian, metric, gamma)
+    if hessian is not None or not isinstance(metric, str):
         raise ValueError(
             "drift is given, and so loss and metric have to be free: theorems N6 and N9 judge no other case"
         )
     if isinstance(drift, str):
-        return _turned(given, discount)
-    return _drifting(given, drift.matrix(size), discount, drift)
+        return _turned(law, gamma)
+    return _drifting(law, drift.matrix(len(law)), gamma, drift)
 
 
 # ------------------------------------------------------------------------------------------------------- without drift
-
-
-def _spectrum(law: Array) -> tuple[Any, Array | None]:
-    """Return eigenvalues and a basis of eigenvectors, of equal ones an orthonormal basis; None if there is no basis."""
-    values = np.linalg.eigvals(law)
-    scale = float(np.linalg.norm(law))
-    if np.any(np.abs(values.imag) > 1e-7 * scale):
-        return values, None
-    values, parts = np.sort(values.real), []
-    for group in np.split(values, np.nonzero(np.diff(values) > 1e-7 * scale)[0] + 1):
-        _, spread, rows = np.linalg.svd(law - group.mean() * np.eye(len(law)))
-        if spread[-len(group)] > 1e-6 * scale:
-            return values, None
-        parts.append(rows[-len(group) :].T)
-    return values, np.concatenate(parts, axis=1)
 
 
 def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float | None) -> OptimalFor:
@@ -166,7 +69,7 @@ def _still(law: Array, hessian: Array | None, metric: Array | str, gamma: float 
             return OptimalFor(False, f"{said} (N4)", nearest=np.linalg.solve(metric, _definite(inner)))
         found, dims = metric, 0
     else:
-        values, vectors = _spectrum(law)
+        values, vectors = basis(law)
         if np.iscomplexobj(values):
             worst = values[np.argmax(np.abs(values.imag))]
             why = f"eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i are complex"
@@ -266,7 +169,7 @@ def _overshoots(step: Array) -> str:
 def _drifting(law: Array, matrix: Array, gamma: float | None, drift: drifts.Linear) -> OptimalFor:
     """Judge θ̇ = −Kx under a known drift Ax: A + K needs real positive eigenvalues (book: N6)."""
     pull = matrix + law
-    values, vectors = _spectrum(pull)
+    values, vectors = basis(pull)
     if np.iscomplexobj(values) or np.any(values <= 0):
         return OptimalFor(False, f"A + K has the eigenvalue {values[np.argmin(values.real)]:.4g}: it must be real and "
                           "positive (N6)", nearest=_real_part(pull) - matrix)  # fmt: skip

@@ -1,0 +1,176 @@
+r"""Which assumptions make a velocity field optimal (book: N17–N20): a law of any shape, judged at points.
+
+Without drift the best velocity is :math:`u=-\eta G^{-1}\nabla V`, and the equation of dynamic programming, once
+differentiated, is :math:`G(\partial u\,u-\gamma u)=\eta k\nabla L` with :math:`G\,\partial u` symmetric. Both are
+linear in G and ηk: each point gives rows of one matrix, whose null space holds all answers for a discount. For γ > 0 a
+solution is an optimum if V is bounded below, which the root that runs away from the minimum violates.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+
+from lossnav._checks import Array
+from lossnav.analysis.inference.records import discount_bound
+from lossnav.analysis.optimality.result import OptimalFor, basis
+from lossnav.problem.drifts import Drift
+from lossnav.problem.losses import Loss
+from lossnav.problem.objective import Objective
+
+_EXACT = 1e-7  # relative: what differences of a law leave of an equality
+_GRID = np.geomspace(1e-4, 1e3, 141)  # discounts that are tried, over the law's rate
+_SETTLED, _FLED = 1e-6, 1e6  # over the first speed
+_CALLS, _WITHIN = 10_000, 8  # of the law until it has settled; points of each step of a path
+
+
+def judge(law: Drift, at: Array, loss: Loss | None, metric: Array | str, gamma: float | None) -> OptimalFor:
+    """Return the assumptions for which a law is optimal, as far as points tell; metric "place" may depend on it."""
+    if isinstance(metric, str) and metric == "place":
+        assert loss is not None
+        return _anywhere(law, at, loss, gamma)
+    slopes = law.jacobian(at)
+    bases = metric[None] if isinstance(metric, np.ndarray) else _eigenbases(slopes, at)
+    if isinstance(bases, str):
+        return OptimalFor(False, bases)
+    points = _Points(bases, law(at), slopes, None if loss is None else loss.gradient(at))
+    if loss is None:
+        name, said = ("N17" if isinstance(metric, np.ndarray) else "N18"), "Jacobians that are self-adjoint in a metric"
+        discount, gammas = (points.rate, (0.0, math.inf)) if gamma is None else (gamma, (gamma, gamma))
+    else:
+        name, said = "N19", "G (∂u u − gamma u) = a ∇L"
+        discount, gammas = (gamma, (gamma, gamma)) if gamma is not None else points.discounts()
+    misfit, found = points.weights(discount)
+    if found is None:
+        how = f"is missed by {misfit:.2g}" if misfit > _EXACT else "holds, but for no positive metric and loss"
+        if gamma is None and discount > _GRID[-2] * points.rate:
+            how = "is approached only as gamma grows without bound"
+        return OptimalFor(False, f"{said} {how} ({name})")
+    scale = 1.0 if loss is None else float(found[-1])
+    ruler, eta = np.tensordot(found[: len(bases)], bases, 1) / scale, 1.0
+    if isinstance(metric, np.ndarray):
+        ruler, eta = metric, 1.0 if loss is None else scale / float(found[0])
+    objective = Objective(eta=eta, gamma=discount, metric=ruler)
+    if _paths(law, at, 1e-5) is None:
+        return OptimalFor(False, f"{said}, but the law does not settle from all of them ({name})")
+    free = (("gamma", 1),) if gammas[0] < gammas[1] else ()
+    return OptimalFor(True, f"{said} at {len(at)} points ({name})", objective, None, gammas, free, residual=misfit)
+
+
+def _eigenbases(slopes: Array, at: Array) -> Array | str:
+    """Return generators of all metrics in which every Jacobian may be self-adjoint, or say why there are none.
+
+    They are diagonal in a basis of eigenvectors of any sum of the Jacobians, which is self-adjoint as they are.
+    """
+    for slope, place in zip(slopes, at, strict=True):
+        values = np.linalg.eigvals(slope)
+        worst = values[np.argmax(np.abs(values.imag))]
+        if abs(worst.imag) > _EXACT * np.linalg.norm(slope):
+            where = (
+                f"at {place.round(4).tolist()} the Jacobian has eigenvalues {worst.real:.4g} ± {abs(worst.imag):.4g}i"
+            )
+            return f"{where}: for no constant metric, discount and loss (N18)"
+    shares = np.modf(math.sqrt(2) * np.arange(1, len(slopes) + 1))[0] + 0.5  # no symmetry of the points cancels them
+    _, vectors = basis(np.tensordot(shares / np.linalg.norm(slopes, axis=(1, 2)), slopes, 1))
+    if vectors is None:
+        return "a sum of Jacobians has no basis of real eigenvectors: for no constant metric, discount and loss (N18)"
+    rows = np.linalg.inv(vectors)
+    return np.asarray(rows[:, :, None] * rows[:, None, :])
+
+
+class _Points:
+    """What points say of generators of the metric, of a discount and of ηk."""
+
+    def __init__(self, bases: Array, u: Array, slopes: Array, pull: Array | None):
+        self.rate = math.sqrt(float(np.mean(slopes**2)) * slopes.shape[1])
+        turned = np.einsum("mij,njk->mnik", bases, slopes) / self.rate
+        self.size = np.linalg.norm(turned.reshape(len(bases), -1), axis=1)
+        self.skew = (turned - np.swapaxes(turned, 2, 3)).reshape(len(bases), -1)
+        speed = float(np.linalg.norm(u))
+        push = np.einsum("nij,nj->ni", slopes, u) / self.rate
+        self.push, self.u = (np.einsum("mij,nj->mni", bases, v).reshape(len(bases), -1) / speed for v in (push, u))
+        self.pull = None if pull is None else pull.ravel() / (speed * self.rate)
+
+    def weights(self, gamma: float) -> tuple[float, Array | None]:
+        """Return by how much no coefficients of the generators, and ηk, fit; and positive ones, if they do."""
+        columns, units = self.skew, self.size
+        if self.pull is not None:
+            over = gamma / self.rate
+            balance = np.vstack([self.push - over * self.u, -self.pull])
+            columns = np.hstack([np.vstack([self.skew, np.zeros(self.skew.shape[1])]), balance])
+            units = np.append(self.size + (1 + over) * np.linalg.norm(self.u, axis=1), np.linalg.norm(balance[-1]))
+        _, spread, right = np.linalg.svd((columns / units[:, None]).T)
+        spread = np.append(spread, np.zeros(len(right) - len(spread)))
+        null = right[spread <= _EXACT]
+        found = _positive(null) if len(null) else None
+        return float(spread[-1]), None if found is None else found / units
+
+    def discounts(self) -> tuple[float, tuple[float, float]]:
+        """Return a discount that fits, or else fits best, and the range of all."""
+        fits = [self.weights(over * self.rate) for over in _GRID]
+        good = np.array([found is not None for _, found in fits])
+        if good.sum() > 2:  # not a single one
+            low, high = (float(over) * self.rate for over in _GRID[good][[0, -1]])
+            return max(low, min(self.rate, high)), (0.0 if good[0] else low, math.inf if good[-1] else high)
+        best = int(np.argmin([misfit for misfit, _ in fits]))
+        ends = _GRID[[max(best - 1, 0), min(best + 1, len(_GRID) - 1)]] * self.rate
+        exact = scipy.optimize.minimize_scalar(
+            lambda gamma: self.weights(gamma)[0], bounds=ends, method="bounded", options={"xatol": 1e-12 * ends[1]}
+        )
+        gamma = float(exact.x) if exact.fun < fits[best][0] else float(_GRID[best] * self.rate)
+        return gamma, (gamma, gamma)
+
+
+def _positive(null: Array) -> Array | None:
+    """Return a vector of positive entries in the span of rows, the least as large as can be, or None."""
+    count = len(null)
+    if count == 1:
+        one = null[0] * np.sign(null[0].sum())
+        return one if one.min() > _EXACT else None
+    best = scipy.optimize.linprog(
+        np.append(np.zeros(count), -1.0), np.column_stack([-null.T, np.ones(null.shape[1])]), np.zeros(null.shape[1]),
+        bounds=[(-1, 1)] * count + [(None, 1)],
+    )  # fmt: skip
+    return null.T @ best.x[:-1] if best.x[-1] > _EXACT else None
+
+
+def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> OptimalFor:
+    """Judge a law for metrics that depend on the place: its loss has to exceed its own future average (book: N20)."""
+    paths = _paths(law, at, 1e-9)
+    if paths is None:
+        return OptimalFor(False, f"the law does not settle from all of {len(at)} points: for no metric (N20)")
+    times, places = paths
+    bound = discount_bound(times, loss.value(places))
+    said = "the loss exceeds its own future average"
+    if bound <= (gamma or 0.0):
+        return OptimalFor(False, f"{said} for gamma < {bound:.6g} only (N20)" if bound else
+                          "the loss falls below its last value: for no gamma (N20)")  # fmt: skip
+    free, gammas = ((), (gamma, gamma)) if gamma is not None else ((("gamma", 1),), (0.0, bound))
+    return OptimalFor(True, f"{said}, from {len(at)} points (N20)", gamma=gammas, free=free)
+
+
+def _paths(law: Drift, starts: Array, rtol: float) -> tuple[Array, Array] | None:
+    """Return times and places, shape (N, times, D), of a law's paths until all have settled; None if one does not."""
+    speeds, dim = np.linalg.norm(law(starts), axis=1), starts.shape[1]
+    end = 1 / float(np.linalg.norm(law.jacobian(starts), axis=(1, 2)).min())
+
+    def fled(_: float, theta: Array) -> float:
+        return float(np.max(np.linalg.norm(law(theta.reshape(-1, dim)), axis=1) / speeds)) - _FLED
+
+    fled.terminal = True  # type: ignore[attr-defined]
+    while True:
+        found = scipy.integrate.solve_ivp(
+            lambda t, theta: law(theta.reshape(-1, dim)).ravel(), (0.0, end), starts.ravel(), "LSODA", rtol=rtol,
+            atol=1e-3 * rtol * np.repeat(speeds, dim) * end, lband=dim - 1, uband=dim - 1, events=fled,
+            dense_output=True,
+        )  # fmt: skip
+        last = found.y[:, -1].reshape(-1, dim)
+        if found.status or found.nfev > _CALLS:
+            return None
+        if np.all(np.linalg.norm(law(last), axis=1) < _SETTLED * speeds):
+            within = np.linspace(0, 1, _WITHIN, endpoint=False)
+            times = np.append((found.t[:-1, None] + np.diff(found.t)[:, None] * within).ravel(), found.t[-1])
+            return times, np.moveaxis(found.sol(times).reshape(-1, dim, len(times)), 1, 2)
+        end *= 2

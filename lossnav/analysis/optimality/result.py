@@ -1,0 +1,54 @@
+"""What a law is optimal for, and a basis of eigenvectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lossnav._checks import Array
+from lossnav.problem.objective import Objective
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalFor:
+    """What a law is optimal for.
+
+    Attributes:
+        exists: whether such assumptions are.
+        why: the theorem that decides, and the number that it decides by.
+        objective, hessian: one set of assumptions, k = 1, and the curvature H of the loss, shape (D, D); None if there
+            are none.
+        gamma: all discounts that will do, lowest and highest; (inf, 0) if none.
+        free: what the law leaves open, by name: how many numbers.
+        nearest: K of a law that is optimal, shape (D, D): the nearest where the metric or the loss is given; for free
+            ones that of the same real parts, in the same basis. None where the law is, or none is known.
+        residual: how far the law that a Riccati solver returns is from the one asked about, relative; of a law of any
+            shape, by how much its equations are missed.
+    """
+
+    exists: bool
+    why: str
+    objective: Objective | None = None
+    hessian: Array | None = None
+    gamma: tuple[float, float] = (math.inf, 0.0)
+    free: tuple[tuple[str, int], ...] = ()
+    nearest: Array | None = None
+    residual: float = math.nan
+
+
+def basis(law: Array) -> tuple[Any, Array | None]:
+    """Return eigenvalues and a basis of eigenvectors, of equal ones an orthonormal basis; None if there is no basis."""
+    values = np.linalg.eigvals(law)
+    scale = float(np.linalg.norm(law))
+    if np.any(np.abs(values.imag) > 1e-7 * scale):
+        return values, None
+    values, parts = np.sort(values.real), []
+    for group in np.split(values, np.nonzero(np.diff(values) > 1e-7 * scale)[0] + 1):
+        _, spread, rows = np.linalg.svd(law - group.mean() * np.eye(len(law)))
+        if spread[-len(group)] > 1e-6 * scale:
+            return values, None
+        parts.append(rows[-len(group) :].T)
+    return values, np.concatenate(parts, axis=1)

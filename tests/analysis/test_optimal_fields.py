@@ -1,0 +1,139 @@
+"""Which fields are optimal for anything (theory: N17–N20 as corrected), against the solver and Lyapunov's equation."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+
+import lossnav as ln
+
+RING = ln.losses.Function(
+    lambda x: (np.sqrt((x**2).sum(-1)) - 1) ** 2 / 2, lambda x: x * (1 - 1 / np.sqrt((x**2).sum(-1, keepdims=True))),
+    dim=2,
+)  # fmt: skip
+WELL = ln.losses.Function(
+    lambda x: (x[..., 0] ** 2 - 1) ** 2 / 4 + x[..., 1] ** 2 * (2 + x[..., 0]) / 2 + 0.1 * x[..., 0],
+    lambda x: np.stack([x[..., 0] * (x[..., 0] ** 2 - 1) + x[..., 1] ** 2 / 2 + 0.1, x[..., 1] * (2 + x[..., 0])], -1),
+    dim=2,
+)
+FAR = np.array([[1.5, 0.2], [-0.4, 1.9], [-1.1, -1.2]])
+NEAR = np.array([[1.3, 0.4], [0.6, -0.5], [1.6, 0.7], [0.8, 0.3]])
+
+
+def descent(loss, preconditioner=None):
+    matrix = np.eye(2) if preconditioner is None else np.asarray(preconditioner)
+    return lambda x: -loss.gradient(x) @ matrix.T
+
+
+def linear(law):
+    return lambda x: -x @ np.asarray(law).T
+
+
+def test_n19_gradient_descent_is_optimal_for_the_loss_it_descends_where_its_root_is_a_distance():
+    for gamma in (0.3, 2.0):
+        found = ln.optimal_for(descent(RING), loss=RING, metric="identity", gamma=gamma, at=FAR)
+        assert found.exists and found.objective.eta == pytest.approx(1 + gamma)  # r (r + γ) = a, r = 1
+    best = ln.solve(found.objective, RING, FAR[0]).velocity(0.0)
+    np.testing.assert_allclose(best, descent(RING)(FAR[0]), rtol=1e-5)
+    assert ln.optimal_for(descent(RING), loss=RING, metric="identity", at=FAR).gamma == (0.0, math.inf)
+    for other in (WELL, ln.losses.Quadratic(np.diag([1.0, 2.0]), minimum=[0.0, 0.0])):
+        assert not ln.optimal_for(descent(other), loss=other, metric="identity", at=NEAR).exists
+
+
+def test_n19_reads_discount_and_gain_of_what_the_solver_does():
+    """The best law on a bowl, of two curvatures and as a field, tells both; the root that runs away does not pass."""
+    bowl, eta, gamma = ln.losses.Quadratic(np.diag([1.0, 9.0]), minimum=[0.0, 0.0]), 0.8, 1.3
+    h = np.array([1.0, 9.0])
+    rates = np.sqrt(gamma**2 / 4 + eta * h) - gamma / 2
+    found = ln.optimal_for(linear(np.diag(rates)), loss=bowl, metric="identity", at=NEAR)
+    assert found.exists and found.gamma[0] == pytest.approx(gamma, rel=1e-6)
+    assert found.objective.eta == pytest.approx(eta, rel=1e-6)
+    away = ln.optimal_for(linear(-np.diag(rates + gamma)), loss=bowl, metric="identity", gamma=gamma, at=NEAR)
+    assert not away.exists and "does not settle" in away.why
+
+
+def test_n17_every_field_without_rotation_is_optimal_for_some_loss():
+    """That loss is made here, and the solver asked for the field."""
+    gamma, law = 0.7, descent(WELL)
+    assert ln.optimal_for(law, metric="identity", gamma=gamma, at=NEAR).exists
+    charged = ln.losses.Function(
+        lambda x: gamma * WELL.value(x) + (WELL.gradient(x) ** 2).sum(-1) / 2,
+        lambda x: gamma * WELL.gradient(x) + np.einsum("...ij,...j->...i", WELL.hessian(x), WELL.gradient(x)),
+        dim=2,
+    )
+    best = ln.solve(ln.Objective(gamma=gamma), charged, NEAR[1]).velocity(0.0)
+    np.testing.assert_allclose(best, law(NEAR[1]), rtol=1e-5, atol=1e-7)
+    turned = ln.optimal_for(lambda x: law(x) + 0.1 * x[..., ::-1] * [1, -1], metric="identity", at=NEAR)
+    assert not turned.exists and "N17" in turned.why
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_n18_two_points_give_the_metric_and_a_third_tests_it(seed):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(2, 2)) + 2 * np.eye(2)
+    metric = root @ root.T
+    law = descent(WELL, np.linalg.inv(metric))
+    found = ln.optimal_for(law, at=NEAR)
+    assert found.exists, found.why
+    shape = found.objective.metric
+    np.testing.assert_allclose(shape / shape[0, 0], metric / metric[0, 0], rtol=1e-5)
+    mixed = rng.normal(size=(2, 2))
+    other = ln.optimal_for(lambda x: law(x) + np.sin(x @ mixed) * 0.3, at=NEAR)
+    assert not other.exists and "N18" in other.why
+
+
+@pytest.mark.parametrize("law", [[[0.3, -1.0], [1.0, 0.3]], [[1.0, -6.0], [0.0, 2.0]]], ids=["spiral", "shear"])
+def test_n20_the_largest_discount_of_a_metric_that_depends_on_the_place(law):
+    """On a bowl V is a quadratic form by Lyapunov's equation, and H − γP has to be positive definite."""
+    law, hessian = np.array(law), np.diag([1.0, 6.0]) if law[0][1] == -1 else np.eye(2)
+
+    def margin(gamma):
+        p = scipy.linalg.solve_continuous_lyapunov(-(law + gamma * np.eye(2)).T, -2 * hessian)
+        return np.linalg.eigvalsh(hessian - gamma * p)[0]
+
+    most = scipy.optimize.brentq(margin, 1e-3, 1.0)
+    angles = np.linspace(0, np.pi, 60, endpoint=False)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    bowl = ln.losses.Quadratic(hessian, minimum=[0.0, 0.0])
+    found = ln.optimal_for(linear(law), loss=bowl, metric="place", at=around)
+    assert found.exists and found.gamma[0] == 0
+    assert most * (1 - 1e-4) < found.gamma[1] < most * 1.003  # from starts around, an upper bound
+    assert ln.optimal_for(linear(law), loss=bowl, metric="place", gamma=0.95 * most, at=around).exists
+    assert not ln.optimal_for(linear(law), loss=bowl, metric="place", gamma=1.02 * most, at=around).exists
+
+
+def test_n20_a_law_that_does_not_settle_is_optimal_for_no_metric():
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    assert not ln.optimal_for(linear([[0.0, -1.0], [1.0, 0.0]]), loss=bowl, metric="place", at=NEAR).exists
+    uphill = ln.optimal_for(
+        linear(np.eye(2)), loss=ln.losses.Function(lambda x: -(x**2).sum(-1), dim=2), metric="place", at=NEAR
+    )
+    assert not uphill.exists and "no gamma" in uphill.why
+
+
+def test_a_curve_bounds_the_discount_by_its_own_future_average():
+    """Against the average itself, by quadrature; no rise, no bound; below the last value none is left."""
+    t = np.linspace(0.0, 30.0, 6001)
+    loss = np.exp(-0.6 * t) * (1 + 0.8 * np.sin(2 * t))
+    bound = ln.infer.Curve(t, loss).discount_bound()
+
+    def excess(gamma):
+        ahead = [scipy.integrate.simpson(2 * gamma * np.exp(-2 * gamma * (t[i:] - t[i])) * loss[i:], x=t[i:])
+                 for i in range(0, 2001, 5)]  # fmt: skip
+        return np.min(loss[:2001:5] / ahead - 1)
+
+    assert excess(bound * 0.99) > 0 > excess(bound * 1.01)
+    assert ln.infer.Curve(t, np.exp(-t)).discount_bound() == math.inf
+    assert ln.infer.Curve(t, np.exp(-t) * np.cos(t)).discount_bound() == 0.0
+
+
+def test_what_points_cannot_tell_is_refused_by_name():
+    for given, said in (
+        ({"at": NEAR, "dt": 1.0}, "at"), ({"at": NEAR, "metric": "place"}, "metric"),
+        ({"at": [[0.0, 0.0]]}, "at"), ({"at": NEAR, "gamma": 0.0}, "gamma"), ({"at": np.zeros((0, 2))}, "at"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"^{said}"):
+            ln.optimal_for(linear(np.eye(2)), **given)
+    with pytest.raises(ValueError, match=r"^metric"):
+        ln.optimal_for(np.eye(2), metric="place")
