@@ -13,6 +13,7 @@ import warnings
 
 from lossnav import _extras, _lazy
 
+#: Of the package that built this book.
 __version__ = "0.2.0"
 
 _PLACES = _lazy.places(__name__, __file__)

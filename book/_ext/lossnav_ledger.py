@@ -157,11 +157,14 @@ class EquationIndex(SphinxDirective):
     def _summary(rows: list[dict[str, Any]]) -> nodes.Node:
         count = Counter(row["status"] for row in rows)
         text = (
-            f"{len(rows)} equations: {count['checked']} checked, {count['definition']} definitions, "
-            f"{count['open']} open."
+            f"{len(rows)} equation{'s' * (len(rows) != 1)}: {count['checked']} checked, "
+            f"{count['definition']} definition{'s' * (count['definition'] != 1)}, {count['open']} open."
         )
         if proved := Counter(row["proves"] for row in rows if "proves" in row):
-            text += f" Of the checks {proved['code']} go through the library's code, {proved['paper']} do not."
+            through, others = ("goes" if proved["code"] == 1 else "go"), ("does" if proved["paper"] == 1 else "do")
+            text += (
+                f" Of the checks {proved['code']} {through} through the library's code, {proved['paper']} {others} not."
+            )
         return nodes.paragraph("", text, classes=["ln-ledger-summary"])
 
     def _table(self, rows: list[dict[str, Any]]) -> nodes.Node:

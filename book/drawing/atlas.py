@@ -79,10 +79,10 @@ def table(rows):
 def _line(row, heads, lands):
     word, said = verdict(row)
     seen = row.get("fingerprint") or {}
-    family = f"refused: {row['failed']}" if row["failed"] else seen["family"]
+    family = f"refused: {row['failed'].rstrip(': ')}" if row["failed"] else seen["family"]
     found = [(row.get("landscapes") or {}).get(land, {"regret": None})["regret"] for land in lands]
     arrived = [value for value in found if value is not None]
-    regret = ", ".join("–" if value is None else f"{value:.2g}" for value in found) if arrived else "–"
+    regret = ", ".join(map(_plain, found)) if arrived else "–"
     small = "torch" if row["place"].startswith("torch.") else "collection"
     cells = (
         f'<a href="{escape(row["link"])}">{escape(row["name"])}</a> <small>{small}</small>',
@@ -101,6 +101,10 @@ def _line(row, heads, lands):
 
 def _number(value, form, none="–"):
     return none if value is None else form.format(value)
+
+
+def _plain(value):
+    return "–" if value is None else np.format_float_positional(value, 2, unique=False, fractional=False, trim="-")
 
 
 def places(rows, alike=0.05):

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lossnav.figures import COLOURS, label, letter, line, mark
 
@@ -60,6 +61,11 @@ def over_discount(*, gamma, panels, rules, logarithmic=True):
         for text, values in lines.items():
             ax.plot(x, values, **line(rules[text]))
         ax.set(xscale="log", yscale="log" if logarithmic else "linear", xlim=(x[0], x[-1]))
+        low, high = ax.get_ylim()
+        if logarithmic and high < 100 * low:  # two powers of ten say too little, and all their multiples are a crowd
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.yaxis.set_minor_formatter(NullFormatter())
     axes.flat[-1].set_xlabel(r"discount rate $\gamma$")
     letter(axes, tuple(panels))
     _legend(figure, next(iter(panels.values())), rules)

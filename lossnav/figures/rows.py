@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.figures.style import COLOURS, LINES, letter
+from lossnav.lab import registry
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DECADE = 10.0  # a panel whose numbers span more has a logarithmic axis
@@ -34,7 +35,7 @@ def compared(
 
     Args:
         panels: quantity → row → values of shape (S,), one a seed. All panels have the rows of the first; up to two
-            panels beside each other, further ones below.
+            panels beside each other, further ones below. A rule's key is written as its label, "sgd" as SGD.
         rules: row → rule whose colour and mark it takes, or one for all rows.
         said: quantity → row → a number to hold the mean against, drawn as a bar across the row.
         lines: quantity → a number that matters to all rows, drawn as a line.
@@ -81,7 +82,7 @@ def compared(
         if quantity in lines:
             ax.axvline(lines[quantity], color=COLOURS["quiet"], lw=1.0, zorder=0)
         ax.set_xlabel(quantity)
-        ax.set_yticks(range(len(names)), names)
+        ax.set_yticks(range(len(names)), [registry.label(name) for name in names])
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)

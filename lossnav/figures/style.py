@@ -145,7 +145,7 @@ def label_end(ax: Axes, curve: Line2D, text: str, rule: str = "ink", dx: float =
 
 
 def letter(axes: Any, titles: Sequence[str] = ()) -> None:
-    """Give panels (one Axes, or an array or sequence of them) letters a, b, c … and titles, at the upper left."""
+    """Give panels (an Axes, or an array or sequence of them) titles and, if there are several, letters a, b, c …"""
     panels = [axes] if isinstance(axes, Axes) else list(np.ravel(np.asarray(axes, dtype=object)))
     for index, ax in enumerate(panels):
         _checks.instance(f"axes[{index}]", ax, Axes, "a matplotlib Axes")
@@ -154,7 +154,8 @@ def letter(axes: Any, titles: Sequence[str] = ()) -> None:
     if titles and len(titles) != len(panels):
         raise ValueError(f"titles has {len(titles)} entries, but there are {len(panels)} panels")
     for index, ax in enumerate(panels):
-        ax.set_title(f"{chr(ord('a') + index)}   {titles[index] if titles else ''}".rstrip(), loc="left")
+        sign = f"{chr(ord('a') + index)}   " if len(panels) > 1 else ""
+        ax.set_title(f"{sign}{titles[index] if titles else ''}".rstrip(), loc="left")
 
 
 def title(figure: Figure, data: str, seeds: Sized) -> None:

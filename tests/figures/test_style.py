@@ -91,6 +91,8 @@ def test_letter_numbers_the_panels():
     _, axes = plt.subplots(1, 3)
     figures.letter(axes, ["one", "", "three"])
     assert [ax.get_title(loc="left") for ax in axes] == ["a   one", "b", "c   three"]
+    figures.letter(axes[1], ["alone"])
+    assert axes[1].get_title(loc="left") == "alone"
     with pytest.raises(ValueError, match="titles has 2 entries, but there are 3 panels"):
         figures.letter(axes, ["one", "two"])
 

@@ -76,9 +76,16 @@ def _limits(rule: LearningRule) -> list[tuple[str, ...]]:
     names = {name: limit.assumption for limits in found for name, limit in limits.items()}
     rows = []
     for name, words in names.items():
-        sizes = (f"{float(np.max(np.abs(limits[name].neglected))):.2g}" if name in limits else "—" for limits in found)
+        sizes = (_two_digits(np.max(np.abs(limits[name].neglected))) if name in limits else "—" for limits in found)
         rows.append((name, words, *sizes))
     return rows
+
+
+def _two_digits(size: Any) -> str:
+    """Return 480 and not 4.8e+02, as long as it can be read."""
+    if size == 0 or not 1e-6 <= size < 1e6:
+        return f"{size:.2g}"
+    return np.format_float_positional(size, 2, unique=False, fractional=False, trim="-")
 
 
 def _table(head: tuple[str, ...], rows: list[Any]) -> str:
