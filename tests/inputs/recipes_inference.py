@@ -61,6 +61,7 @@ def recipes() -> dict[str, Recipe]:
         "optimal_for (at)": Recipe(ln.optimal_for, {
             "law": thing(lambda x: -BOWL.gradient(x), but=(type(len), type)),
             "at": array([[1.0, 0.5], [0.3, -1.0]], bad=[[[0.0, 0.0]]], also=("loss",)),
-            "loss": thing(BOWL, none=True), "metric": word("identity", but=(list, tuple)), "gamma": rate(1.0, none=True),
+            "loss": thing(BOWL, none=True), "gamma": rate(1.0, none=True),
+            "metric": word("identity", but=(list, tuple)),
         }, rest=frozenset({"drift", "dt"})),
     }  # fmt: skip
