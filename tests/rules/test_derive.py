@@ -256,6 +256,24 @@ def test_limits_leave_out_what_they_say():
     assert steps[1e4]["Newton"] < 1e-10
 
 
+@pytest.mark.parametrize(
+    ("j", "alpha", "h", "dt", "newton"),
+    [(0.2, 0.4, 1.3, 0.5, False), (0.2, 0.0, 1.3, 0.5, False), (0.0, 0.4, 1.3, 0.5, False), (0.0, 0.0, 1.3, 0.5, True),
+     (0.0, 0.0, 0.0, 0.5, False), (0.0, 0.0, 1.3, None, False)],
+)  # fmt: skip
+def test_limits_know_what_decays_and_what_fades(j, alpha, h, dt, newton):
+    objective = ln.Objective(ETA, K, gamma=0.3, metric=[[1.7]], drift=ln.drifts.Linear([[-j]]) if j else None)
+    rule = ln.derive(objective, belief=assume.Filter(0.5, fading=alpha), curvature=assume.Known([[h]]), dt=dt)
+    found, root = rule.limits(), math.sqrt(ETA * K * h / 1.7)
+    kept = {"gradient descent": 0.3 + j + alpha, "ballistic": root, "Adam": root + alpha}
+    wanted = {name: ETA * K / 1.7 / rate for name, rate in kept.items() if rate > 0}
+    assert set(found) == {*wanted, *(["Newton"] if newton else [])}
+    for name, gain in wanted.items():
+        assert found[name].gain == pytest.approx(gain) and found[name].neglected == pytest.approx(
+            gain / rule.gain() - 1
+        )
+
+
 def test_outside_the_regime_there_is_a_warning_with_three_numbers(recwarn):
     rule = ln.derive(ln.Objective(gamma=1.0), belief=assume.Filter(0.99), curvature=assume.SecondMoment(0.999), dt=0.1)
     assert rule.regime(100.0)[:3] == pytest.approx((-math.log(0.99) / 0.1, 1.0, 10.0)) and not recwarn.list
