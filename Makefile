@@ -182,7 +182,7 @@ fuzz: $(TEST_READY)
 draws: $(TEST_READY) $(VENDORED)
 	@LOSSNAV_DRAWS=$(TIMES) $(PY) -m pytest $(shell grep -rl --include='test_*.py' 'import draws' tests)
 
-mutants: $(TEST_READY)
+mutants: $(TEST_READY) $(VENDORED)
 	@$(PY) tests/mutants.py $(ROOM) $(if $(TESTS),--tests $(TESTS)) --most $(MOST) --seed $(SEED)
 
 wrong: $(TEST_READY)
