@@ -14,7 +14,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-VENV := .venv$(if $(FLOOR),-floor)
+VENV := .venv$(if $(FLOOR),-floor)$(if $(NEWEST),-newest)
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PY := $(BIN)/python
 # Without .pyc files it takes a minute less: most modules are never imported.
@@ -71,7 +71,8 @@ endif
 	@echo "install: done, $(TOOK)"
 
 # make … LOCKED=1: all at once from the lock, each file by its hash (for CI).
-# make quick FLOOR=1: the quick tests in a venv of their own, with the oldest releases that pyproject.toml promises.
+# make quick FLOOR=1: the quick tests in a venv of their own, with the oldest releases that pyproject.toml promises; and
+# make quick NEWEST=1: with the newest of what the package computes with, whatever is pinned.
 # (Types are checked with the pins alone: those of old releases are written differently.)
 $(TEST_READY): | $(BOOK_READY)
 	@echo "install: what the checks need"
@@ -80,6 +81,7 @@ ifndef LOCKED
 	@$(PIP) --no-deps -r requirements/oracle.txt
 endif
 	@$(if $(FLOOR),$(PIP) --no-deps $$($(PROJECT) | sed -nE 's/[^"]*"([a-z-]+)>=([0-9.]+)"[^"]*/\1==\2 /gp'))
+	@$(if $(NEWEST),$(PIP) --upgrade numpy scipy sympy torch)
 	@rm -f $(VENV)/.test-* && touch $@
 	@echo "install: done, $(TOOK)"
 
@@ -180,7 +182,7 @@ fuzz: $(TEST_READY)
 draws: $(TEST_READY) $(VENDORED)
 	@LOSSNAV_DRAWS=$(TIMES) $(PY) -m pytest $(shell grep -rl --include='test_*.py' 'import draws' tests)
 
-mutants: $(TEST_READY)
+mutants: $(TEST_READY) $(VENDORED)
 	@$(PY) tests/mutants.py $(ROOM) $(if $(TESTS),--tests $(TESTS)) --most $(MOST) --seed $(SEED)
 
 wrong: $(TEST_READY)

@@ -1,14 +1,15 @@
 """Argument checks and the wording of errors: every message names the argument, the value and what is allowed.
 
 One check for each kind of argument, and each is the first thing that a public function does with it: ``finite``,
-``positive``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``flag``, ``one_of``, ``array``,
-``reals``, ``points``, ``positives``, ``nonnegatives``, ``symmetric`` (arrays), ``instance``, ``function``, ``sequence``
-(objects). Nothing is converted that could lose something: a complex number, a masked entry, a date, a word and a truth
-value are no real numbers.
+``positive``, ``duration`` (numbers), ``whole``, ``counts``, ``seed`` (whole numbers), ``room`` (sizes of what is made),
+``flag``, ``one_of``, ``array``, ``reals``, ``points``, ``positives``, ``nonnegatives``, ``symmetric`` (arrays),
+``instance``, ``function``, ``sequence`` (objects). Nothing is converted that could lose something: a complex number, a
+masked entry, a date, a word and a truth value are no real numbers.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -24,7 +25,7 @@ Kind = TypeVar("Kind")
 _FLOAT = np.dtype(np.float64)
 _WORDS = (str, bytes, bytearray)
 _TRUTHS = (bool, np.bool_)
-_MOST = 2**63 - 1  # what numpy and torch count with
+_MOST = 2**40 - 1  # of what is counted: eight terabytes of numbers, or a loop of many days
 
 
 class NotConverged(RuntimeError):
@@ -117,7 +118,7 @@ def _is_number(value: Any) -> bool:
 def whole(name: str, value: Any, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int, or raise unless it is one within [low, high] (1.0 is none: it is not an int).
 
-    Without ``high`` it is one that machines count with: no array has as many entries as 2⁶³, and no loop ends.
+    Without ``high`` it is below 2⁴⁰: as many numbers fit into no memory, and as many turns of a loop do not end.
     """
     most = _MOST if high is None else high
     if not is_whole(value) or not low <= value <= most:
@@ -138,9 +139,31 @@ def counts(**values: Any) -> None:
         whole(name, value, low=1)
 
 
-def seed(name: str, value: Any) -> int:
-    """Return a seed that torch's generators take, or raise."""
-    return whole(name, value, low=-(2**63), high=2**64 - 1)
+def room(numbers: float, each: int = 8, /, **sizes: int) -> None:
+    """Raise, naming the largest of the sizes, unless so many numbers of ``each`` bytes fit into the machine's memory.
+
+    It is asked first: some systems grant more than they have, and end the process that uses it.
+    """
+    if each * numbers > _memory():
+        name, size = max(sizes.items(), key=lambda one: one[1])
+        raise ValueError(
+            f"{name} = {size}, but it must be smaller: {numbers:.3g} numbers would be made, "
+            f"and this machine has memory for {_memory() / each:.3g}"
+        )
+
+
+@functools.cache
+def _memory() -> int:
+    """Return how many bytes of memory the machine has, 2⁴⁰ where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**40
+
+
+def seed(name: str, value: Any, *, low: int = -(2**63)) -> int:
+    """Return a seed that torch's generators take, or raise; numpy's take none below 0."""
+    return whole(name, value, low=low, high=2**64 - 1)
 
 
 def flag(name: str, value: Any) -> bool:

@@ -4,20 +4,27 @@
 
 Without a room it is the wing that the seed, the day of the year for one, falls on, and its tests and the equations'.
 A mutant is one file with one sign, operator, comparison, number or truth value changed. Nothing is written: a process
-that has numpy, scipy and torch is forked for each mutant, and imports the changed text in the place of the file's.
-(Linux and macOS: it needs fork.)
+that has numpy, scipy and torch is forked for each mutant, and imports the changed text in the place of the file's. A
+script of an explorable is read by node and by esbuild, so its text is changed in a copy of the tree, where the tests
+then run. (Linux and macOS: it needs fork.)
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import atexit
+import functools
 import importlib.machinery
+import json
 import math
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,13 +32,34 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-WINGS = ("problem", "euler_lagrange", "trajectory", "rules", "analysis", "optim", "lab", "cli")
+TOOLS = ROOT / "book" / "_tools"
+WINGS = ("problem", "euler_lagrange", "trajectory", "rules", "analysis", "optim", "lab", "cli", "explore")
 OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),
     ast.MatMult: ("@", "*"), ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "+"),
     ast.Lt: ("<", ">="), ast.LtE: ("<=", ">"), ast.Gt: (">", "<="), ast.GtE: (">=", "<"),
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.And: ("and", "or"), ast.Or: ("or", "and"),
 }  # fmt: skip
+SCRIPT_OPERATORS = {
+    "+": "-", "-": "+", "*": "/", "/": "*", "**": "*", "%": "+", "<": ">=", "<=": ">", ">": "<=", ">=": "<",
+    "===": "!==", "!==": "===", "&&": "||", "||": "&&", "??": "&&",
+}  # fmt: skip
+# Of each node that may change: its kind, its place, and where an operator stands between two others.
+READ = """
+const { parse } = require(process.argv[1]), found = [];
+const text = (node) => node.type === "TemplateLiteral" || typeof node.value === "string";
+const walk = (node) => {
+  if (!node || typeof node !== "object" || node.type === "ImportDeclaration") return;
+  if (["BinaryExpression", "LogicalExpression"].includes(node.type) && ![node.left, node.right].some(text))
+    found.push([node.operator, node.left.end, node.right.start]);
+  if (node.type === "UnaryExpression" && node.operator === "-") found.push(["minus", node.start, node.start + 1]);
+  if (node.type === "Literal" && ["number", "boolean"].includes(typeof node.value))
+    found.push([typeof node.value, node.start, node.end]);
+  for (const part of Object.values(node)) [part].flat().forEach(walk);
+};
+walk(parse(require("fs").readFileSync(0, "utf8"), { ecmaVersion: "latest", sourceType: "module" }));
+console.log(JSON.stringify(found));
+"""
 
 
 @dataclass(frozen=True)
@@ -91,6 +119,36 @@ def mutants(file: Path, lines: Collection[int] | None = None, *, arithmetic: boo
     return sorted((one for one in found if lines is None or one.line in lines), key=lambda one: one.begin)
 
 
+def script_mutants(file: Path) -> list[Mutant]:
+    """Return the mutants of a script in order; node and acorn, which npm brings with ESLint, read it."""
+    sys.path.insert(0, str(TOOLS))
+    from node import node_command, tool
+
+    command, parser = node_command(), tool("acorn/package.json")
+    if command is None or parser is None:
+        raise SystemExit("mutants: scripts are changed where node and acorn are: make install")
+    source = file.read_text(encoding="utf-8")
+    units = source.encode("utf-16-le")  # in which JavaScript counts
+    asked = [*command, "-e", READ, str(Path(parser[-1]).parent)]
+    done = subprocess.run(asked, input=source, capture_output=True, text=True, encoding="utf-8", check=True)
+    found = []
+    for what, *place in json.loads(done.stdout):
+        begin, end = (len(units[: 2 * at].decode("utf-16-le")) for at in place)
+        if what in SCRIPT_OPERATORS:
+            begin = source.index(what, begin, end)
+            end, after = begin + len(what), SCRIPT_OPERATORS[what]
+        elif what == "number":
+            after = f"({source[begin:end]} + 1)"
+        elif what == "boolean":
+            after = "false" if source[begin:end] == "true" else "true"
+        elif what == "minus":
+            after = "+"
+        else:
+            continue
+        found.append(Mutant(file, source.count("\n", 0, begin) + 1, begin, end, source[begin:end], after))
+    return sorted(found, key=lambda one: one.begin)
+
+
 def _code(tree: ast.AST, indices: bool) -> Iterator[ast.AST]:
     """Walk what is run: not annotations, nor texts with places in them; ``indices``: also what only says where."""
     for name, field in ast.iter_fields(tree):
@@ -108,6 +166,13 @@ def _is_text(node: ast.BinOp) -> bool:
                for part in (node.left, node.right))  # fmt: skip
 
 
+def changeable(room: Path) -> list[Path]:
+    """The files of a folder that may change: of the explorables those that compute what is drawn, the models."""
+    if "explore" in room.parts:
+        return sorted(room.rglob("model.js"))
+    return sorted(room.rglob("*.py"))
+
+
 def preload() -> None:
     """Import what every run needs and no mutant changes."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -120,8 +185,12 @@ def preload() -> None:
 def forked(seconds: float, arguments: Sequence[str], mutant: Mutant | None = None) -> int | None:
     """Run pytest in a process of its own; return what it returns (0: all passed), None if the time was up."""
 
+    stage = staged() if mutant is not None and mutant.file.suffix == ".js" else None
+
     def run() -> int:
-        if mutant is not None:
+        if mutant is not None and stage is not None:
+            play(mutant, stage)
+        elif mutant is not None:
             take(mutant)
         return quiet(arguments)
 
@@ -176,6 +245,40 @@ def take(mutant: Mutant) -> None:
     loader.get_code = get_code  # type: ignore[method-assign]
 
 
+@functools.cache
+def staged() -> Path:
+    """A copy of what tests of scripts read, beside links to the rest; it goes with this process."""
+    stage = Path(tempfile.mkdtemp(prefix="lossnav-mutants-"))
+    atexit.register(shutil.rmtree, stage, ignore_errors=True)
+    copied = ("lossnav", "tests", "book/_tools", "book/_ext")
+    (stage / "book").mkdir()
+    for name in copied:
+        shutil.copytree(ROOT / name, stage / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [*ROOT.iterdir(), *(ROOT / "book").iterdir()]:
+        place = stage / path.relative_to(ROOT)
+        if not place.exists() and path.name != ".git":
+            place.symlink_to(path)
+    return stage
+
+
+def play(mutant: Mutant, stage: Path) -> None:
+    """Go to the stage, where this script is changed and no other, and bundle what imports it."""
+    for script in (ROOT / "lossnav" / "explore").rglob("*.js"):
+        place, text = stage / script.relative_to(ROOT), script.read_text(encoding="utf-8")
+        if script == mutant.file:
+            place.write_text(mutant.text(), encoding="utf-8")
+        elif script.name != "bundle.js" and place.read_text(encoding="utf-8") != text:  # the one before
+            place.write_text(text, encoding="utf-8")
+    os.chdir(stage)
+    ours = {ROOT, ROOT / "tests", TOOLS}
+    sys.path = [str(stage), str(stage / "book" / "_tools"), *(p for p in sys.path if Path(p) not in ours)]
+    for name in ("node", "paths"):  # those of the tree
+        sys.modules.pop(name, None)
+    import bundles
+
+    bundles.write()
+
+
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -188,11 +291,13 @@ def main() -> int:
     os.chdir(ROOT)
     if not options.room:
         wing = WINGS[options.seed % len(WINGS)]
-        options.room, options.tests = [Path("lossnav", wing)], [f"tests/{wing}", "tests/equations", "-m", "not slow"]
+        options.room, options.tests = [Path("lossnav", wing)], [f"tests/{wing}", "-m", "not slow"]
+        if wing != "explore":
+            options.tests.append("tests/equations")
     if not options.tests:
         parser.error("name the tests of the room: --tests")
-    files = [file for room in options.room for file in (sorted(room.rglob("*.py")) if room.is_dir() else [room])]
-    found = [one for file in files for one in mutants(file.resolve())]
+    files = [file for room in options.room for file in (changeable(room) if room.is_dir() else [room])]
+    found = [one for file in files for one in (script_mutants if file.suffix == ".js" else mutants)(file.resolve())]
     drawn = random.Random(options.seed).sample(range(len(found)), min(options.most, len(found)))
     chosen = [found[number] for number in sorted(drawn)]
     preload()

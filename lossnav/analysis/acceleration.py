@@ -90,6 +90,7 @@ class Method:
         h = _checks.array("curvature", curvature, shape=(None,))
         here = _checks.array("start", start, shape=h.shape)
         steps = _checks.whole("steps", steps, low=0)
+        _checks.room(float(steps) * len(h), steps=steps)
         a, b = self._recursion(h)
         path = np.empty((steps + 1, len(h)))
         path[0] = before = here
@@ -168,6 +169,7 @@ def lowest_variation(
     curvature, start = _checks.finite("curvature", curvature), _checks.finite("start", start)
     end = _checks.finite("end", end, low=start, open_low=True)
     free, nodes = _checks.flag("free_start", free_start), _checks.whole("nodes", nodes, low=3)
+    _checks.room(8.0 * nodes, nodes=nodes)  # as many arrays of them
     times = np.linspace(start, end, nodes + 1)
     w = _checks.positives("weight(t)", weight((times[1:] + times[:-1]) / 2), shape=(nodes,))
     # On a mesh of steps 1, at the end in units of time: the eigensolver knows no other scale.

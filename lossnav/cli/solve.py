@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lossnav._checks import finite
+from lossnav._checks import finite, whole
 from lossnav.cli.values import pair, table, value, vector
 
 NAME = "solve"
@@ -48,8 +48,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Solve and print; the exit code is 3 (by an exception) if there is no minimiser or no convergence."""
     import lossnav as ln
 
-    if parsed.points < 2:
-        raise ValueError(f"--points = {parsed.points}, but it must be >= 2")
+    whole("--points", parsed.points, low=2, high=10**6)
     if parsed.endpoint is not None and not math.isfinite(parsed.horizon):
         raise ValueError("--endpoint needs a deadline: --horizon T")
     if parsed.until is not None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lossnav import __version__
-from lossnav._checks import finite, instance, sequence, shown, whole
+from lossnav._checks import finite, instance, sequence, shown
 from lossnav._checks import path as check_path
+from lossnav._checks import seed as check_seed
 from lossnav._writing import replacing
 
 __all__ = ["Record", "load", "new", "processor", "revision", "save", "versions"]
@@ -94,7 +95,7 @@ def new(
     for name, entries in (("config", config), ("data", data)):
         instance(name, entries, dict, "a dictionary")
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
-        whole(f"seeds[{index}]", seed, low=-(2**63))
+        check_seed(f"seeds[{index}]", seed)
     finite("duration", duration, low=0.0)
     return Record(command, config, seeds, data, results, round(duration, 1), device, revision(), versions())
 

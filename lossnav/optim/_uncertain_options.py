@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from lossnav._checks import finite, positive, shown, whole
+from lossnav._checks import finite, positive, shown
+from lossnav._checks import seed as check_seed
 from lossnav.optim._options import Group, check_decay, check_rate
 
 
@@ -46,7 +47,7 @@ def check_options(group: Group) -> None:
     check_rate("curvature_scale", group["curvature_scale"])
     check_rate("speed", group["speed"])
     check_decay("speed_beta", group["speed_beta"])
-    whole("seed", group["seed"], low=0)
+    check_seed("seed", group["seed"], low=0)
     if group["reset"] is not None:
         group["reset"] = checked_reset(group["reset"])
     check_stability(group)

@@ -161,6 +161,7 @@ class Objective:
         if callable(self.metric):
             return Function(self.metric, dim=dim)
         if self.metric is None:
+            _checks.room(float(dim) * dim, dim=dim)
             return Constant(np.eye(dim))
         return Constant(_fitting(np.asarray(self.metric), dim))
 
@@ -172,6 +173,7 @@ class Objective:
         """
         _checks.whole("dim", dim, low=1)
         if self.metric is None:
+            _checks.room(float(dim) * dim, dim=dim)
             return np.eye(dim)
         if self.curved:
             raise ValueError(

@@ -65,7 +65,8 @@ def checked(objective: Any, loss: Any, theta0: Any, horizon: Any, endpoint: Any,
     loss = as_loss(loss, theta.shape[-1])
     check_problem(objective, loss, dim=False, timed=True, priced=True)
     theta = _checks.array("theta0", theta, shape=(loss.dim,))
-    height = loss.value(theta)
+    with np.errstate(all="ignore"):
+        height = loss.value(theta)
     if not math.isfinite(height):
         raise ValueError(f"loss.value(theta0) = {height}, but it must be finite")
     objective.check_dim(loss.dim)

@@ -151,11 +151,21 @@ def test_n9_every_law_that_settles_is_optimal_for_a_rotation_in_some_metric():
     for _ in range(15):
         law = rng.normal(size=(3, 3))
         law += (0.3 - np.linalg.eigvals(law).real.min()) * np.eye(3)
-        found = ln.optimal_for(law, drift="rotation", gamma=float(rng.choice([0.0, 1.0])))
+        gamma = float(rng.choice([0.0, 1.0]))
+        found = ln.optimal_for(law, drift="rotation", gamma=gamma)
+        assert found.objective.gamma == gamma
         turn = found.objective.drift.matrix(3)
         assert found.exists and found.residual < 1e-8
         assert np.linalg.norm(found.objective.metric @ turn + (found.objective.metric @ turn).T) < 1e-10
     assert not ln.optimal_for([[-0.1, 1.0], [-1.0, -0.1]], drift="rotation").exists
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_no_unit_of_time_makes_a_law_symmetric(unit):
+    crooked, straight = np.array([[1.0, 0.5], [0.0, 2.0]]), np.array([[1.0, 0.5], [0.5, 2.0]])
+    refused = ln.optimal_for(unit * crooked, metric=np.eye(2))
+    assert not refused.exists and "not symmetric" in refused.why
+    assert ln.optimal_for(unit * straight, metric=np.eye(2)).exists
 
 
 def test_n10_n11_n12_steps():

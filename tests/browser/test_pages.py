@@ -21,6 +21,9 @@ from test_light_pages import assert_is_light
 
 CHAPTERS = [f"book/{name}" for name in chapters() if notebook_path(name).exists()]
 LIVELY = [f"book/{name}" for name in WITH_EXPLORABLES]
+# One page of each kind, and the chapter with the most explorables.
+KINDS = [max(LIVELY, key=lambda name: expected(name.removeprefix("book/"))), "book/navigation", "book/notation",
+         "book/atlas", "book/api/problem"]  # fmt: skip
 
 IMAGES = """[...document.querySelectorAll('.bd-article img')].map(e => ({
   source: e.currentSrc.slice(0, 120), alt: e.getAttribute('alt') || '', loaded: e.complete && e.naturalWidth > 0,
@@ -181,11 +184,9 @@ def test_each_explorable_has_a_picture_beside_it(html: Path, name: str) -> None:
     assert all("<svg" in twin or "<img" in twin for twin in twins)
 
 
-# Formulas are drawn when a page is built, and only what scripts bring to life looks otherwise without them: one page of
-# each kind, and the chapter with the most explorables.
+# Formulas are drawn when a page is built, and only what scripts bring to life looks otherwise without them.
 @pytest.mark.parametrize("base", ["file"], indirect=True)
-@pytest.mark.parametrize("name", [max(LIVELY, key=lambda name: expected(name.removeprefix("book/"))), "book/navigation",
-                                  "book/notation", "book/atlas", "book/api/problem"])  # fmt: skip
+@pytest.mark.parametrize("name", KINDS)
 def test_without_scripts_formulas_are_drawn_and_nothing_overlaps(browser: Browser, base: str, name: str) -> None:
     with browser.page(WIDE, scripts=False) as page:
         page.open(f"{base}/{name}.html")

@@ -172,6 +172,20 @@ def test_solve_prints_the_library_s_answer(tmp_path):
     assert "certified minimum" in text and len(text.split("theta_1")[1].splitlines()) == 6
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--start=1,1", "--points", "1000000000"], "--points = 1000000000, but .* >= 2 and <= 1000000"),
+        (["--start=1,1", "--points", "1"], "--points = 1, but it must be a whole number >= 2"),
+        (["--start=1e308,1"], r"loss\.value\(theta0\) = inf"),
+    ],
+)
+def test_what_cannot_be_printed_or_priced_is_one_line(words, said, capsys, recwarn):
+    assert main(["solve", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and re.match(f"lossnav: {said}", err) and not recwarn.list
+
+
 def test_solve_with_an_endpoint_and_a_quadratic():
     words = ["--loss", "quadratic", "--hessian", "[[2, 0], [0, 1]]", "--minimum", "1,0", "--start", "0,0"]
     found = json.loads(lossnav("solve", *words, "--horizon", 3, "--endpoint", "0.5,0.5", "--json").stdout)

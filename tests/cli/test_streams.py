@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +21,9 @@ SMALL = "--data digits --optimizer sgd --lr 0.1 --model-option hidden=[4] --trai
 def shell(line: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
     """Run a line of bash in which ``lossnav`` is the command, with Python's usual buffers."""
     usual = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    bash = shutil.which("bash") or "bash"  # that of PATH: Windows would find one of its own before
     return subprocess.run(
-        ["bash", "-c", f'lossnav() {{ "{COMMAND}" "$@"; }}; {line}'], capture_output=True, text=True, cwd=cwd,
+        [bash, "-c", f'lossnav() {{ "{COMMAND}" "$@"; }}; {line}'], capture_output=True, text=True, cwd=cwd,
         timeout=fresh.PATIENCE, env={**usual, "LOSSNAV_DATA": "", **environment},
     )  # fmt: skip
 

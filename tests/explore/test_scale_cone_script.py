@@ -26,6 +26,9 @@ def test_script_walks_as_python_does_and_knows_the_laws(scale_cone):
         np.testing.assert_allclose(found["angles"], widget.angles(), rtol=1e-7)
         laws = {name: setting[name] for name in ("eta", "beta", "decay")}
         assert found["law"] == pytest.approx(setting["eta"] * noether.limiting_angular_speed(**laws), rel=1e-12)
+        if setting["eta"] * setting["decay"] < 0.03 * (1 - setting["beta"]) ** 2:  # the rate is that of small steps
+            left = noether.discrete_radius(1.0, 0.0, np.zeros(400), **laws)[0]  # of r², where nothing pulls
+            assert found["memory"] == pytest.approx(0.5 / np.log(left[-2] / left[-1]), rel=0.1)
         if setting["noise"] in (0.0, 1.0):
             noise = "white" if setting["noise"] else None
             assert found["rest"] == pytest.approx(noether.limiting_radius(1.0, **laws, gradient_noise=noise), rel=1e-12)

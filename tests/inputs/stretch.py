@@ -44,7 +44,7 @@ def stretched(value: Any, rng: np.random.Generator) -> Any:
     """Return something of the kind of a number, of a whole number or of an array, far from it."""
     if isinstance(value, int):
         # Nothing between: a size that a machine may just have the memory for would take it.
-        return int(rng.choice([0, 1, 2, 3, 7, -1])) if rng.random() < 0.5 else 10 ** int(rng.integers(20, 400))
+        return int(rng.choice([0, 1, 2, 3, 7, -1])) if rng.random() < 0.5 else 10 ** int(rng.integers(13, 400))
     scale = 10.0 ** (rng.uniform(-1, 1) * (12.0 if rng.random() < 0.5 else DECADES))
     if np.ndim(value) == 0:
         return float(rng.choice([0.0, -scale, scale, scale, scale]))

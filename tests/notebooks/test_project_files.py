@@ -100,7 +100,9 @@ def test_workflows_and_ci_call_make() -> None:
         commands = [step["run"] for step in steps if "run" in step]
         assert commands
         assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
-        assert all(re.fullmatch(r"make [a-z]+( FLOOR=1| LOCKED=1)?", command.strip()) for command in commands), commands
+        assert all(re.fullmatch(r"make [a-z]+( (FLOOR|NEWEST|LOCKED)=1)?", command.strip()) for command in commands), (
+            commands
+        )
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     test_command = re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert test_command, "the README does not say how to test"

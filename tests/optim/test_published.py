@@ -99,6 +99,7 @@ def test_an_option_that_makes_another_rule_is_no_reading(kind, option, collectio
     options = {"momentum": 0.9, "dampening": 0.5} if kind == "SGDW" else {option: True, "weight_decay": 0.1}
     (reading,) = ln.explain(getattr(collection, kind)([weights()], lr=0.01, **options))
     assert reading.rule is None and not reading.assumptions and UNLIKE[kind][option] in reading.why
+    assert reading.penalty == 0
     if option in ("dampening", "cautious"):
         theirs = weights()
         plain = {"momentum": 0.9} if kind == "SGDW" else {}

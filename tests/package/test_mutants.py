@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from mutants import forked, mutants
+from mutants import forked, mutants, script_mutants, staged
+from node import node_command, tool
 
 CODE = '''def ramp(x: "1 + 1", low=0):
     """Not 2 - 1."""
@@ -31,6 +32,37 @@ def test_signs_operators_comparisons_numbers_and_truth_values_are_changed_and_te
     assert [one.before for one in mutants(code, {4}, arithmetic=True)] == ["-", "**", "*", "+"]
     for one in mutants(code):
         compile(one.text(), "x", "exec")
+
+
+SCRIPT = """import SHARED from "./constants.json" with { type: "json" };
+// not 2 - 1, but 𝐀
+/** @param {number} x */
+export const ramp = (x) => x > -0.5 && x !== SHARED.low ? -(x ** 2) / 3 + Number("1" + "2") : `${x}` === "a - b";
+export const far = (x = 1e3, on = true) => (on ? x : null) ?? /a - b/.test("c");
+"""
+
+
+@pytest.mark.skipif(node_command() is None or tool("acorn/package.json") is None, reason="no node or no acorn here")
+def test_of_scripts_the_same_is_changed(tmp_path):
+    file = tmp_path / "ramp.js"
+    file.write_text(SCRIPT, encoding="utf-8")
+    found = [(one.line, one.before, one.after) for one in script_mutants(file)]
+    assert found == [
+        (4, ">", "<="), (4, "-", "+"), (4, "0.5", "(0.5 + 1)"), (4, "&&", "||"), (4, "!==", "==="), (4, "-", "+"),
+        (4, "**", "*"), (4, "2", "(2 + 1)"), (4, "/", "*"), (4, "3", "(3 + 1)"), (4, "+", "-"),
+        (5, "1e3", "(1e3 + 1)"), (5, "true", "false"), (5, "??", "&&"),
+    ]  # fmt: skip
+    for one, (_, before, after) in zip(script_mutants(file), found, strict=True):
+        assert one.text() == SCRIPT[: one.begin] + after + SCRIPT[one.begin + len(before) :]
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links here")
+@pytest.mark.slow
+def test_scripts_are_changed_on_a_stage():
+    stage = staged()
+    changed, linked = (stage / "lossnav" / "explore" / "simple.js", stage / "data")
+    assert changed.is_file() and not changed.is_symlink() and linked.is_symlink()
+    assert (stage / "tests" / "mutants.py").is_file()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")

@@ -52,6 +52,20 @@ def test_fenchel_young_and_its_equality(name):
     np.testing.assert_allclose(price.velocity(-p), -best, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name, (price, _) in MANY.items() if not price.keeps()])
+@pytest.mark.parametrize("softness", [0.3, 1e-3])
+def test_a_softened_price_has_the_slope_and_the_bend_that_it_says(name, softness):
+    price, dim = MANY[name]
+    v, small = np.random.default_rng(0).uniform(-0.25, 0.25, (40, dim)), 1e-6
+    v[0] = 0.0
+    _, slope, bend = price.softened(v, softness)
+    for d, one in enumerate(np.eye(dim)):
+        above, below = price.softened(v + small * one, softness), price.softened(v - small * one, softness)
+        np.testing.assert_allclose(slope[:, d], (above[0] - below[0]) / (2 * small), rtol=1e-4, atol=1e-8)
+        np.testing.assert_allclose(bend[:, d], (above[1] - below[1])[:, d] / (2 * small), rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(price.softened(v, 1e-12)[0], price.value(v), atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["linf eta", "l1 eta", "nuclear eta", "Power", "Toll", "layers eta"])
 def test_the_conjugate_is_the_largest_gain_that_a_search_finds(name):
     price, dim = MANY[name]

@@ -66,11 +66,11 @@ def taken(rule, mean, slope, theta):
     return rule(mean, state, theta)[0]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_matrices_that_do_not_commute_take_the_step_of_the_minimal_path(seed):
+@pytest.mark.parametrize(("seed", "size"), [(0, 0.3), (1, 0.3), (2, 0.3), (3, 0.0)])
+def test_matrices_that_do_not_commute_take_the_step_of_the_minimal_path(seed, size):
     rng = np.random.default_rng(seed)
     H, G, J, A, vectors = (rng.normal(size=(3, 3)) for _ in range(5))
-    H, G, J = H @ H.T + 0.3 * np.eye(3), G @ G.T / 3 + 0.5 * np.eye(3), 0.3 * J
+    H, G, J = H @ H.T + 0.3 * np.eye(3), G @ G.T / 3 + 0.5 * np.eye(3), size * J
     A = 0.2 * A + 0.8 * np.eye(3)
     mean, slope, theta, offset = vectors[0], vectors[1], vectors[2], rng.normal(size=3)
     objective = ln.Objective(ETA, K, gamma=0.4, metric=G, drift=ln.drifts.Linear(J, offset))
@@ -254,6 +254,24 @@ def test_limits_leave_out_what_they_say():
     assert steps[1e-6]["gradient descent"] < 1e-3 < 0.1 < steps[1e4]["gradient descent"]
     assert steps[1e4]["ballistic"] < 1e-2 < 0.1 < steps[1e-6]["ballistic"]
     assert steps[1e4]["Newton"] < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("j", "alpha", "h", "dt", "newton"),
+    [(0.2, 0.4, 1.3, 0.5, False), (0.2, 0.0, 1.3, 0.5, False), (0.0, 0.4, 1.3, 0.5, False), (0.0, 0.0, 1.3, 0.5, True),
+     (0.0, 0.0, 0.0, 0.5, False), (0.0, 0.0, 1.3, None, False)],
+)  # fmt: skip
+def test_limits_know_what_decays_and_what_fades(j, alpha, h, dt, newton):
+    objective = ln.Objective(ETA, K, gamma=0.3, metric=[[1.7]], drift=ln.drifts.Linear([[-j]]) if j else None)
+    rule = ln.derive(objective, belief=assume.Filter(0.5, fading=alpha), curvature=assume.Known([[h]]), dt=dt)
+    found, root = rule.limits(), math.sqrt(ETA * K * h / 1.7)
+    kept = {"gradient descent": 0.3 + j + alpha, "ballistic": root, "Adam": root + alpha}
+    wanted = {name: ETA * K / 1.7 / rate for name, rate in kept.items() if rate > 0}
+    assert set(found) == {*wanted, *(["Newton"] if newton else [])}
+    for name, gain in wanted.items():
+        assert found[name].gain == pytest.approx(gain) and found[name].neglected == pytest.approx(
+            gain / rule.gain() - 1
+        )
 
 
 def test_outside_the_regime_there_is_a_warning_with_three_numbers(recwarn):

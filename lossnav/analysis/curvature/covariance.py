@@ -11,6 +11,7 @@ from torch.func import grad, jvp, vjp, vmap
 
 from lossnav import _random
 from lossnav._checks import flag, whole
+from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.model import ModelOperator
 from lossnav.analysis.curvature.snapshot import Batch, Batches, Loss, check_pair
 
@@ -110,7 +111,7 @@ class GradientCovariance(ModelOperator):
             seed: of the signs.
         """
         whole("count", count, low=1)
-        whole("seed", seed, low=0)
+        check_seed("seed", seed, low=0)
         found = torch.zeros(count, self.dim, dtype=self.dtype, device=self.device)
         for index, row in enumerate(found):
             sum_of_signs = 0.0

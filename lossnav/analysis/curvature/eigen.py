@@ -10,6 +10,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from lossnav._checks import NotConverged, flag, one_of, positive, shown, whole
+from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.krylov import Krylov, order_of
 from lossnav.analysis.curvature.operator import Operator, check_dtype
 
@@ -115,7 +116,7 @@ def eigenpairs(
     positive("tolerance", tolerance)
     whole("block", block, low=1)
     whole("copies", copies, low=0)
-    whole("seed", seed, low=0)
+    check_seed("seed", seed, low=0)
     flag("throw", throw)
     flag("progress", progress)
     kept = _default(count, block) if basis is None else whole("basis", basis, low=count + 2 * block)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from lossnav._checks import nonnegatives, whole
+from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.covariance import GradientCovariance
 from lossnav.analysis.curvature.hessian import Hessian
 from lossnav.analysis.curvature.quadrature import quadrature
@@ -65,7 +66,7 @@ def noise_kernel(
     """
     size = whole("batch", batch, low=1)
     count, reach = whole("probes", probes, low=1), whole("steps", steps, low=1)
-    whole("seed", seed, low=0)
+    check_seed("seed", seed, low=0)
     hessian = Hessian(model, loss, batches, parameters=parameters)
     vectors = GradientCovariance(model, loss, batches, parameters=parameters).sample(count, seed=seed)
     if not vectors.any(dim=-1).all():

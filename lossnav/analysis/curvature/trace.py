@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lossnav import _random
 from lossnav._checks import instance, shown, whole
+from lossnav._checks import seed as check_seed
 from lossnav.analysis.curvature.eigen import Eigenpairs
 from lossnav.analysis.curvature.operator import Operator
 
@@ -67,7 +68,7 @@ def trace(operator: Operator, probes: int, *, seed: int = 0, pairs: Eigenpairs |
         raise ValueError(f"operator = {shown(operator)}, but it must be an Operator, such as Hessian or Matrix")
     whole("probes", probes, low=2)
     whole("block", block, low=1)
-    whole("seed", seed, low=0)
+    check_seed("seed", seed, low=0)
     if pairs is not None:
         instance("pairs", pairs, Eigenpairs, "what eigenpairs returns")
     if pairs is not None and pairs.vectors.shape[1] != operator.dim:

@@ -212,7 +212,7 @@ class OrnsteinUhlenbeck:
         """
         span = _checks.positive("dt", dt)
         _checks.counts(steps=steps, paths=paths)
-        rng = np.random.default_rng(_checks.whole("seed", seed, low=0))
+        rng = np.random.default_rng(_checks.seed("seed", seed, low=0))
         dim = len(self.centre)
         if start is None:
             first = rng.normal(size=(paths, dim)) @ root(self.spread).T

@@ -71,7 +71,8 @@ def simulate(
         population=population,
     )  # fmt: skip
     _checks.counts(steps=steps, paths=paths)
-    rng = np.random.default_rng(_checks.whole("seed", seed, low=0))
+    _checks.room(4.0 * steps * paths * len(run.curvature), steps=steps, paths=paths)  # θ and v, and both once more
+    rng = np.random.default_rng(_checks.seed("seed", seed, low=0))
     modes = len(run.curvature)
     state = np.empty((paths, modes, 2))
     if start is not None:

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lossnav._checks import counts
+from lossnav._checks import counts, room
 from lossnav.lab.models.weights import Positions, seeded
 
 
@@ -127,6 +127,9 @@ def vit(
         raise ValueError(f"size = {size}, but it must be a multiple of patch = {patch}")
     if width % heads:
         raise ValueError(f"width = {width}, but it must be a multiple of heads = {heads}")
+    places = float(size // patch) ** 2
+    weights = width * (float(channels) * patch * patch + places + 8.0 * depth * width + outputs)
+    room(weights, 4, channels=channels, size=size, outputs=outputs, patch=patch, width=width, depth=depth)
 
     def build() -> nn.Sequential:
         return nn.Sequential(

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from lossnav._checks import counts, one_of, sequence
+from lossnav._checks import counts, one_of, room, sequence
 from lossnav.lab.models.weights import seeded
 
 
@@ -39,9 +39,11 @@ def mlp(
     """
     counts(inputs=inputs, outputs=outputs)
     sequence("hidden", hidden, "widths, such as [512, 256]")
-    counts(**{f"hidden[{k}]": width for k, width in enumerate(hidden)})
+    between = {f"hidden[{k}]": width for k, width in enumerate(hidden)}
+    counts(**between)
     one_of("initial", initial, ("torch", "he"))
     widths = [inputs, *hidden, outputs]
+    room(sum(float(before) * after for before, after in pairwise(widths)), 4, inputs=inputs, outputs=outputs, **between)
 
     def build() -> nn.Sequential:
         layers: list[nn.Module] = [nn.Flatten()]
@@ -81,6 +83,8 @@ def cnn(channels: int = 3, size: int = 32, outputs: int = 10, *, seed: int) -> n
     counts(channels=channels, size=size, outputs=outputs)
     if size % 4:
         raise ValueError(f"size = {size}, but it must be a positive multiple of 4 (two poolings halve it)")
+    weights = 576.0 * channels + 2048.0 * size * size + 256.0 * outputs  # those that grow with the sizes
+    room(weights, 4, channels=channels, size=size, outputs=outputs)
 
     def build() -> nn.Sequential:
         layers: list[nn.Module] = []

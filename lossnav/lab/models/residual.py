@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
-from lossnav._checks import counts
+from lossnav._checks import counts, room
 from lossnav.lab.models.weights import seeded
 
 
@@ -85,6 +85,8 @@ def resnet(
     counts(channels=channels, outputs=outputs, blocks=blocks, width=width, groups=groups)
     if width % groups:
         raise ValueError(f"width = {width}, but it must be a multiple of groups = {groups}")
+    weights = 9.0 * channels * width + 288.0 * blocks * width * width + 4.0 * width * outputs  # at least
+    room(weights, 4, channels=channels, outputs=outputs, blocks=blocks, width=width)
 
     def build() -> nn.Sequential:
         layers: list[nn.Module] = [

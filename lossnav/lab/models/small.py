@@ -5,11 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lossnav._checks import counts, room
 from lossnav.lab.models.weights import seeded
 
 
 def strided(first: int, second: int, *, seed: int) -> nn.Sequential:
     """Return two convolutions of stride 2 with so many channels and two full layers, for (3, 16, 16)."""
+    counts(first=first, second=second)
+    room(9.0 * first * second + 512.0 * second, 4, first=first, second=second)
     return seeded(
         lambda: nn.Sequential(
             nn.Conv2d(3, first, 3, stride=2, padding=1), nn.ReLU(),
@@ -23,6 +26,11 @@ class Bytes(nn.Module):
     """A causal transformer over bytes: from (B, length) to logits (B, length, 256)."""
 
     def __init__(self, length: int = 64, width: int = 64, heads: int = 4, layers: int = 2) -> None:
+        counts(length=length, width=width, heads=heads, layers=layers)
+        if width % heads:
+            raise ValueError(f"width = {width}, but it must be a multiple of heads = {heads}")
+        weights = width * (512.0 + length + 12.0 * layers * width) + float(length) * length  # and the mask
+        room(weights, 4, length=length, width=width, layers=layers)
         super().__init__()
         self.tokens, self.places = nn.Embedding(256, width), nn.Embedding(length, width)
         layer = nn.TransformerEncoderLayer(

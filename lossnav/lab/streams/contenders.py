@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lossnav._checks import Array, array, counts, instance, one_of, shown, whole
+from lossnav._checks import Array, array, counts, instance, one_of, shown
+from lossnav._checks import seed as check_seed
 from lossnav.lab.ensemble import Ensemble
 from lossnav.lab.registry import OPTIMIZERS, RULES
 from lossnav.lab.streams.online import Stepper
@@ -54,7 +55,7 @@ class Contender:
             seed: of the search.
         """
         counts(count=count)
-        whole("seed", seed, low=0)
+        check_seed("seed", seed, low=0)
         from scipy.stats import qmc  # here: it takes half a second to load, and only a search needs it
 
         points = qmc.LatinHypercube(len(self.space), rng=np.random.default_rng(seed)).random(count)
@@ -71,7 +72,7 @@ class Contender:
         """Return the rule that steps an ensemble at a setting; ``seed`` is of what it draws, if it draws anything."""
         instance("ensemble", ensemble, Ensemble, "an ensemble.Ensemble")
         instance("setting", setting, Mapping, "a mapping from names to numbers")
-        whole("seed", seed, low=0)
+        check_seed("seed", seed, low=0)
         rule: Stepper = RULES[self.optimizer].over(ensemble, {**setting, **self.options}, seed)
         return rule
 

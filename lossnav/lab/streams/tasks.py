@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from lossnav._checks import finite, flag, instance, sequence, whole
+from lossnav._checks import seed as check_seed
 from lossnav.lab.data import Dataset
 
 
@@ -180,7 +181,7 @@ class BitFlipping:
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     listed = sequence("seeds", seeds, "whole numbers, one for each member")
-    found = tuple(whole(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
+    found = tuple(check_seed(f"seeds[{index}]", seed, low=0) for index, seed in enumerate(listed))
     if not found:
         raise ValueError("seeds is empty, but there must be one for each member")
     return found

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lossnav._checks import instance, sequence, shown, whole
+from lossnav._checks import instance, sequence, shown
 from lossnav._checks import path as check_path
+from lossnav._checks import seed as check_seed
 from lossnav.lab.experiment import Experiment
 
 _NESTED = {"option": "options", "model_option": "model_options", "stream_option": "stream_options"}
@@ -45,7 +46,7 @@ def grid(
         instance("base", base, Mapping, "a mapping from settings to values")
     for index, seed in enumerate(sequence("seeds", seeds, "whole numbers")):
         for one in seed if isinstance(seed, (list, tuple)) and seed else [seed]:
-            whole(f"seeds[{index}]", one, low=0)
+            check_seed(f"seeds[{index}]", one, low=0)
     if not len(seeds):
         raise ValueError("seeds is empty, but a sweep needs at least one seed")
     found = []

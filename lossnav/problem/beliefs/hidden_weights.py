@@ -91,7 +91,8 @@ def simulate(
     slope = _checks.array("gradient", gradient, shape=(len(matrix),))
     noise, tau, dt = (_checks.positive(n, v) for n, v in (("noise", noise), ("tau", tau), ("dt", dt)))
     _checks.counts(steps=steps, particles=particles)
-    _checks.whole("seed", seed, low=0)
+    _checks.room(2.0 * steps * particles * len(matrix), steps=steps, particles=particles)  # modes and positions
+    _checks.seed("seed", seed, low=0)
     _checks.one_of("centre", centre, ("current", "minimum"))
     h, directions = np.linalg.eigh(matrix)
     spread, keep = np.sqrt(noise / h), np.exp(-h * dt / tau)

@@ -246,4 +246,5 @@ def _sequence(beta: float, count: int) -> tuple[float, Array]:
     number = _checks.finite("beta", beta)
     if not 0 < number < 1:
         raise ValueError(f"beta = {_checks.shown(beta)}, but it must be a number in (0, 1)")
-    return number, np.arange(1.0, _checks.whole("count", count, low=1) + 1.0)
+    _checks.room(_checks.whole("count", count, low=1), count=count)
+    return number, np.arange(1.0, count + 1.0)

@@ -49,7 +49,7 @@ def law(objective: Objective, case: Matrices, trend: bool) -> Law:
         held = np.hstack([first, scipy.linalg.solve_sylvester(damping, case.fading, first)])
         belief = np.block([[case.fading, -np.eye(dim)], [np.zeros((dim, dim)), case.fading]])
     free = np.eye(dim)
-    if value.any() and (case.jacobian.any() or objective.drift is not None):
+    if value.any() and objective.drift is not None:
         free = free - eta * inverse @ np.linalg.solve(damping, value)
     return Law(case.jacobian - eta * inverse @ value, free, eta * inverse @ held, belief)
 

@@ -103,7 +103,7 @@ def _at_least(x: Any, bound: Any) -> Any:
 
 def moved(rule: LearningRule, seen: Believed) -> Array:
     """Return Δθ under a price of speed."""
-    price, k, gamma, dt = rule.price, rule.objective.k, rule.objective.gamma, rule.dt or 0.0
+    price, k, gamma, dt = rule.price, rule.objective.k, rule.objective.gamma, rule._time
     if rule.curvature is None:
         patience = 1.0 if price.bare else gamma  # a bare limit is at full speed whatever the gradient
         return dt * price.velocity(-(k / patience) * seen.mean)
@@ -127,9 +127,9 @@ def pushed(rule: LearningRule, seen: Believed, velocity: Array) -> tuple[Array, 
     accelerated.require(objective, h, seen.mean != 0)
     if not rule.exact:
         kappa, friction = accelerated.gains(objective, h)
-        dt = rule.dt or 0.0
+        dt = rule._time
         behind = kappa / np.where(friction == 0, 1.0, friction) * seen.mean + velocity
         after = velocity + np.expm1(-friction * dt) * behind
         return dt * after, after
-    one = accelerated.held(objective, h, rule.dt)
+    one = accelerated.held(objective, h, rule._time)
     return one.slide * velocity - one.psi * seen.mean, one.beta * velocity - one.kappa * one.slide * seen.mean

@@ -337,7 +337,7 @@ class LearningRule(Shown):
         # All assumptions look at the gradient in the bases that are kept; some find others in what is believed then.
         view = ArrayLook(turn(g, *sides), state.averages, n - begun, told, state.told)
         mean, variance, ruler = look(view, self.belief, self.curvature, self.metric)
-        slope = np.zeros_like(g) if mean.slope is None else mean.slope / self.dt
+        slope = np.zeros_like(g) if mean.slope is None else mean.slope / self._time
         seen = Believed(turn(mean.signal, *view.bases), turn(slope, *view.bases), variance, ruler)
         if "velocity" in view.averages:
             step, view.averages["velocity"] = charged.pushed(self, seen, view.averages["velocity"])
@@ -347,10 +347,16 @@ class LearningRule(Shown):
             step = self._move_arrays(theta, drift, seen)
         if self.averaging:
             behind = theta if n == 1 else view.averages["average"]
-            view.averages["average"] = behind - (theta + step - behind) * math.expm1(-self.averaging * (self.dt or 0.0))
+            view.averages["average"] = behind - (theta + step - behind) * math.expm1(-self.averaging * self._time)
         # The step is followed: then the gradient may turn the bases, and the averages with them.
         after = view.averages | (rows.after(view.averages, g, n) if begun else {})
         return turn_back(turn_back(step, *view.bases), *sides), State(n, view.count, MappingProxyType(after))
+
+    @property
+    def _time(self) -> float:
+        """Δt of a step, which is taken only where there is one."""
+        assert self.dt is not None
+        return self.dt
 
     @cached_property
     def _dim(self) -> int | None:
@@ -397,17 +403,18 @@ class LearningRule(Shown):
         found = coordinate.numbers(self.objective, case)
         # where nothing is believed a gain without bound moves nothing
         found = found._replace(belief=np.where(moved, found.belief, 0.0), trend=np.where(slope != 0, found.trend, 0.0))
-        if self.dt is None or self.exact:
-            return coordinate.step(self.objective, found, case, self.dt or 0.0, drift, mean, slope)
-        return self.dt * (found.drift * drift - found.belief * mean - found.trend * slope)
+        if self.exact:
+            return coordinate.step(self.objective, found, case, self._time, drift, mean, slope)
+        return self._time * (found.drift * drift - found.belief * mean - found.trend * slope)
 
     def _move_arrays(self, theta: Array, drift: Array, seen: Believed) -> Array:
         """Return Δθ where matrices couple the coordinates."""
         trend = self.belief.trend is not None
         beliefs = np.concatenate([seen.mean, seen.slope]) if trend else seen.mean
         found = self._steady or arrays.law(self.objective, self._matrices(theta, seen.variance, seen.ruler), trend)
-        dt = self.dt or 0.0
-        return arrays.step(found, dt, drift, beliefs) if self.exact else dt * arrays.velocity(found, drift, beliefs)
+        if self.exact:
+            return arrays.step(found, self._time, drift, beliefs)
+        return self._time * arrays.velocity(found, drift, beliefs)
 
     @cached_property
     def _steady(self) -> arrays.Law | None:

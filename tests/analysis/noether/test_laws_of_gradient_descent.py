@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import solve_ivp
 
 from lossnav import noether
 
@@ -139,3 +140,17 @@ def test_radius_of_extreme_settings():
     np.testing.assert_allclose(table, fine, rtol=1e-12)  # a straight line is integrated without error
     call = noether.radius_squared(t, gradient_norm_squared=lambda t: 1 + t, decay=2.0, **law)
     np.testing.assert_allclose(table, call, rtol=1e-9)
+
+
+def test_the_continuous_radius_solves_its_equation_up_to_the_last_stable_step():
+    eta, beta, decay, speeds = 0.2, 0.7, 0.4, [0.5, 2.0, 0.0]
+    m, mu, state, found = eta * (1 + beta) / 2, 1 - beta, [1.3, 0.2], [[1.3, 0.2]]
+    for speed in speeds:
+        slope = lambda t, y, speed=speed: [2 * y[1], speed - (decay * y[0] + mu * y[1]) / m]
+        state = solve_ivp(slope, (0.0, eta), state, rtol=1e-11, atol=1e-12).y[:, -1]
+        found.append(state)
+    told = noether.continuous_radius(1.3, 0.2, speeds, eta=eta, beta=beta, decay=decay)
+    np.testing.assert_allclose(np.transpose(told), found, rtol=1e-8)
+    assert np.isfinite(noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.0)).all()
+    with pytest.raises(ValueError, match=r"eta \* decay = 3.001, but it must be <= 2"):
+        noether.continuous_radius(1.0, 0.0, [1.0], eta=1.0, beta=0.5, decay=3.001)
