@@ -135,11 +135,11 @@ class TiePunctuation(SphinxPostTransform):
             tied = nodes.inline("", classes=["ln-tied"])
             formula.replace_self(tied)
             if opening is not None:
-                parent.replace(before, nodes.Text(before[: opening.start()]))
+                parent[place - 1] = nodes.Text(before[: opening.start()])
                 tied += nodes.Text(opening[0])
             tied += formula
             if closing is not None:
-                parent.replace(after, nodes.Text(after[closing.end() :]))
+                parent[place + 1] = nodes.Text(after[closing.end() :])
                 tied += nodes.Text(closing[0])
 
 

@@ -56,3 +56,12 @@ def test_punctuation_is_tied_to_its_formula() -> None:
     lossnav_math.TiePunctuation(document).run()
     assert [child.astext() for child in line] == ["so ", "(x),", " and ", "y"]
     assert line.astext() == "so (x), and y"
+
+
+def test_it_is_the_punctuation_beside_the_formula_that_is_tied() -> None:
+    """Texts that are equal are told apart: a number's full stop stays where the next formula has one, too."""
+    document = new_document("page", get_default_settings())
+    parts = [nodes.inline("", "0.40"), nodes.Text("."), nodes.math("", "C"), nodes.Text(".")]
+    document += (line := nodes.paragraph("", "", *parts))
+    lossnav_math.TiePunctuation(document).run()
+    assert [child.astext() for child in line] == ["0.40", ".", "C.", ""]
