@@ -61,7 +61,8 @@ def test_punctuation_is_tied_to_its_formula() -> None:
 def test_it_is_the_punctuation_beside_the_formula_that_is_tied() -> None:
     """Texts that are equal are told apart: a number's full stop stays where the next formula has one, too."""
     document = new_document("page", get_default_settings())
-    parts = [nodes.inline("", "0.40"), nodes.Text("."), nodes.math("", "C"), nodes.Text(".")]
+    parts = [nodes.math("", "a"), nodes.Text(" b"), nodes.inline("", "2"), nodes.Text("."), nodes.inline("", " of ")]
+    parts += [nodes.math("", "C"), nodes.Text(".")]
     document += (line := nodes.paragraph("", "", *parts))
     lossnav_math.TiePunctuation(document).run()
-    assert [child.astext() for child in line] == ["0.40", ".", "C.", ""]
+    assert [child.astext() for child in line] == ["a", " b", "2", ".", " of ", "C.", ""]
