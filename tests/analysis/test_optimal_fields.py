@@ -83,6 +83,39 @@ def test_n18_two_points_give_the_metric_and_a_third_tests_it(seed):
     assert not other.exists and "N18" in other.why
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_law_that_is_made_optimal_is_recognised_in_any_unit(seed):
+    """V first: −G⁻¹∇V is optimal for kL = γV + |∇V|²/2, by (N17), and so below the bound of every G(θ), by (N20)."""
+    rng = np.random.default_rng(seed)
+    dim, unit, time = int(rng.integers(1, 4)), *10.0 ** rng.choice([-6.0, 0.0, 5.0], size=2)
+    gamma, metric = float(rng.choice([0.1, 1.0, 5.0])), "identity" if seed % 2 else "constant"
+    root, quartic, wave = rng.normal(size=(dim, dim)), *rng.uniform(0, 1, (2, dim))
+    bowl, inverse = root @ root.T + 0.3 * np.eye(dim), np.eye(dim)
+    if metric == "constant":
+        inverse += np.linalg.inv(np.cov(rng.normal(size=(dim, 9))) + np.eye(dim))
+
+    def slope(x):
+        return x @ bowl + quartic * x**3 - 0.3 * np.sin(x @ wave)[..., None] * wave
+
+    def value(x):
+        height = 0.5 * np.einsum("...i,ij,...j", x, bowl, x) + (quartic * x**4).sum(-1) / 4 + 0.3 * np.cos(x @ wave)
+        return gamma * height + 0.5 * np.einsum("...i,ij,...j", slope(x), inverse, slope(x))
+
+    def pull(x):
+        bend = bowl + 3 * (quartic * x**2)[..., None] * np.eye(dim)
+        bend = bend - 0.3 * np.cos(x @ wave)[..., None, None] * np.outer(wave, wave)
+        return gamma * slope(x) + np.einsum("...ij,...j->...i", bend, slope(x) @ inverse)
+
+    loss = ln.losses.Function(lambda x: value(x / unit), lambda x: pull(x / unit) / unit, dim=dim)
+    law = lambda x: -slope(x / unit) @ inverse * unit / time
+    at = unit * rng.normal(size=(6, dim))
+    found = ln.optimal_for(law, loss=loss, metric=metric, at=at)
+    assert found.exists and found.gamma[0] * time == pytest.approx(gamma, rel=1e-4)
+    assert ln.optimal_for(law, metric=metric, at=at).exists
+    anywhere = ln.optimal_for(law, loss=loss, metric="place", at=at)
+    assert anywhere.exists and anywhere.gamma[1] * time > gamma
+
+
 @pytest.mark.parametrize("law", [[[0.3, -1.0], [1.0, 0.3]], [[1.0, -6.0], [0.0, 2.0]]], ids=["spiral", "shear"])
 def test_n20_the_largest_discount_of_a_metric_that_depends_on_the_place(law):
     """On a bowl V is a quadratic form by Lyapunov's equation, and H − γP has to be positive definite."""

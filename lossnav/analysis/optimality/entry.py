@@ -89,7 +89,9 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
     if not places.size:
         raise ValueError(f"at has shape {places.shape}, but it must hold at least one point")
     if not isinstance(law, drifts.Drift):
-        law = drifts.Function(_checks.function("law", law), dim=places.shape[1])
+        field, unit = _checks.function("law", law), float(np.abs(places).max())
+        scaled = drifts.Function(lambda theta: np.divide(field(theta * unit), unit))  # differences know no other than 1
+        law = drifts.Function(field, lambda theta: scaled.jacobian(theta / unit), dim=places.shape[1])
     if loss is not None:
         _same_size(_checks.instance("loss", loss, Loss, "None or a loss"), places.shape[1])
     elif isinstance(metric, str) and metric == "place":

@@ -34,7 +34,7 @@ function buildDriftField(root, state) {
   return simpleView(root, state, TRAITS, {
     label: "the optimal path under a drift",
     title: SHARED.title,
-    hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the minimum of L_eff. Drag the start, or the minimum.",
+    hint: "Set j = 0 and turn q up; then raise γ and watch the end leave the effective minimum. Drag the start, or the minimum.",
     dials: {
       rate: traitDial(state, "rate", { ...turning, label: (v) => fixed(v, v % 1 ? 1 : 0) }, {
         // finer towards 0, the middle of its range
@@ -135,10 +135,10 @@ function fieldWords({ minimum, rate, decay, gamma }, law) {
     rate === 0 && decay === 0
       ? "No drift: the path ends at the minimum of the loss."
       : rate === 0
-        ? "A gradient drift: the path ends at the minimum of L_eff."
+        ? "A gradient drift: the path ends at the minimum of the effective loss."
         : gap < 5e-4
-          ? "The drift is no gradient; here the end hardly differs from the minimum of L_eff."
-          : `The drift is no gradient: the end misses the minimum of L_eff by ${fixed(gap, 3)}.`;
+          ? "The drift is no gradient; here the end hardly differs from the minimum of the effective loss."
+          : `The drift is no gradient: the end misses the minimum of the effective loss by ${fixed(gap, 3)}.`;
   const turn = Math.abs(rate) / law.lambda / (2 * Math.PI);
   const cost = law.action === Infinity ? `J = ∞: resting costs ${compact(law.resting)} per time, the rest ${compact(law.excess)}` : `J = ${compact(law.action)}, of it resting ${compact(law.action - law.excess)}`;
   return [verdict, [
@@ -154,7 +154,7 @@ function placeTable() {
   const dot = (fill) => (at) => draw(at, "circle", { cx: 10, cy: 6, r: 5, fill });
   const { node, legend, rows } = sampleTable({
     end: { name: "end of the path, θ∞", sample: dot(ink("optimal")) },
-    effective: { name: "minimum of L_eff", sample: (at) => draw(at, "path", { d: diamond([10, 6], 5), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 1.6 }) },
+    effective: { name: "effective minimum", sample: (at) => draw(at, "path", { d: diamond([10, 6], 5), fill: ink("paper"), stroke: ink("ink"), "stroke-width": 1.6 }) },
     minimum: { name: "minimum of L, θ*", sample: dot(ink("neutral")) },
     alone: { name: "drift alone", sample: lineSample(ALONE) },
   });
