@@ -1,15 +1,16 @@
 """Are assumptions read as often as intervals say, and rules exactly? Two hundred learners of each family.
 
     python studies/blind.py rules       seven optimizers, options drawn anew in each run (about 5 minutes of one core)
-    python studies/blind.py planners    five families of assumptions, noise on the path  (about 5 minutes)
+    python studies/blind.py planners    six families of assumptions, noise on the path   (about 6 minutes)
 
 An optimizer walks a noisy quadratic of 40 weights for 60 steps; ``ln.infer`` gets weights and gradients, and the
 reading is right if its rule is the one that walked, every number is within 10⁻⁴, none is missing and none too many.
 
-A learner of a family walks a bowl of curvatures 1, 10 and 100, and 30 of its places are given with noise of two percent
-of the way. Its path is made by ``ln.solve``; that of memory by the matrix exponential, that of falling impatience from
-roots of (I10). Counted is how many intervals of 95 % hold the truth, how many have no end, how many numbers are called
-unidentified, and how many readings are refuted, which should be five percent. A rotation is not among them.
+A learner of a family walks a bowl of curvatures 1, 10 and 100, or, in a current that turns, a plane of curvature 10
+whose minimum is beside the eye, and 30 of its places are given with noise of two percent of the way. Its path is made by
+``ln.solve``; that of memory by the matrix exponential, that of falling impatience from roots of (I10). Counted is how
+many intervals of 95 % hold the truth, how many have no end, how many numbers are called unidentified, and how many
+readings are refuted, which should be five percent.
 """
 
 from __future__ import annotations
@@ -102,11 +103,12 @@ def rules(_: Any, seed: int, rule: str) -> dict[str, Any]:
 
 Learner = tuple[Callable[[np.ndarray], np.ndarray], dict[str, float]]  # the place of each mode, (N, 3), and the truth
 BOWL = ln.losses.Quadratic(np.diag(CURVATURES), minimum=np.zeros(3))
+PLANE = ln.losses.Quadratic(10 * np.eye(2), minimum=[1.0, 0.0])  # a rotation is told by where a path ends
 
 
-def planned(start: np.ndarray, **options: Any) -> Callable[[np.ndarray], np.ndarray]:
+def planned(start: np.ndarray, loss: Any = BOWL, **options: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return the path that is optimal for these assumptions, η = 1."""
-    return ln.solve(ln.Objective(**options), BOWL, start)
+    return ln.solve(ln.Objective(**options), loss, start)
 
 
 def planner(rng: Draw, start: np.ndarray, end: float) -> Learner:
@@ -120,6 +122,13 @@ def decaying(rng: Draw, start: np.ndarray, end: float) -> Learner:
     gamma, rate = power(rng, -0.5, 1.0), power(rng, -0.7, 0.5)
     path = planned(start, gamma=gamma, drift=ln.drifts.weight_decay(rate))
     return path, {"gamma": gamma, "a": 1.0, "j": rate}
+
+
+def turning(rng: Draw, start: np.ndarray, end: float) -> Learner:
+    """Draw a discount and a rotation."""
+    gamma, rate = power(rng, -0.5, 1.0), float(rng.choice([-1.0, 1.0])) * power(rng, -0.7, 0.5)
+    path = planned(start, PLANE, gamma=gamma, drift=ln.drifts.rotation(rate))
+    return path, {"gamma": gamma, "a": 1.0, "q": rate}
 
 
 def dated(rng: Draw, start: np.ndarray, end: float) -> Learner:
@@ -154,21 +163,22 @@ def impatient(rng: Draw, start: np.ndarray, end: float) -> Learner:
 
 
 FAMILIES: dict[str, Callable[[Draw, np.ndarray, float], Learner]] = {
-    "planner": planner, "+decay": decaying, "deadline": dated, "memory": remembering, "hyperbolic": impatient,
+    "planner": planner, "+decay": decaying, "+rotation": turning, "deadline": dated, "memory": remembering,
+    "hyperbolic": impatient,
 }  # fmt: skip
 
 
 def planners(_: Any, seed: int, family: str) -> dict[str, Any]:
     """Read each of the noisy paths of a family, and count what intervals hold."""
-    rng, end = np.random.default_rng(seed), 3.0
+    rng, end, loss = np.random.default_rng(seed), 3.0, PLANE if family == "+rotation" else BOWL
     t = np.concatenate([[0.0], np.geomspace(0.01, end, PLACES - 1)])
     counts: dict[str, dict[str, int]] = {}
     refuted = unread = 0
     for _ in range(RUNS):
-        start = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.5, 1.5, 3)
+        start = rng.choice([-1.0, 1.0], loss.dim) * rng.uniform(0.5, 1.5, loss.dim)
         path, truth = FAMILIES[family](rng, start, end)
-        seen = path(t) + NOISE * rng.normal(size=(PLACES, 3))
-        found = ln.infer(seen, BOWL, times=t, family=family, noise=NOISE, level=LEVEL)
+        seen = path(t) + NOISE * rng.normal(size=(PLACES, loss.dim))
+        found = ln.infer(seen, loss, times=t, family=family, noise=NOISE, level=LEVEL)
         refuted += found.fit.refuted
         for name, value in truth.items():
             count = counts.setdefault(name, {"told": 0, "held": 0, "open": 0})
