@@ -7,9 +7,9 @@ An optimizer walks a noisy quadratic of 40 weights for 60 steps; ``ln.infer`` ge
 reading is right if its rule is the one that walked, every number is within 10⁻⁴, none is missing and none too many.
 
 A learner of a family walks a bowl of curvatures 1, 10 and 100, or, in a current that turns, a plane of curvature 10
-whose minimum is beside the eye, and 30 of its places are given with noise of two percent of the way. Its path is made by
-``ln.solve``; that of memory by the matrix exponential, that of falling impatience from roots of (I10). Counted is how
-many intervals of 95 % hold the truth, how many have no end, how many numbers are called unidentified, and how many
+whose minimum is beside the eye, and 30 of its places are given with noise of two percent of the way. Its path is made
+by ``ln.solve``; that of memory by the matrix exponential, that of falling impatience from roots of (I10). Counted is
+how many intervals of 95 % hold the truth, how many have no end, how many numbers are called unidentified, and how many
 readings are refuted, which should be five percent.
 """
 
