@@ -53,6 +53,12 @@ def test_n19_reads_discount_and_gain_of_what_the_solver_does():
     assert not away.exists and "does not settle" in away.why
 
 
+def test_the_origin_is_a_point_like_any_other():
+    bowl = ln.losses.Quadratic([[2.0]], minimum=[1.0])
+    found = ln.optimal_for(lambda x: -(x - 1), loss=bowl, metric="identity", gamma=1.0, at=[[0.0]])
+    assert found.exists and found.objective.eta == pytest.approx(1.0)  # r (r + γ) = 2a, r = 1
+
+
 def test_n17_every_field_without_rotation_is_optimal_for_some_loss():
     """That loss is made here, and the solver asked for the field."""
     gamma, law = 0.7, descent(WELL)

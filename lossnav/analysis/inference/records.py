@@ -128,9 +128,8 @@ def discount_bound(t: Array, losses: Array) -> float:
         """Return the least excess, −∫e^{−2γ(s−t)}L′ds over the loss, of each discount."""
         found, held = np.full(len(gamma), np.inf), np.zeros((len(losses), len(gamma)))
         for i in range(len(steps) - 1, -1, -1):
-            held = np.exp(-2 * gamma * steps[i]) * held + slopes[:, i, None] * np.expm1(-2 * gamma * steps[i]) / (
-                2 * gamma
-            )
+            fade = np.expm1(-2 * gamma * steps[i])
+            held = (1 + fade) * held + slopes[:, i, None] * fade / (2 * gamma)
             if np.any(told[:, i]):
                 found = np.minimum(found, (held / above[:, i, None])[told[:, i]].min(axis=0))
         return found

@@ -34,8 +34,7 @@ def optimal_for(
     Args:
         law: K of :math:`\dot x=-Kx` about the minimum, shape (D, D), unit 1/T; with ``dt`` U of a step Δ = −Ux; with
             ``at`` any velocity :math:`\dot\theta=u(\theta)`, a function of one θ or a ``Drift``.
-        loss: with ``at`` any, known with its scale unless the metric is given, too; else a ``losses.Quadratic``, of any
-            scale. None if it is not known.
+        loss: of any scale; without ``at`` a ``losses.Quadratic``. None if it is not known.
         metric: "constant" (any), "identity", or G itself, shape (D, D); with ``at`` and a loss "place": any that may
             depend on it.
         gamma: γ ≥ 0, with ``at`` > 0; None if it is not known.
@@ -89,7 +88,7 @@ def _of_points(law: Any, at: ArrayLike, loss: Any, metric: Any, gamma: float | N
     if not places.size:
         raise ValueError(f"at has shape {places.shape}, but it must hold at least one point")
     if not isinstance(law, drifts.Drift):
-        field, unit = _checks.function("law", law), float(np.abs(places).max())
+        field, unit = _checks.function("law", law), float(np.abs(places).max()) or 1.0
         scaled = drifts.Function(lambda theta: np.divide(field(theta * unit), unit))  # differences know no other than 1
         law = drifts.Function(field, lambda theta: scaled.jacobian(theta / unit), dim=places.shape[1])
     if loss is not None:

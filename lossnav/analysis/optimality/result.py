@@ -21,7 +21,8 @@ class OptimalFor:
         why: the theorem that decides, and the number that it decides by.
         objective, hessian: one set of assumptions, k = 1, and the curvature H of the loss, shape (D, D); None if there
             are none.
-        gamma: all discounts that will do, lowest and highest; (inf, 0) if none.
+        gamma: all discounts that will do, lowest and highest; (inf, 0) if none. Of a law of any shape as far as a
+            grid of seven decades tells them.
         free: what the law leaves open, by name: how many numbers.
         nearest: K of a law that is optimal, shape (D, D): the nearest where the metric or the loss is given; for free
             ones that of the same real parts, in the same basis. None where the law is, or none is known.
