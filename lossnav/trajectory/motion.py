@@ -15,6 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from lossnav._checks import Array
+from lossnav.problem.drifts import Drift, Linear
+from lossnav.problem.functions import differences
 from lossnav.problem.objective import Objective
 
 
@@ -42,3 +44,12 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
         force = force - np.einsum("...ijk,...j,...k->...i", change, slip, velocity)
         force += np.einsum("...jki,...j,...k->...i", change, slip, slip) / 2
     return turn + objective.gamma * slip + np.linalg.solve(matrix, force[..., None])[..., 0]
+
+
+def bent(drift: Drift, theta: Array, weight: Array) -> Array:
+    """Return Σ_i weight_i ∇²f_i at each point, shape (..., D, D), from central differences of the Jacobian."""
+    if isinstance(drift, Linear):
+        return np.zeros((*theta.shape, theta.shape[-1]))
+    second = differences.first(drift.jacobian, theta)
+    result = np.einsum("...ijk,...i->...jk", second, weight)
+    return (result + np.swapaxes(result, -1, -2)) / 2

@@ -8,11 +8,11 @@ import numpy as np
 
 from lossnav._checks import Array, NoMinimiser, NotConverged
 from lossnav.problem.drifts import Linear
-from lossnav.problem.functions import budget, differences
+from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import multi_start, riccati
-from lossnav.trajectory.motion import acceleration
+from lossnav.trajectory.motion import acceleration, bent
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _PER_SCALE = 16  # starts in each, and the start itself; the search goes on while it may have missed much
@@ -151,13 +151,10 @@ def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
     drift, metric = objective.drift, objective.metric_matrix(loss.dim)
     assert drift is not None
 
-    def pull(x: Array) -> Array:
-        push = drift(x) @ metric
-        return np.einsum("...ji,...j->...i", drift.jacobian(x), push) - objective.gamma * push
-
-    return np.linalg.solve(
-        metric, objective.eta * objective.k * loss.hessian(theta) + differences.first(pull, theta, 7e-4)
-    )
+    jacobian, push = drift.jacobian(theta), drift(theta) @ metric
+    turned = np.swapaxes(jacobian, -1, -2) @ metric @ jacobian - objective.gamma * metric @ jacobian
+    bends = objective.eta * objective.k * loss.hessian(theta) + bent(drift, theta, push)
+    return np.linalg.solve(metric, bends + turned)
 
 
 def targets(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None = None) -> list[riccati.LocalValue]:

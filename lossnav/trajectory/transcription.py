@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 
 from lossnav._checks import Array
-from lossnav.problem.drifts import Linear
 from lossnav.problem.functions.roots import exp_mean, exp_moment
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 from lossnav.trajectory.mesh import Even, Mesh
+from lossnav.trajectory.motion import bent
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.riccati import LocalValue
 
@@ -325,10 +325,10 @@ class Transcription:
             final = turned @ (middle.matrix @ ahead) + ahead_mixed + np.swapaxes(ahead_mixed, -1, -2) + bend
             cross = turned @ lowered + ahead_mixed + np.swapaxes(behind_mixed, -1, -2) + bend
         start, final = left * start, right * final
-        if objective.drift is not None and not isinstance(objective.drift, Linear):
+        if objective.drift is not None:
             push = self._lowered(path, self.slips(path)) / objective.eta
-            start = start - _bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * push)
-            final = final - _bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
+            start = start - bent(objective.drift, path[..., :-1, :], self._drift_weights[0] * push)
+            final = final - bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
         return start, final, between * cross
 
     def costates(self, path: Array, slope: Array | None = None) -> Array:
@@ -468,15 +468,3 @@ class _Middles:
             self._bend = self._metric.second_derivative(self._theta)
         found = np.einsum("...jkil,...j,...k->...il", self._bend, slips, slips)
         return (found + np.swapaxes(found, -1, -2)) / 2
-
-
-def _bent(drift: Any, theta: Array, weight: Array) -> Array:
-    """Return Σ_i weight_i ∇²f_i at each point, shape (..., D, D), from central differences of the Jacobian."""
-    result = np.empty((*theta.shape, theta.shape[-1]))
-    for j in range(theta.shape[-1]):
-        step = 1e-5 * np.maximum(1.0, np.abs(theta[..., j]))
-        offset = np.zeros_like(theta)
-        offset[..., j] = step
-        change = (drift.jacobian(theta + offset) - drift.jacobian(theta - offset)) / (2 * step)[..., None, None]
-        result[..., j] = np.einsum("...ik,...i->...k", change, weight)
-    return (result + np.swapaxes(result, -1, -2)) / 2

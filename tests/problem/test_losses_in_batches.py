@@ -136,6 +136,23 @@ def test_a_function_that_only_seems_vectorised_is_never_believed():
     assert loss.batches == {"value": batched.SINGLE}
 
 
+def test_far_out_digits_that_are_lost_to_the_order_of_a_sum_are_no_disagreement():
+    """sin(Ax) at |x| of a million: the last digits of Ax, summed in another order, are another angle."""
+    matrix = np.array([[0.7, -1.3, 0.2], [0.1, 0.9, -2.1], [1.7, 0.3, 0.4]])
+    drift = ln.drifts.Function(lambda x: np.sin(x @ matrix.T), dim=3)
+    for size in 10.0 ** np.arange(-2, 9):
+        drift(size * BATCH[:, :3])
+    assert drift._on(3)[0].layout == batched.ROWS
+
+    def unlike(x):  # by a part in a million of what it is of one point
+        return np.sin(x @ matrix.T) * (1 + 1e-6 * (x.ndim > 1 and len(x) > 30))
+
+    drift = ln.drifts.Function(unlike, dim=3)
+    drift(BATCH[:5, :3])
+    drift(1e6 * np.concatenate([BATCH[:, :3]] * 40))
+    assert drift._on(3)[0].layout == batched.SINGLE
+
+
 def test_one_that_fails_on_a_later_batch_is_called_point_by_point():
     loss = ln.losses.Function(lambda x: x[0] ** 2 if np.size(x[0]) < 30 else [][1], dim=1)
     assert np.allclose(loss.value(np.ones((20, 1))), 1) and loss.batches == {"value": batched.COLUMNS}

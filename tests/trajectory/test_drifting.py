@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from resources import draws
 
 import lossnav as ln
+from lossnav.problem.functions import differences
+from lossnav.trajectory import stationary
+from lossnav.trajectory.motion import acceleration
 
 KINDS = ("none", "decay", "rotation", "skew", "general")
 
@@ -54,3 +57,28 @@ def test_four_methods_agree(seed, kind, dim):
         assert np.max(np.abs(other(t) - exact(t))) < tol * size
         assert np.max(np.abs(other.velocity(t) - exact.velocity(t))) < 10 * tol * size
         assert np.allclose(other.asymptote, exact.asymptote, atol=tol * size)
+
+
+@pytest.mark.parametrize("seed", range(draws(20)))
+def test_the_law_of_a_rest_is_what_the_euler_lagrange_equations_say_near_it(seed):
+    """Of a drift that bends: its rates are the slow half of those of θ̈(θ, θ̇), whose derivatives are differences."""
+    rng = np.random.default_rng(seed)
+    dim = int(rng.integers(1, 4))
+    root, turn = rng.normal(size=(2, dim, dim))
+    drift = ln.drifts.Function(lambda x: 1 + 0.7 * np.sin(x @ turn), dim=dim)
+    objective = ln.Objective(gamma=rng.uniform(0.3, 3), metric=root @ root.T + 0.5 * np.eye(dim), drift=drift)
+    loss = ln.losses.Function(lambda x: (x**2).sum(-1) + (x**4).sum(-1), dim=dim)
+    ends = stationary.targets(objective, loss, rng.normal(size=dim))
+    assert ends
+    for end in ends:
+
+        def motion(state):
+            place, pace = state[..., :dim], state[..., dim:]
+            return np.concatenate(
+                [pace, acceleration(objective, place, pace, 2 * place + 4 * place**3)], axis=-1
+            )
+
+        rates = np.linalg.eigvals(differences.first(motion, np.concatenate([end.centre, np.zeros(dim)])))
+        slow = sorted(rates[rates.real < objective.gamma / 2], key=lambda one: (one.real, one.imag))
+        law = sorted(np.linalg.eigvals(end.closed).astype(complex), key=lambda one: (one.real, one.imag))
+        np.testing.assert_allclose(law, slow, rtol=1e-5, atol=1e-7)

@@ -16,7 +16,7 @@ from wells import drifting
 
 import lossnav as ln
 
-EDGE = 14.0
+EDGE = 14.0  # of the grid, at least: it holds the path that is judged
 
 
 def towards(value, drift, rate, step):
@@ -29,21 +29,21 @@ def towards(value, drift, rate, step):
     return np.where(bills[0] < bills[1], right, left), np.minimum(*bills)
 
 
-def on_grid(objective, loss, count):
+def on_grid(objective, loss, count, edge):
     """Places, their step, η/G, f and kL."""
-    grid = np.linspace(-EDGE, EDGE, count)
+    grid = np.linspace(-edge, edge, count)
     points = grid[:, None]
     metric = np.array([objective.metric_at(point)[0, 0] for point in points]) if objective.curved else 1.0
     drift = np.zeros(count) if objective.drift is None else objective.drift(points)[:, 0]
     return grid, grid[1] - grid[0], objective.eta / metric, drift, objective.k * loss.value(points)
 
 
-def policy(objective, loss, count):
+def policy(objective, loss, count, edge):
     """A grid, V on it without a deadline and the best velocities, by policy iteration from those of a coarser grid."""
-    grid, step, rate, drift, height = on_grid(objective, loss, count)
+    grid, step, rate, drift, height = on_grid(objective, loss, count, edge)
     speed, before = np.zeros(count), np.inf
     if count > 100:
-        coarse, _, speeds = policy(objective, loss, count // 3)
+        coarse, _, speeds = policy(objective, loss, count // 3, edge)
         speed = np.interp(grid, coarse, speeds)
     for _ in range(500):
         right, left = np.maximum(speed, 0) / step, np.maximum(-speed, 0) / step
@@ -56,15 +56,15 @@ def policy(objective, loss, count):
     return pytest.fail("policy iteration has not converged")
 
 
-def forever(objective, loss, start, count):
+def forever(objective, loss, start, count, edge):
     """V(θ₀) without a deadline."""
-    grid, value, _ = policy(objective, loss, count)
+    grid, value, _ = policy(objective, loss, count, edge)
     return np.interp(start, grid, value)
 
 
-def until(objective, loss, start, count):
+def until(objective, loss, start, count, edge):
     """V(θ₀) with a deadline, backwards from what it charges."""
-    grid, step, rate, drift, height = on_grid(objective, loss, count)
+    grid, step, rate, drift, height = on_grid(objective, loss, count, edge)
     value, left = objective.terminal * loss.value(grid[:, None]), objective.horizon
     while left > 0:
         speed, bill = towards(value, drift, rate, step)
@@ -74,22 +74,25 @@ def until(objective, loss, start, count):
 
 
 def agrees(objective, loss, start, programme, counts):
-    coarse, fine = (programme(objective, loss, start[0], count) for count in counts)
     found = ln.solve(objective, loss, start)
     assert found.converged
+    times = np.linspace(0, found.end if np.isfinite(found.end) else 40 / objective.gamma, 401)
+    edge = max(EDGE, 1.3 * float(np.max(np.abs(found(times)))))
+    coarse, fine = (programme(objective, loss, start[0], count, edge) for count in counts)
     assert found.action == pytest.approx(2 * fine - coarse, rel=0.01, abs=0.01)
 
 
 # 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where
-# the path to a far one stops half-way and seems cheaper than it is.
-@pytest.mark.parametrize("seed", [0, 43, 54, *range(1, draws(1))])
+# the path to a far one stops half-way and seems cheaper than it is. At 317 that a drift bends was left out of the law of
+# a rest, and the best one passed for none; at 306 it lies far out.
+@pytest.mark.parametrize("seed", [0, 43, 54, 306, 317, *range(1, draws(1))])
 def test_with_a_drift(seed):
     objective, loss, rng = drifting(seed)
     start = 3 * rng.normal(size=1)
     try:
         agrees(objective, loss, start, forever, (6001, 12_001))
     except (ln.NoMinimiser, ln.NotConverged):  # carried away, or said not to be known
-        assert seed not in (0, 43, 54)
+        assert seed not in (0, 43, 54, 306, 317)
 
 
 @pytest.mark.parametrize("seed", range(draws(3)))

@@ -1,11 +1,12 @@
 """Is there a best path, and one only? The ring's centre has a continuum, and without its hypotheses there is none."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rings import ring
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize_scalar
 
 import lossnav as ln
@@ -139,3 +140,43 @@ def test_a_metric_that_fades_is_escaped_at_a_finite_price_in_a_finite_time():
     costs = [lasting(n) for n in (0.0, 2.0, 6.0, 12.0)]
     assert costs == sorted(costs, reverse=True)
     assert all(cost > price for cost in costs) and costs[-1] - price < 1e-5
+
+
+def test_without_a_discount_a_drift_can_leave_no_path_of_finite_cost():
+    """f = 1 on ½kθ², γ = 0: a path that stays near 0 pays for the slip, one that does not for the loss, for ever."""
+    objective, bowl = ln.Objective(eta=ETA, k=K, drift=ln.drifts.Linear(0.0, [1.0])), ln.losses.Quadratic([[1.0]], [0.0])
+    spans = np.array([10.0, 20.0, 40.0, 80.0])
+    costs = np.array([ln.solve(replace(objective, horizon=span), bowl, [0.0]).action for span in spans])
+    assert np.diff(costs) / np.diff(spans) == pytest.approx(1 / (2 * ETA), rel=1e-6)  # resting at 0 costs as much
+    attempt = ln.solve(objective, bowl, [0.0], throw=False)
+    assert math.isinf(attempt.action)
+
+
+def test_a_drift_that_grows_faster_than_linearly_can_leave_no_best_path():
+    """ż = z² in the plane, L = 0: from 1 it blows up at t = 1, and a hair beside it leads round a circle to 0.
+
+    In w = 1/z the drift is −1 and the price e^{−γt}|ẇ + 1|²|z|⁴/2η. The path w = 1 − t + iεh(t), where h rises from 0 to
+    1 within [0, ½], pays ε² there and nothing later. Only following the drift is free, and from 1 none does so for ever.
+    """
+
+    def square(x):
+        return np.stack([x[..., 0] ** 2 - x[..., 1] ** 2, 2 * x[..., 0] * x[..., 1]], axis=-1)
+
+    gamma, swirl = 0.5, ln.drifts.Function(square, dim=2)
+    objective = ln.Objective(eta=ETA, k=K, gamma=gamma, drift=swirl)
+    nothing = ln.losses.Function(lambda x: 0 * x[..., 0], dim=2)
+
+    def paid(eps):
+        def rate(t):
+            h, speed = (12 * t**2 - 16 * t**3, 24 * t - 48 * t**2) if t < 0.5 else (1.0, 0.0)
+            w = complex(1 - t, eps * h)
+            z, pace = 1 / w, -complex(-1, eps * speed) / w**2
+            place, velocity = np.array([z.real, z.imag]), np.array([pace.real, pace.imag])
+            return math.exp(-gamma * t) * float(objective.cost_rate(nothing, place, velocity))
+
+        return quad(rate, 0.0, 0.5)[0] + quad(rate, 0.5, 2.0, points=[1.0])[0]
+
+    costs = [paid(eps) for eps in (1e-1, 1e-2, 1e-3)]
+    assert costs[0] > 0 and np.array(costs[1:]) / costs[:-1] == pytest.approx(1e-2, rel=0.1)
+    free = solve_ivp(lambda _, x: swirl(x), (0.0, 1.0), [1.0, 0.0], rtol=1e-10, atol=1e-10)
+    assert not free.success or np.max(np.abs(free.y)) > 1e6
