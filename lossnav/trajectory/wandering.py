@@ -1,8 +1,8 @@
 r"""Does a path that never rests do better? Admissible paths under a drift, as upper bounds.
 
-Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good.
-Where it is none, one can cost less than any place to rest (see ``cycles``), and a solver that only looks for such
-places would return the second best without a word. What is computed here is an upper bound: the cost of a path that was
+Where f is a gradient, no closed orbit can pay: the drift has no circulation, but it can carry a learner away for good,
+or to a rest farther out than anybody has looked. Where it is none, an orbit can cost less than any place to rest (see
+``cycles``), and a solver that only looks for such places would return the second best without a word. What is computed here is an upper bound: the cost of a path that was
 found with a long deadline and then, if γ > 0, stands still for ever; if γ = 0, the cost per unit of time of one of its
 loops, passed again and again; or what it costs to let go.
 """
@@ -31,6 +31,7 @@ from lossnav.trajectory.status import Status
 from lossnav.trajectory.transcription import Transcription
 
 _TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
+_FORGOTTEN = 16.0  # e-folds of a discount after which standing still costs next to nothing
 _MOST_STEPS = 1024  # of a path that is an upper bound only: a few tenths of a second
 _PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
 
@@ -53,17 +54,17 @@ class Bound:
 def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     """Return the cheapest path found from ``theta0``; None where rest is all there is, or nothing was found.
 
-    None without drift, with a drift whose Jacobian is symmetric (in the metric) at sampled places, with a deadline, and
-    for a quadratic loss with an affine drift, where the Riccati equation says all.
+    None without drift, with a drift that neither turns nor draws apart at sampled places, with a deadline, and for a
+    quadratic loss with an affine drift, where the Riccati equation says all.
     """
-    turn = _turning(objective, loss, theta0)
-    if turn == 0.0 or math.isfinite(objective.horizon):
+    turn, apart = _wildness(objective, loss, theta0)
+    if max(turn, apart) == 0.0 or math.isfinite(objective.horizon) or (turn == 0.0 and objective.gamma == 0):
         return None
     curvature = float(np.max(np.abs(loss.hessian(theta0 + _cloud(theta0)))))
-    fastest = max(turn, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
-    horizon = _TURNS * 2 * math.pi / turn
+    fastest = max(turn, apart, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
+    horizon = _TURNS * 2 * math.pi / turn if turn > 0 else math.inf
     if objective.gamma > 0:
-        horizon = min(horizon, FADED / objective.gamma)
+        horizon = min(horizon, _FORGOTTEN / objective.gamma)
     steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
     problem = Transcription(objective, loss, horizon, steps)
     found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
@@ -93,19 +94,18 @@ def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
     return float(np.min(objective.cost_rate(loss, places, np.zeros_like(places)), initial=math.inf))
 
 
-def _turning(objective: Objective, loss: Loss, theta0: Array) -> float:
-    """Return the largest turning rate of the drift near ``theta0``; 0 where a learner cannot profit from it."""
+def _wildness(objective: Objective, loss: Loss, theta0: Array) -> tuple[float, float]:
+    """Return how fast the drift turns near ``theta0`` and how fast it draws apart; zeros where nobody can profit."""
     drift = objective.drift
-    if drift is None:
-        return 0.0
-    if isinstance(loss, Quadratic) and isinstance(drift, Linear):
-        return 0.0
+    if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
+        return 0.0, 0.0
     metric = objective.metric_matrix(loss.dim)
-    jacobian = drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), _cloud(theta0)]))
-    lowered = metric @ jacobian
-    turning = np.linalg.norm(np.linalg.solve(metric, lowered - np.swapaxes(lowered, 1, 2)) / 2, axis=(1, 2))
-    size = float(np.max(np.linalg.norm(jacobian, axis=(1, 2))))
-    return float(np.max(turning)) / math.sqrt(2) if float(np.max(turning)) > 1e-7 * size else 0.0
+    lowered = metric @ drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), _cloud(theta0)]))
+    turned = np.swapaxes(lowered, 1, 2)
+    apart = np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real)
+    turn = np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))
+    rounding = 1e-7 * np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))
+    return (float(turn) / math.sqrt(2) if turn > rounding else 0.0), max(float(apart), 0.0)
 
 
 def _cloud(theta0: Array) -> Array:
@@ -155,9 +155,8 @@ def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
 
 
 def contested(case: Case) -> bool:
-    """Return whether a path that never rests comes into question: where the drift turns, or carries it away."""
-    turn = _turning(case.objective, case.loss, case.theta0)
-    return turn != 0.0 or math.isfinite(_carried(case.objective, case.loss, case.theta0))
+    """Return whether a path that never rests comes into question: where the drift turns, or draws apart."""
+    return max(_wildness(case.objective, case.loss, case.theta0)) > 0.0
 
 
 def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
@@ -180,7 +179,7 @@ def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
         return _refused(other, f"{result.reason}, and there is a path with J <= {other.cost:.6g}")
     if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
         return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
-    return result
+    return _held(case, result)
 
 
 def _held(case: Case, path: Trajectory) -> Trajectory:
@@ -202,17 +201,13 @@ def _held(case: Case, path: Trajectory) -> Trajectory:
 def _carried(objective: Objective, loss: Loss, theta0: Array) -> float:
     """Return what it costs to go with a drift for ever: J for γ > 0, else per unit of time.
 
-    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time. Only a drift that
-    grows somewhere near θ₀ is asked, and none that is affine on a quadratic loss.
+    Infinity where the loss does not settle on the way, so that nothing is known of the rest of time; and where the
+    drift draws nothing apart.
     """
-    drift, gamma = objective.drift, objective.gamma
-    if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
+    drift, gamma, apart = objective.drift, objective.gamma, _wildness(objective, loss, theta0)[1]
+    if drift is None or apart == 0.0:
         return math.inf
-    here = drift.jacobian(theta0)
-    fastest = float(np.max(np.linalg.eigvalsh((here + here.T) / 2)))
-    if fastest <= 0:
-        return math.inf
-    times = np.linspace(0, min(FADED / gamma if gamma > 0 else math.inf, 60 / fastest), 4001)
+    times = np.linspace(0, min(FADED / gamma if gamma > 0 else math.inf, 60 / apart), 4001)
     with np.errstate(all="ignore"):
         run = scipy.integrate.solve_ivp(
             lambda _, x: drift(x), times[[0, -1]], theta0, "LSODA", times, rtol=1e-8, atol=1e-10

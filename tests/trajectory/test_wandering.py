@@ -1,13 +1,17 @@
 """Optimal paths that never rest: what ``solve`` says of them, and that the ring's optimum is what it is said to be."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rings import loop, ring
+from wells import drifting
 
 import lossnav as ln
 from lossnav.trajectory import cycles, wandering
+from lossnav.trajectory.case import Case
+from lossnav.trajectory.status import Status
 
 
 def turning(rate, gamma=0.0, **options):
@@ -75,6 +79,23 @@ def test_from_the_top_it_stays_if_and_only_if_gamma_is_at_least_four(gamma):
     """L ≥ 1 − 2r², and ∫e^{−γt}ẏ² ≥ (γ²/4)∫e^{−γt}y² for y(0) = 0: at γ ≥ 4 no path from 0 costs less than 1/γ."""
     cost = wandering.bound(turning(1.0, gamma), ring(), np.zeros(2)).cost
     assert (cost < (1 - 1e-3) / gamma) if gamma < 4 else cost == pytest.approx(1 / gamma, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", [43, 306, 317])
+def test_under_a_gradient_drift_a_second_best_rest_is_refused_by_who_knows_of_no_rest(seed):
+    """On a line every drift is a gradient: the way with it, pulled downhill, finds J by itself."""
+    objective, loss, rng = drifting(seed)
+    start = 3 * rng.normal(size=1)
+    best = ln.solve(objective, loss, start)
+    other = wandering.bound(objective, loss, start)
+    assert best.converged and other.cost == pytest.approx(best.action, abs=2 * other.margin + 1e-6)
+    for second in best.candidates[1:]:
+        if second.converged:
+            case = Case(objective, loss, start)
+            refused = wandering.checked(case, lambda second=second: replace(second, others=()))
+            assert not refused.converged and refused.status is Status.NEVER_RESTS
+            return
+    assert seed != 317
 
 
 def test_nothing_is_asked_where_rest_is_all_there_is():
