@@ -41,9 +41,12 @@ class Quoted(SphinxRole):
     """What another page has glued, by the page's name and the key."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return a place that is filled when all pages have been read."""
         page, _, key = self.text.partition(":")
         source, line = self.get_source_info()
         document = self.inliner.document
+        for path in (notebooks.text_path(page), notebooks.notebook_path(page)):
+            self.env.note_dependency(str(path))
         return [create_pending_glue_ref(document, source, line, f"{page}.ipynb", key, True, "text", fmt_spec="")], []
 
 

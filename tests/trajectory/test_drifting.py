@@ -74,9 +74,7 @@ def test_the_law_of_a_rest_is_what_the_euler_lagrange_equations_say_near_it(seed
 
         def motion(state):
             place, pace = state[..., :dim], state[..., dim:]
-            return np.concatenate(
-                [pace, acceleration(objective, place, pace, 2 * place + 4 * place**3)], axis=-1
-            )
+            return np.concatenate([pace, acceleration(objective, place, pace, 2 * place + 4 * place**3)], axis=-1)
 
         rates = np.linalg.eigvals(differences.first(motion, np.concatenate([end.centre, np.zeros(dim)])))
         slow = sorted(rates[rates.real < objective.gamma / 2], key=lambda one: (one.real, one.imag))

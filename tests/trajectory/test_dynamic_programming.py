@@ -83,8 +83,8 @@ def agrees(objective, loss, start, programme, counts):
 
 
 # 54 was certified at five times its cost and 43 refused, while the best place to rest was not found; and then 0, where
-# the path to a far one stops half-way and seems cheaper than it is. At 317 that a drift bends was left out of the law of
-# a rest, and the best one passed for none; at 306 it lies far out.
+# the path to a far one stops half-way and seems cheaper than it is. At 317 the law of a rest did not know that a drift
+# bends, and the best one passed for none; at 306 it lies far out.
 @pytest.mark.parametrize("seed", [0, 43, 54, 306, 317, *range(1, draws(1))])
 def test_with_a_drift(seed):
     objective, loss, rng = drifting(seed)

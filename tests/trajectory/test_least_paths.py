@@ -144,7 +144,10 @@ def test_a_metric_that_fades_is_escaped_at_a_finite_price_in_a_finite_time():
 
 def test_without_a_discount_a_drift_can_leave_no_path_of_finite_cost():
     """f = 1 on ½kθ², γ = 0: a path that stays near 0 pays for the slip, one that does not for the loss, for ever."""
-    objective, bowl = ln.Objective(eta=ETA, k=K, drift=ln.drifts.Linear(0.0, [1.0])), ln.losses.Quadratic([[1.0]], [0.0])
+    objective, bowl = (
+        ln.Objective(eta=ETA, k=K, drift=ln.drifts.Linear(0.0, [1.0])),
+        ln.losses.Quadratic([[1.0]], [0.0]),
+    )
     spans = np.array([10.0, 20.0, 40.0, 80.0])
     costs = np.array([ln.solve(replace(objective, horizon=span), bowl, [0.0]).action for span in spans])
     assert np.diff(costs) / np.diff(spans) == pytest.approx(1 / (2 * ETA), rel=1e-6)  # resting at 0 costs as much
@@ -155,8 +158,8 @@ def test_without_a_discount_a_drift_can_leave_no_path_of_finite_cost():
 def test_a_drift_that_grows_faster_than_linearly_can_leave_no_best_path():
     """ż = z² in the plane, L = 0: from 1 it blows up at t = 1, and a hair beside it leads round a circle to 0.
 
-    In w = 1/z the drift is −1 and the price e^{−γt}|ẇ + 1|²|z|⁴/2η. The path w = 1 − t + iεh(t), where h rises from 0 to
-    1 within [0, ½], pays ε² there and nothing later. Only following the drift is free, and from 1 none does so for ever.
+    In w = 1/z the drift is −1 and the price e^{−γt}|ẇ + 1|²|z|⁴/2η. The path w = 1 − t + iεh(t), where h rises from 0
+    to 1 within [0, ½], pays ε² there and nothing later. Only following the drift is free, and from 1 none does so.
     """
 
     def square(x):
