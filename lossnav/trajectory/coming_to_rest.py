@@ -10,6 +10,7 @@ import numpy as np
 
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.functions import budget
+from lossnav.problem.functions.roots import FADED
 from lossnav.problem.task import Task
 from lossnav.trajectory import approach, late, newton, stationary
 from lossnav.trajectory.case import Case
@@ -101,6 +102,15 @@ class ToRests:
             yield late.path(objective, loss, theta0, rests, settings)
             return
         ends = self._cheapest(self._below(ends))
+        if (gone := self._forgotten(ends)) and self.cut is None and not self.graded:
+            budget.stage("a path that is forgotten on its way")
+            places = np.array([end.centre for end in gone])
+            yield replace(
+                late.path(objective, loss, theta0, replace(rests, points=places), settings), unseen=rests.unseen
+            )
+            ends = [end for end in ends if end not in gone]
+            if not ends:
+                return
         found = False
         for path in self._all(ends, rests):
             found = found or path.status is not Status.NO_EXTREMAL
@@ -156,6 +166,15 @@ class ToRests:
         heights = np.asarray(self.loss.value(np.array([self.theta0, *(end.centre for end in ends)])))
         below = heights[1:] <= heights[0] + 1e-9 * abs(heights[0])
         return [end for end, low in zip(ends, below, strict=True) if low or end.growth >= 0] or ends
+
+    def _forgotten(self, ends: list[LocalValue]) -> list[LocalValue]:
+        """Return of several rests under a drift those that no path gets to before the discount leaves nothing to pay.
+
+        Which of them it would get to then has no weight in J, and Newton's method would not find out.
+        """
+        if self.objective.drift is None or len(ends) == 1:
+            return []
+        return [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
 
     def _cheapest(self, ends: list[LocalValue]) -> list[LocalValue]:
         """Return the rests to follow paths to: of very many those to which a straight line costs least.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,7 @@ def from_starts(
         starts = [np.broadcast_to(theta0, (problem.steps + 1, len(theta0)))]
         with np.errstate(all="ignore"):  # fast ways may overflow
             starts += [way for point in via for way in approach.straight(problem, theta0, point)]
-        starts += carried(problem, theta0, _FLOWS) if _circulates(objective, loss.dim) else []
+        starts += carried(problem, theta0)
     ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
     if not graded:
         for found in ends:
@@ -78,22 +78,18 @@ def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:
     return inside[:_NEAREST] if approach.graded(objective, loss) else inside
 
 
-def carried(
-    problem: Transcription, theta0: Array, flows: Iterable[tuple[float, float]], rtol: float = 1e-6
-) -> list[Array]:
+def carried(problem: Transcription, theta0: Array) -> list[Array]:
     """Return where the drift alone carries the learner, and the drift with a pull downhill: paths that need not rest.
 
     A drift that is no gradient may carry it round for ever, and no straight line comes near such a path. Flows that
-    leave the neighbourhood are none to start from.
-
-    Args:
-        problem: it has the drift.
-        theta0: shape (D,).
-        flows: for each path the share of the drift, and that of η k G⁻¹∇L.
-        rtol: how well they are followed.
+    leave the neighbourhood are none to start from, and none is of a drift that nobody can profit from. They begin a
+    hair beside θ₀, shape (D,), where they might stand still.
     """
-    drift, objective = problem.objective.drift, problem.objective
-    assert drift is not None  # whoever calls has seen to it
+    objective, drift = problem.objective, problem.objective.drift
+    symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(len(theta0)), drift.matrix(len(theta0)).T)
+    if drift is None or symmetric:
+        return []
+    aside = theta0 + 1e-3 * (1 + np.abs(theta0)) * np.random.default_rng(0).uniform(-2, 2, size=len(theta0))
     pull = objective.eta * objective.k * np.linalg.inv(objective.metric_at(theta0))
     size = 1e3 * (1 + float(np.max(np.abs(theta0))))
 
@@ -102,22 +98,15 @@ def carried(
 
     left.terminal = True  # type: ignore[attr-defined]
     found = []
-    for speed, share in flows:
+    for speed, share in _FLOWS:
 
         def flow(_: float, x: Array, speed: float = speed, share: float = share) -> Array:
             return speed * drift(x) - (share * (pull @ problem.loss.gradient(x)) if share else 0.0)
 
         with np.errstate(all="ignore"):
             way = scipy.integrate.solve_ivp(
-                flow, (0.0, problem.horizon), theta0, "LSODA", problem.times, events=left, rtol=rtol, atol=1e-3 * rtol
+                flow, (0.0, problem.horizon), aside, "LSODA", problem.times, events=left, rtol=1e-4, atol=1e-7
             )
         if way.status == 0 and np.all(np.isfinite(way.y)):
-            found.append(way.y.T)
+            found.append(np.concatenate([theta0[None], way.y.T[1:]]))
     return found
-
-
-def _circulates(objective: Objective, dim: int) -> bool:
-    """Say whether the drift may carry a learner round: a gradient carries nobody."""
-    drift = objective.drift
-    symmetric = isinstance(drift, Linear) and np.array_equal(drift.matrix(dim), drift.matrix(dim).T)
-    return drift is not None and not symmetric

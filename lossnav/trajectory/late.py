@@ -17,7 +17,7 @@ import numpy as np
 from lossnav._checks import Array, NoMinimiser
 from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import approach, modes, multi_start, newton
+from lossnav.trajectory import approach, deadline, modes, multi_start, newton
 from lossnav.trajectory.refinement import Settings, refine
 from lossnav.trajectory.result import Trajectory, resting_action
 from lossnav.trajectory.riccati import LocalValue, continued
@@ -78,12 +78,12 @@ def path(
     if objective.gamma == 0:
         return _undiscounted(objective, loss, theta0, rests, settings, least)
     span = max(math.log(100 / max(settings.rtol, 1e-12)) / objective.gamma, least)  # what is left is .01 rtol
-    early, late = (_dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
-    costs = [_held(objective, loss, one) for one in (early, late)]
+    early, late = (dated(objective, loss, theta0, time, rests.points, settings) for time in (span, 1.5 * span))
+    costs = [held(objective, loss, one) for one in (early, late)]
     change = abs(costs[1] - costs[0])
     if not math.isfinite(change) or change > abs(costs[0]) + abs(costs[1]) / 2:
         raise NoMinimiser(UNBOUNDED)
-    (place, height), error = _bottom(loss.at(math.inf), rests, late.asymptote), change + late.error
+    (place, height), error = _bottom(objective, loss.at(math.inf), rests, late.asymptote), change + late.error
     known = error <= max(10 * settings.rtol, 1e-12) * max(abs(costs[1]), 1e-300)
     return _standing(late, costs[1], costs[1] - objective.k * height / objective.gamma, place, error, known)
 
@@ -99,8 +99,8 @@ def _undiscounted(
     lowest, low = places[int(np.argmin(heights))], float(np.min(heights))
     span = max(16 / math.sqrt(objective.eta * objective.k), span)
     for _ in range(_LATER):
-        found = _dated(objective, loss, theta0, span, rests.points, settings, low)
-        place, height = _bottom(still, rests, found.asymptote, low + 1e-9 * (1 + abs(low)))
+        found = dated(objective, loss, theta0, span, rests.points, settings, low)
+        place, height = _bottom(objective, still, rests, found.asymptote, low + 1e-9 * (1 + abs(low)))
         left = _length(objective, still, found.asymptote, lowest if math.isnan(height) else place, low)
         if left <= settings.rtol * found.action:
             break
@@ -126,21 +126,24 @@ def escape(objective: Objective, loss: Loss, theta0: Array, rests: Rests, lowest
         if least - lowest > 1e-9 * max(abs(lowest), float(loss.value(theta0)) - lowest):
             return None
     try:
-        away = _dated(objective, loss, theta0, span, far[None], Settings(rtol=1e-4), level)
+        away = dated(objective, loss, theta0, span, far[None], Settings(rtol=1e-4), level)
     except NoMinimiser:
         return None
-    cost = _held(objective, loss, away) if objective.gamma > 0 else _length(objective, loss, theta0, far, level)
+    cost = held(objective, loss, away) if objective.gamma > 0 else _length(objective, loss, theta0, far, level)
     return replace(away, action=cost, asymptote=np.full(loss.dim, np.nan), status=Status.RUNS_AWAY, is_minimum=None)
 
 
-def _dated(
+def dated(
     objective: Objective, loss: Loss, theta0: Array, span: float, places: Array, settings: Settings, level: float = 0.0
 ) -> Trajectory:
-    """Return the best path of a deadline, from standing still and by way of some places; J counts from ``level``."""
+    """Return the best path of a deadline, from standing still, by way of some places, and with a drift; J counts from
+    ``level``.
+    """
     problem = approach.first(objective, loss, span, level=level)
     with np.errstate(all="ignore"):
-        starts = np.array([approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)])
-        found = [one for one in newton.minimise_all(problem, starts) if math.isfinite(one.action)]
+        starts = [approach.straight(problem, theta0, place)[-1] for place in (theta0, *places)]
+        starts += deadline.carried(problem, theta0)
+        found = [one for one in newton.minimise_all(problem, np.array(starts)) if math.isfinite(one.action)]
         if not found:
             raise NoMinimiser(UNBOUNDED)
         settled = [one for one in found if one.converged] or found  # of a kinked loss none may be
@@ -149,10 +152,10 @@ def _dated(
     return replace(path, action=path.action - resting_action(objective.k * level, objective.gamma, 1.0, span))
 
 
-def _held(objective: Objective, loss: Loss, path: Trajectory) -> float:
+def held(objective: Objective, loss: Loss, path: Trajectory) -> float:
     """Return J with γ > 0 of a path that stands still where its deadline finds it."""
-    held = objective.k * float(loss.at(math.inf).value(path.asymptote)) / objective.gamma
-    return path.action + math.exp(-objective.gamma * path.end) * held
+    rate = float(objective.cost_rate(loss.at(math.inf), path.asymptote, np.zeros_like(path.asymptote)))
+    return path.action + math.exp(-objective.gamma * path.end) * rate / objective.gamma
 
 
 def _length(objective: Objective, loss: Loss, start: Array, goal: Array, low: float) -> float:
@@ -163,12 +166,14 @@ def _length(objective: Objective, loss: Loss, start: Array, goal: Array, low: fl
     return math.sqrt(2 * objective.k / objective.eta) * way * float(np.trapezoid(np.sqrt(excess), u))
 
 
-def _bottom(loss: Loss, rests: Rests, place: Array, most: float = math.inf) -> tuple[Array, float]:
+def _bottom(
+    objective: Objective, loss: Loss, rests: Rests, place: Array, most: float = math.inf
+) -> tuple[Array, float]:
     """Return the rest to which a descent leads that has nearly got there, and L in it; NaN if there is none.
 
-    None either if L at the place is more than ``most``.
+    None either if L at the place is more than ``most``, and under a drift, where no descent says where a path ends.
     """
-    if len(rests.points) and float(loss.value(place)) <= most:
+    if objective.drift is None and len(rests.points) and float(loss.value(place)) <= most:
         ends = multi_start.minima(loss, place[None]).ends
         if len(ends) and float(np.max(np.abs(ends[0] - place))) < 1:
             return ends[0], float(loss.value(ends[0]))

@@ -21,19 +21,16 @@ from lossnav.problem.drifts import Linear
 from lossnav.problem.functions.roots import FADED
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
-from lossnav.trajectory import cycles, deadline, newton, stationary
+from lossnav.trajectory import cycles, late, stationary
 from lossnav.trajectory.candidates import runs_away
 from lossnav.trajectory.case import Case
-from lossnav.trajectory.mesh import double
-from lossnav.trajectory.nodal import nodes_of, trajectory_of
+from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.status import Status
-from lossnav.trajectory.transcription import Transcription
 
 _TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
 _FORGOTTEN = 16.0  # e-folds of a discount after which standing still costs next to nothing
-_MOST_STEPS = 1024  # of a path that is an upper bound only: a few tenths of a second
-_PULLS = (1.0, 0.25, 0.06)  # how strongly the starting paths follow the gradient
+_ROUGH = Settings(rtol=1e-4)  # of a path that is an upper bound only
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,32 +57,19 @@ def bound(objective: Objective, loss: Loss, theta0: Array) -> Bound | None:
     turn, apart = _wildness(objective, loss, theta0)
     if max(turn, apart) == 0.0 or math.isfinite(objective.horizon) or (turn == 0.0 and objective.gamma == 0):
         return None
-    curvature = float(np.max(np.abs(loss.hessian(theta0 + _cloud(theta0)))))
-    fastest = max(turn, apart, math.sqrt(objective.eta * objective.k * curvature), objective.gamma)
     horizon = _TURNS * 2 * math.pi / turn if turn > 0 else math.inf
     if objective.gamma > 0:
         horizon = min(horizon, _FORGOTTEN / objective.gamma)
-    steps = int(np.clip(2 ** math.ceil(math.log2(2 * fastest * horizon)), 128, _MOST_STEPS))
-    problem = Transcription(objective, loss, horizon, steps)
-    found = [_descend(problem, start) for start in _starts(problem, theta0, curvature)]
-    found = [best for best in found if math.isfinite(best.action)]
-    if not found:
+    try:
+        path = late.dated(objective, loss, theta0, horizon, theta0[None][:0], _ROUGH)
+    except NoMinimiser:
         return None
-    best = min(found, key=lambda one: one.action)
-    finer = replace(problem, steps=2 * steps)
-    fine = newton.minimise(finer, double(best.path), limit=30)
-    once = (4 * fine.action - best.action) / 3
-    path = replace(
-        trajectory_of(finer, fine, nodes_of(finer, fine)), action=once, asymptote=np.full(loss.dim, np.nan),
-        status=Status.NEVER_RESTS, is_minimum=None,
-    )  # fmt: skip
+    never = replace(path, asymptote=np.full(loss.dim, np.nan), status=Status.NEVER_RESTS, is_minimum=None)
     if objective.gamma == 0:
-        rate = _loop_rate(objective, loss, path)
-        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, path)
-    last = path(horizon)
-    held = float(objective.cost_rate(loss, last, np.zeros_like(last))) / objective.gamma
-    cost = once + math.exp(-objective.gamma * horizon) * held
-    return Bound(cost, abs(fine.action - best.action) / 3, replace(path, action=cost))
+        rate = _loop_rate(objective, loss, never)
+        return Bound(rate, 1e-6 * abs(rate) if math.isfinite(rate) else 0.0, never)
+    cost = late.held(objective, loss, path)
+    return Bound(cost, path.error, replace(never, action=cost))
 
 
 def lowest_rest(objective: Objective, loss: Loss, theta0: Array) -> float:
@@ -100,33 +84,13 @@ def _wildness(objective: Objective, loss: Loss, theta0: Array) -> tuple[float, f
     if drift is None or (isinstance(loss, Quadratic) and isinstance(drift, Linear)):
         return 0.0, 0.0
     metric = objective.metric_matrix(loss.dim)
-    lowered = metric @ drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), _cloud(theta0)]))
+    around = max(1.0, float(np.max(np.abs(theta0)))) * np.random.default_rng(0).uniform(-2, 2, size=(64, loss.dim))
+    lowered = metric @ drift.jacobian(theta0 + np.concatenate([np.zeros((1, loss.dim)), around]))
     turned = np.swapaxes(lowered, 1, 2)
     apart = np.max(np.linalg.eigvals(np.linalg.solve(metric, lowered + turned) / 2).real)
     turn = np.max(np.linalg.norm(np.linalg.solve(metric, lowered - turned) / 2, axis=(1, 2)))
     rounding = 1e-7 * np.max(np.linalg.norm(np.linalg.solve(metric, lowered), axis=(1, 2)))
     return (float(turn) / math.sqrt(2) if turn > rounding else 0.0), max(float(apart), 0.0)
-
-
-def _cloud(theta0: Array) -> Array:
-    size = max(1.0, float(np.max(np.abs(theta0))))
-    return size * np.random.default_rng(0).uniform(-2, 2, size=(64, len(theta0)))
-
-
-def _starts(problem: Transcription, theta0: Array, curvature: float) -> list[Array]:
-    """Return paths that the drift carries, pulled down the loss more or less strongly."""
-    objective = problem.objective
-    usual = 1 / max(objective.gamma, math.sqrt(objective.eta * objective.k * max(curvature, 1e-300)))
-    kicked = theta0 + 1e-3 * _cloud(theta0)[0]  # off a place where it would stay
-    ways = deadline.carried(problem, kicked, ((1.0, pull * usual) for pull in _PULLS), rtol=1e-4)
-    return [np.concatenate([theta0[None], way[1:]]) for way in ways]
-
-
-def _descend(problem: Transcription, start: Array) -> newton.Minimum:
-    with np.errstate(all="ignore"):
-        found = newton.minimise(problem, start, limit=40)
-    bounded = np.max(np.abs(found.path)) < 1e6 * max(1.0, float(np.max(np.abs(start))))
-    return found if bounded else replace(found, action=math.nan)
 
 
 def _loop_rate(objective: Objective, loss: Loss, path: Trajectory) -> float:
