@@ -15,9 +15,9 @@ from lossnav.trajectory import multi_start, riccati
 from lossnav.trajectory.motion import acceleration, bent
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
-_PER_SCALE = 16  # starts in each, and the start itself; the search goes on while it may have missed much
+_FEW = 16  # starts in each, and the start itself; the search goes on while it may have missed much
 MOST_UNSEEN = 0.02  # the share of unseen minima with which a search is called complete
-_BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 4, 64  # boxes for more starts, and how often, while more is unseen
+_BOXES, _ROUNDS, _MORE = (1.0, 3.0, 0.3, 10.0), 5, 64  # boxes for more starts, how often at most, and how many in each
 _HOPELESS = 0.25  # so much unseen after the first round will not fall to little
 _ALIKE = 1e-4  # distance of one minimum, found twice
 _RAYS, _DECADES = 4, 6  # on which a loss is looked at far out, to both sides, and how far
@@ -58,8 +58,9 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     """Return the stationary points of the total force that are known or found by multi-start.
 
     Without drift these are the stationary points of L: by formula where the loss has one, else by minimisation and
-    root search from 49 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
-    from the loss's own ``starts``. Under a drift the flow down the force takes the place of minimisation.
+    root search from 305 starts, ``theta0`` and quasi-random ones around it (so a point far outside may be missed), or
+    from the loss's own ``starts``; from 49 if these see nothing but convexity, or where the loss is called point by
+    point. Under a drift the flow down the force takes the place of minimisation.
     """
     known, dim = loss.stationary_points(), loss.dim
     if objective.drift is None and known is not None:
@@ -83,10 +84,15 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
 
     low = down(starts)
     unseen = _unseen(objective, loss, theta0, low.ends)
-    for number, scale in enumerate(_BOXES * _ROUNDS if given is None and not affine else (), 1):
-        if unseen <= MOST_UNSEEN or (number > len(_BOXES) and unseen > _HOPELESS):
+    # What a few starts say of small basins is little: it is enough where none was seen to part from another, or where
+    # each point is a call of its own.
+    alone = "one by one" in getattr(loss, "batches", {}).values()
+    least = 1 if low.bent and not alone else 0
+    for number in range(_ROUNDS if given is None and not affine else 0):
+        if number >= least and (unseen <= MOST_UNSEEN or (number > 0 and unseen > _HOPELESS)):
             break
-        also = down(_starts(theta0, seed + number, getattr(loss, "reach", 1.0), (scale,), _MORE)[1:])
+        more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)
+        also = down(more[1:])
         low = multi_start.Found(
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
         )
@@ -258,7 +264,7 @@ def saddles(objective: Objective, loss: Loss, theta0: Array, rests: Rests | None
 
 
 def _starts(
-    theta0: Array, seed: int, reach: float = 1.0, scales: tuple[float, ...] = _SCALES, count: int = _PER_SCALE
+    theta0: Array, seed: int, reach: float = 1.0, scales: tuple[float, ...] = _SCALES, count: int = _FEW
 ) -> Array:
     from scipy.stats import qmc  # here: scipy.stats takes a second to load, and a loss with a formula needs none of it
 
