@@ -111,17 +111,16 @@ def test_nothing_is_asked_where_rest_is_all_there_is():
         assert wandering.bound(objective, loss, start) is None
 
 
-@pytest.mark.parametrize("gamma", [1.0, 4.0])
-def test_which_of_several_rests_a_path_would_get_to_may_be_forgotten_and_its_cost_known(gamma):
+def test_which_of_several_rests_a_path_would_get_to_may_be_forgotten_and_its_cost_known():
     """A strong discount and a long way: Newton's method took minutes on times that have no weight, and gave up."""
     turn = np.array([[1.0, 0.6], [-0.7, 1.0]])
     drift = ln.drifts.Function(lambda x: np.array([1.5, -0.5]) + 0.5 * np.sin(x @ turn), dim=2)
     loss = ln.losses.Function(lambda x: 0.1 * (x**2).sum(-1) - np.exp(-((x - 1) ** 2).sum(-1) / 2), dim=2)
-    objective, start = ln.Objective(eta=0.4, gamma=gamma, drift=drift), np.array([4.0, -3.0])
+    objective, start = ln.Objective(eta=0.4, gamma=4.0, drift=drift), np.array([4.0, -3.0])
     began = time.process_time()
     path = ln.solve(objective, loss, start)
     assert path.converged and np.all(np.isnan(path.asymptote)) and time.process_time() - began < 60
-    dated = ln.solve(replace(objective, horizon=40 / gamma), loss, start)
+    dated = ln.solve(replace(objective, horizon=10.0), loss, start)
     assert path.action == pytest.approx(dated.action, rel=1e-9)
-    t = np.linspace(0, 4 / gamma, 9)
+    t = np.linspace(0, 1, 9)
     np.testing.assert_allclose(path(t), dated(t), atol=1e-6)
