@@ -102,7 +102,7 @@ class ToRests:
             yield late.path(objective, loss, theta0, rests, settings)
             return
         ends = self._cheapest(self._below(ends))
-        if (gone := self._forgotten(ends)) and self.cut is None and not self.graded:
+        if gone := self._forgotten(ends):
             budget.stage("a path that is forgotten on its way")
             places = np.array([end.centre for end in gone])
             yield replace(
@@ -172,7 +172,7 @@ class ToRests:
 
         Which of them it would get to then has no weight in J, and Newton's method would not find out.
         """
-        if self.objective.drift is None or len(ends) == 1:
+        if self.objective.drift is None or self.graded or self.cut is not None or len(ends) == 1:
             return []
         return [end for end in ends if self.objective.gamma * _arrival(self.theta0, end)[1] > FADED]
 

@@ -17,6 +17,7 @@ import numpy as np
 from lossnav._checks import Array
 from lossnav.problem.drifts import Drift, Linear
 from lossnav.problem.functions import differences
+from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
 
@@ -44,6 +45,18 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
         force = force - np.einsum("...ijk,...j,...k->...i", change, slip, velocity)
         force += np.einsum("...jki,...j,...k->...i", change, slip, slip) / 2
     return turn + objective.gamma * slip + np.linalg.solve(matrix, force[..., None])[..., 0]
+
+
+def bent_hessian(objective: Objective, loss: Loss, theta: Array) -> Array:
+    """Return ∇²L of a learner at rest, shape (..., D, D), under a constant metric.
+
+    Where a drift bends, that adds Σ_i(Gf)_i∇²f_i/ηk: what |f|²_G/2ηk, the price of rest, bends by beside JᵀGJ/ηk.
+    """
+    hessian, drift = loss.hessian(theta), objective.drift
+    if drift is None:
+        return hessian
+    push = drift(theta) @ objective.metric_matrix(loss.dim)
+    return hessian + bent(drift, theta, push) / (objective.eta * objective.k)
 
 
 def bent(drift: Drift, theta: Array, weight: Array) -> Array:

@@ -23,7 +23,7 @@ from lossnav.problem.objective import Objective
 from lossnav.trajectory import minimal, modes
 from lossnav.trajectory.case import Case, quadratic
 from lossnav.trajectory.mesh import most_steps
-from lossnav.trajectory.motion import bent
+from lossnav.trajectory.motion import bent_hessian
 from lossnav.trajectory.result import Method, Trajectory, final_charge, plot_times, resting_action
 
 if TYPE_CHECKING:
@@ -172,9 +172,8 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         NoMinimiser: if there is none, with the reason (see ``minimal``).
     """
     dim, gamma, eta, k = len(centre), objective.gamma, objective.eta, objective.k
-    metric, hessian, gradient = objective.metric_matrix(dim), loss.hessian(centre), loss.gradient(centre)
-    if objective.drift is not None:  # where it bends, so does the price |f|²_G/2η of standing still
-        hessian = hessian + bent(objective.drift, centre, objective.drift(centre) @ metric) / (eta * k)
+    metric, hessian = objective.metric_matrix(dim), bent_hessian(objective, loss, centre)
+    gradient = loss.gradient(centre)
     lower, inverse = modes.whitening(metric)
     slope = eta * k * (inverse @ gradient)
     basis = modes.decompose(hessian, metric)

@@ -12,7 +12,7 @@ from lossnav.problem.functions import budget
 from lossnav.problem.losses import Loss, Quadratic
 from lossnav.problem.objective import Objective
 from lossnav.trajectory import multi_start, riccati
-from lossnav.trajectory.motion import acceleration, bent
+from lossnav.trajectory.motion import acceleration, bent_hessian
 
 _SCALES = (1.0, 3.0, 10.0)  # boxes around θ₀, in units of max(1, |θ₀|)
 _FEW = 16  # starts in each, and the start itself; the search goes on while it may have missed much
@@ -82,7 +82,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     def down(some: Array) -> multi_start.Found:
         return multi_start.minima(loss, some) if objective.drift is None else multi_start.sinks(force, slopes, some)
 
-    low = down(starts)
+    low, count = down(starts), len(starts)
     unseen = _unseen(objective, loss, theta0, low.ends)
     # What a few starts say of small basins is little: it is enough where none was seen to part from another, or where
     # each point is a call of its own.
@@ -91,8 +91,8 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
     for number in range(_ROUNDS if given is None and not affine else 0):
         if number >= least and (unseen <= MOST_UNSEEN or (number > 0 and unseen > _HOPELESS)):
             break
-        more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)
-        also = down(more[1:])
+        more = _starts(theta0, seed + 1 + number, getattr(loss, "reach", 1.0), _BOXES, _FEW if alone else _MORE)[1:]
+        also, count = down(more), count + len(more)
         low = multi_start.Found(
             np.concatenate([low.ends, also.ends]), np.concatenate([low.lost, also.lost]), low.bent or also.bent
         )
@@ -106,7 +106,7 @@ def search(objective: Objective, loss: Loss, theta0: Array, *, seed: int = 0) ->
         found.append(multi_start.roots(field, jacobian, starts).ends)
     places = _distinct(_flat(objective, loss, np.concatenate(found)), dim)
     bottomless = _bottomless(objective, loss, theta0, places)
-    return Rests(places, low.lost, len(starts), low.bent, deepest, bottomless, unseen)
+    return Rests(places, low.lost, count, low.bent, deepest, bottomless, unseen)
 
 
 def _unseen(objective: Objective, loss: Loss, theta0: Array, ends: Array) -> float:
@@ -156,10 +156,8 @@ def _slopes(objective: Objective, loss: Loss, theta: Array) -> Array:
     """Return ∂θ̈_i/∂θ_j of a path at rest, shape (..., D, D)."""
     drift, metric = objective.drift, objective.metric_matrix(loss.dim)
     assert drift is not None
-
-    jacobian, push = drift.jacobian(theta), drift(theta) @ metric
+    jacobian, bends = drift.jacobian(theta), objective.eta * objective.k * bent_hessian(objective, loss, theta)
     turned = np.swapaxes(jacobian, -1, -2) @ metric @ jacobian - objective.gamma * metric @ jacobian
-    bends = objective.eta * objective.k * loss.hessian(theta) + bent(drift, theta, push)
     return np.linalg.solve(metric, bends + turned)
 
 

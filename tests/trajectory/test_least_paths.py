@@ -144,10 +144,8 @@ def test_a_metric_that_fades_is_escaped_at_a_finite_price_in_a_finite_time():
 
 def test_without_a_discount_a_drift_can_leave_no_path_of_finite_cost():
     """f = 1 on ½kθ², γ = 0: a path that stays near 0 pays for the slip, one that does not for the loss, for ever."""
-    objective, bowl = (
-        ln.Objective(eta=ETA, k=K, drift=ln.drifts.Linear(0.0, [1.0])),
-        ln.losses.Quadratic([[1.0]], [0.0]),
-    )
+    objective = ln.Objective(eta=ETA, k=K, drift=ln.drifts.Linear(0.0, [1.0]))
+    bowl = ln.losses.Quadratic([[1.0]], minimum=[0.0])
     spans = np.array([10.0, 20.0, 40.0, 80.0])
     costs = np.array([ln.solve(replace(objective, horizon=span), bowl, [0.0]).action for span in spans])
     assert np.diff(costs) / np.diff(spans) == pytest.approx(1 / (2 * ETA), rel=1e-6)  # resting at 0 costs as much
@@ -183,3 +181,20 @@ def test_a_drift_that_grows_faster_than_linearly_can_leave_no_best_path():
     assert costs[0] > 0 and np.array(costs[1:]) / costs[:-1] == pytest.approx(1e-2, rel=0.1)
     free = solve_ivp(lambda _, x: swirl(x), (0.0, 1.0), [1.0, 0.0], rtol=1e-10, atol=1e-10)
     assert not free.success or np.max(np.abs(free.y)) > 1e6
+
+
+def test_a_drift_that_jumps_can_leave_no_best_path():
+    """f = 0 but for f(0) = 1, L = 0: from 0 to ε within a moment costs ε², whoever stays pays 1/2ηγ, and J > 0."""
+    gamma, moment = 0.5, 0.1
+    lonely = ln.drifts.Function(lambda x: np.where(x == 0.0, 1.0, 0.0), lambda x: np.zeros((*x.shape, 1)), dim=1)
+    objective = ln.Objective(eta=ETA, k=K, gamma=gamma, drift=lonely)
+    nothing = ln.losses.Function(lambda x: 0 * x[..., 0], dim=1)
+
+    def paid(reach):
+        place, pace = np.array([reach / 2]), np.array([reach / moment])  # the first instant weighs nothing
+        return float(objective.cost_rate(nothing, place, pace)) * -math.expm1(-gamma * moment) / gamma
+
+    staying = float(objective.cost_rate(nothing, np.zeros(1), np.zeros(1))) / gamma
+    assert staying == pytest.approx(1 / (2 * ETA * gamma))
+    costs = [paid(reach) for reach in (1e-1, 1e-3, 1e-5)]
+    assert 0 < costs[2] < costs[1] < costs[0] < staying and costs[2] < 1e-8

@@ -85,3 +85,10 @@ def test_a_sliding_valley_is_no_rest():
     )
     found = stationary.points(ln.Objective(gamma=1.0), beale, np.array([0.5, -0.5]))
     assert np.allclose(found, [[0.0, 1.0], [0.10053795, -2.64451359], [3.0, 0.5]], atol=1e-6)
+
+
+def test_of_all_starts_it_says_how_many_fell_without_end():
+    """Few were not enough, for the loss bends: those that were added count among them."""
+    fall = ln.losses.Function(lambda x: 1 / (1 + np.exp(x[..., 0])) - np.exp(-((x[..., 0] + 3) ** 2)), dim=1)
+    found = stationary.search(ln.Objective(gamma=0.5), fall, np.array([0.5]))
+    assert found.bent and 200 < len(found.lost) < found.starts
