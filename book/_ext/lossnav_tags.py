@@ -14,7 +14,7 @@ from typing import NamedTuple
 SOURCES: dict[str, Sequence[int]] = {
     "V": range(1, 150), "K": range(1, 52), "T": range(19, 34), "L": range(1, 28), "M": range(1, 26),
     "W": range(1, 30),
-    "I": (3, 4, 5, 7, 10, 23),
+    "I": (3, 4, 5, 7, 10, 23, 24),
     "N": (3, 17, 19, 20),
 }  # fmt: skip
 

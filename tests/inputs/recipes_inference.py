@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from bad_values import Argument, array, items, number, positive, rate, thing, whole, word
+from bad_values import Argument, array, flag, items, number, positive, rate, thing, whole, word
 from walk import Recipe
 
 import lossnav as ln
@@ -49,8 +49,12 @@ def recipes() -> dict[str, Recipe]:
         "infer.Curve.rates": Recipe(CURVE.rates, {"count": whole(1, high=5)}),
         "infer.Steps": Recipe(ln.infer.Steps, {
             "weights": array(WEIGHTS, bad=[np.ones((8, 3))]), "gradients": array(WEIGHTS[:-1], also=("weights",)),
-            "shapes": items([(3,)], but=(type(None),)),
-        }),
+            "shapes": items([(3,)], but=(type(None),)), "own": flag(True),
+        }, rest=frozenset({"instruments"})),
+        "infer.Steps (unseen)": Recipe(ln.infer.Steps, {
+            "weights": array(WEIGHTS), "gradients": array(WEIGHTS[:-1], also=("weights", "instruments")),
+            "own": flag(False), "instruments": array(WEIGHTS[:-1], none=True),
+        }, rest=frozenset({"shapes"})),
         "infer.Inference.plot": Recipe(FOUND.plot, {"ax": thing(None, none=True)}),
         **{f"infer.Inference.predict ({name})": Recipe(FOUND.predict, {name: argument}, rest=frozenset(ahead) - {name})
            for name, argument in ahead.items() if name != "start"},

@@ -73,7 +73,7 @@ def infer(
         {'gamma': 2.0, 'a': 1.0}
 
     References:
-        book: I2, I3, I6, I7, I8, I10, I13, I15–I23, I26; the exponents that refute are I4's.
+        book: I2, I3, I6, I7, I8, I10, I13, I15–I24, I26; the exponents that refute are I4's.
     """
     _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
     given = dict(known or {})
@@ -88,7 +88,7 @@ def infer(
     if isinstance(steps, Steps | Gram):
         if asked != ["rule"]:
             raise ValueError(f"family = {family!r}, but recorded steps are read by family 'rule'")
-        return rules.read(steps)
+        return rules.read(steps, level)
     if "rule" in asked:
         raise ValueError("family = 'rule' needs path to be an infer.Steps, or what ln.watch has seen")
     held = [(FAMILIES[name], _known(FAMILIES[name], given)) for name in asked]

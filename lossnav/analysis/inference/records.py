@@ -148,13 +148,17 @@ def discount_bound(t: Array, losses: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of an optimizer, with the gradients that it was given.
+    """The steps of an optimizer, with the gradients that it was given, or with others.
 
     Args:
         weights: θ_0 … θ_N, shape (N + 1, D).
         gradients: g_0 … g_{N−1}, shape (N, D): what the rule got, penalties and clipping before it included.
         shapes: those of the tensors that a row is, in their order, with which singular values are looked at; None if
             that is not known.
+        own: False if the rule did not get these gradients, but those of batches that it drew by themselves at each
+            step: then ``gradients`` are those of all examples, and there are intervals (book: I24).
+        instruments: where not even those are known, ``gradients`` are those of another batch at each place, and these,
+            shape (N, D), of a third.
 
     Raises:
         ValueError: naming the argument.
@@ -163,6 +167,8 @@ class Steps:
     weights: ArrayLike
     gradients: ArrayLike
     shapes: Sequence[tuple[int, ...]] | None = None
+    own: bool = True
+    instruments: ArrayLike | None = None
     single: bool = field(init=False)  # whether the numbers are of single precision
 
     def __post_init__(self) -> None:
@@ -178,6 +184,11 @@ class Steps:
             sizes = [math.prod(_checks.whole("shapes", n, low=1) for n in shape) for shape in shapes]
             if sum(sizes) != gradients.shape[1]:
                 raise ValueError(f"shapes have {sum(sizes)} entries, but gradients has {gradients.shape[1]} columns")
+        _checks.flag("own", self.own)
+        if self.instruments is not None:
+            if self.own:
+                raise ValueError("instruments are given, but the rule's own gradients need none: own must be False")
+            object.__setattr__(self, "instruments", _checks.array("instruments", self.instruments, shape=gradients.shape))
         rounded = np.array_equal(weights, weights.astype(np.float32).astype(np.float64))
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "gradients", gradients)

@@ -1,6 +1,6 @@
-r"""The rule that an optimizer follows, read off its steps and the gradients that it was given (book: I22, I23).
+r"""The rule that an optimizer follows, read off its steps and gradients (book: I22–I24).
 
-There is no noise in such a record, so that a reading is exact or refuted. The order: a step as a sum of the last step,
+There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted. The order: a step as a sum of the last step,
 this and the last gradient, and the weights, with the fewest of them that do; the same with a schedule; then
 :math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule.
 """
@@ -22,13 +22,16 @@ _SEARCHED = 1e-6  # that of averages, which are searched for
 _FOUND = 1e-10  # below it a search from another start would find the same
 _RANK = 1e-9  # below it columns are dependent; in single precision 1e-5
 _ENTRIES = 96  # of a step, on which averages are searched for
+_MEMORY = 8  # deviations before a step in which what was drawn is looked for
 _AVERAGES = ((0.0, 0.0), (0.0, 0.99), (0.0, 1.0), (0.9, 0.95), (0.9, 0.999), (0.5, 0.5))
 
 
-def read(record: Steps | Gram) -> Inference:
-    """Return the reading of a recorded optimizer."""
+def read(record: Steps | Gram, level: float) -> Inference:
+    """Return the reading of a recorded optimizer; ``level`` is that of intervals, where there are any."""
     if isinstance(record, Gram):
         return _of_products(record)
+    if not record.own:
+        return _unseen(record, level)
     theta, g = np.asarray(record.weights), np.asarray(record.gradients)
     moved = np.diff(theta, axis=0)
     exact, rank = (_SINGLE, _SINGLE) if record.single else (_EXACT, _RANK)
@@ -49,10 +52,13 @@ Reading = tuple[str, Mapping[str, tuple[float, float, float]], float]  # words, 
 def _said(rule: str, numbers: Mapping[str, tuple[float, float, float]], residual: float, exact: float,
           because: str = "") -> Inference:  # fmt: skip
     refuted = residual > exact
+    return _answer(rule, {} if refuted else numbers, Fit(residual, exact, 0.0 if refuted else 1.0, refuted, because))
+
+
+def _answer(rule: str, numbers: Mapping[str, tuple[float, float, float]], fit: Fit) -> Inference:
     estimates = {name: Estimate(*three, "") for name, three in numbers.items()}
-    fit = Fit(residual, exact, 0.0 if refuted else 1.0, refuted, because)
     score = {"logL": math.nan, "parameters": float(len(numbers)), "bic": math.nan, "p_value": fit.p_value}
-    return Inference("rule", {} if refuted else estimates, (), fit, score, rule=rule)
+    return Inference("rule", estimates, (), fit, score, rule=rule)
 
 
 def _point(value: float) -> tuple[float, float, float]:
@@ -301,6 +307,51 @@ def _constant(moved: Array, shapes: object) -> str:
                             "median")  # fmt: skip
         at += count
     return "no rule of the listed makes these steps" + (f"; {', and '.join(said)}" if said else "")
+
+
+def _unseen(record: Steps, level: float) -> Inference:
+    """Read a heavy ball whose own gradients were not kept (book: I24).
+
+    The noise of a batch that is drawn by itself has mean 0 whatever came before: the last step, and the gradient of all
+    examples. So a regression on both is consistent, and one on a noisy gradient with another for its instrument is. What
+    has to tell nothing more then are the weights, the gradient before, and the noise of the last steps.
+    """
+    moved, g = np.diff(record.weights, axis=0), np.asarray(record.gradients)
+    z = g if record.instruments is None else np.asarray(record.instruments)
+    columns, partners = ([moved[:-1], part[1:]] for part in (g, z))
+    found, covariance, left = _regressed(columns, partners, moved[1:])
+    past = np.cumsum(np.vstack([np.zeros((_MEMORY + 1, g.shape[1])), left]), axis=0)
+    recent, weights = past[_MEMORY:-1] - past[: -_MEMORY - 1], np.asarray(record.weights)[1:-1]
+    more, spread, _ = _regressed([*columns, weights, g[:-1], recent], [*partners, weights, z[:-1], recent], left)
+    free = len(left) - len(more)
+    if free < len(more):
+        raise ValueError(f"gradients has {len(g)} steps, but without the rule's own it must have at least 11")
+    (beta, rate), errors = found, np.sqrt(np.diag(covariance)) * scipy.stats.t.ppf((1 + level) / 2, free)
+    told = more[2:] @ np.linalg.pinv(spread[2:, 2:], rcond=_RANK, hermitian=True) @ more[2:]
+    p = float(scipy.stats.f.sf(told / 3, 3, free))
+    numbers = {"lr": (-rate, -rate - errors[1], -rate + errors[1]), "beta": (beta, beta - errors[0], beta + errors[0])}
+    refuted = p < 1 - level
+    said = "what came before tells more of a step than a heavy ball and batches drawn by themselves leave"
+    residual = float(np.linalg.norm(left) / np.linalg.norm(moved[1:]))
+    fit = Fit(residual, math.nan, p, refuted, f"{said} (p = {p:.2g})" if refuted else "")
+    rule = "gradient descent" if numbers["beta"][1] <= 0 <= numbers["beta"][2] else "heavy ball"
+    return _answer(rule, numbers, fit)
+
+
+def _regressed(columns: list[Array], partners: list[Array], goal: Array) -> tuple[Array, Array, Array]:
+    """Return the coefficients of columns, each of shape (N, D), by way of instruments; their covariance; what is left.
+
+    Entries of one step share its batch: steps are the clusters that errors are counted by.
+    """
+    x, z = np.stack(columns, axis=2), np.stack(partners, axis=2)
+    sizes, others = (np.maximum(np.linalg.norm(part, axis=(0, 1)), 1e-300) for part in (x, z))
+    x, z = x / sizes, z / others
+    inverse = np.linalg.pinv(np.einsum("ndi,ndj->ij", z, x), rcond=_RANK)
+    found = inverse @ np.einsum("ndi,nd->i", z, goal)
+    left = goal - x @ found
+    scores = np.einsum("ndi,nd->ni", z, left)
+    covariance = inverse @ (scores.T @ scores) @ inverse.T * len(goal) / max(len(goal) - len(found), 1)
+    return found / sizes, covariance / np.outer(sizes, sizes), left
 
 
 def _of_products(seen: Gram) -> Inference:
