@@ -12,11 +12,18 @@ RING = ln.losses.Function(
     lambda x: (np.sqrt((x**2).sum(-1)) - 1) ** 2 / 2, lambda x: x * (1 - 1 / np.sqrt((x**2).sum(-1, keepdims=True))),
     dim=2,
 )  # fmt: skip
-WELL = ln.losses.Function(
-    lambda x: (x[..., 0] ** 2 - 1) ** 2 / 4 + x[..., 1] ** 2 * (2 + x[..., 0]) / 2 + 0.1 * x[..., 0],
-    lambda x: np.stack([x[..., 0] * (x[..., 0] ** 2 - 1) + x[..., 1] ** 2 / 2 + 0.1, x[..., 1] * (2 + x[..., 0])], -1),
-    dim=2,
-)
+
+
+def height(x):
+    """Two wells, one deeper, with a valley between them that bends."""
+    return (x[..., 0] ** 2 - 1) ** 2 / 4 + x[..., 1] ** 2 * (2 + x[..., 0]) / 2 + 0.1 * x[..., 0]
+
+
+def slope(x):
+    return np.stack([x[..., 0] * (x[..., 0] ** 2 - 1) + x[..., 1] ** 2 / 2 + 0.1, x[..., 1] * (2 + x[..., 0])], -1)
+
+
+WELL = ln.losses.Function(height, slope, dim=2)
 FAR = np.array([[1.5, 0.2], [-0.4, 1.9], [-1.1, -1.2]])
 NEAR = np.array([[1.3, 0.4], [0.6, -0.5], [1.6, 0.7], [0.8, 0.3]])
 
@@ -149,6 +156,61 @@ def test_n20_a_law_that_does_not_settle_is_optimal_for_no_metric():
         linear(np.eye(2)), loss=ln.losses.Function(lambda x: -(x**2).sum(-1), dim=2), metric="place", at=NEAR
     )
     assert not uphill.exists and "no gamma" in uphill.why
+
+
+def test_n20_over_two_basins_to_cross_between_them_costs_what_the_law_saves():
+    """Whatever path leads across the ridge: J exceeds V by ∫e^{−γt}|θ̇ − u|²_G/2, since V does not jump there."""
+    gamma, dt, mixed = 0.6, 0.04, np.array([[1.0, 0.5], [0.5, 1.5]])
+
+    def pull(x):
+        return -slope(x) @ mixed
+
+    def value(theta):
+        """V = 2∫e^{−2γt}L dt along the law's own path, by Runge–Kutta, and where that ends; also of complex numbers."""
+        total, weight = 0.0, 1.0
+        for _ in range(int(30 / dt)):
+            a = pull(theta)
+            b = pull(theta + dt / 2 * a)
+            c = pull(theta + dt / 2 * b)
+            after = theta + dt / 6 * (a + 2 * b + 2 * c + pull(theta + dt * c))
+            middle = (theta + after) / 2 + dt / 8 * (a - pull(after))
+            fade = np.exp(-gamma * dt)
+            total = total + 2 * dt / 6 * weight * (height(theta) + 4 * fade * height(middle) + fade**2 * height(after))
+            theta, weight = after, weight * fade**2
+        return total + weight * height(theta) / gamma, theta
+
+    rng, t = np.random.default_rng(0), np.linspace(0.0, 1.0, 601)
+    apart = []
+    for _ in range(3):
+        start, end = np.array([-1.2, 0.0]) + 0.3 * rng.normal(size=2), np.array([1.2, 0.0]) + 0.3 * rng.normal(size=2)
+        bend, turned = rng.normal(size=2), np.pi * t[:, None]
+        path, speed = (
+            start + t[:, None] * (end - start) + np.sin(turned) * bend,
+            end - start + np.pi * np.cos(turned) * bend,
+        )
+        v, ends = value(path)
+        assert ends[0, 0] < 0 < ends[-1, 0]
+        p = -np.stack([value(path + 1e-30j * e)[0].imag / 1e-30 for e in np.eye(2)], axis=1)
+        u = pull(path)
+        np.testing.assert_allclose((u * p).sum(-1), 2 * (height(path) - gamma * v), rtol=1e-4, atol=1e-7)  # (N20)
+        across = u[:, ::-1] * [1, -1]  # G is free where the law does not go
+
+        def square(w, p=p, u=u, across=across):
+            return (w * p).sum(-1) ** 2 / (u * p).sum(-1) + (w * across).sum(-1) ** 2 / (across**2).sum(-1)
+
+        faded = np.exp(-gamma * t)
+        paid = scipy.integrate.trapezoid(faded * (square(speed) / 2 + height(path)), t) + faded[-1] * v[-1]
+        lost = scipy.integrate.trapezoid(faded * square(speed - u) / 2, t)
+        apart.append((paid - v[0]) / lost - 1)
+    assert np.max(np.abs(apart)) < 1e-2 and lost > 0
+
+
+def test_n20_a_law_that_settles_on_a_slope_is_optimal_for_no_metric():
+    bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
+    aside = ln.optimal_for(lambda x: -(x - 0.3), loss=bowl, metric="place", at=[[1.0, 1.0], [2.0, 0.5]])
+    assert not aside.exists and "[0.3, 0.3]" in aside.why
+    both = ln.optimal_for(descent(WELL), loss=WELL, metric="place", at=[[-0.9, 0.4], [0.8, -0.3]])
+    assert both.exists and both.gamma == (0.0, math.inf)
 
 
 def test_a_curve_bounds_the_discount_by_its_own_future_average():

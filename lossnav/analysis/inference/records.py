@@ -188,7 +188,8 @@ class Steps:
         if self.instruments is not None:
             if self.own:
                 raise ValueError("instruments are given, but the rule's own gradients need none: own must be False")
-            object.__setattr__(self, "instruments", _checks.array("instruments", self.instruments, shape=gradients.shape))
+            third = _checks.array("instruments", self.instruments, shape=gradients.shape)
+            object.__setattr__(self, "instruments", third)
         rounded = np.array_equal(weights, weights.astype(np.float32).astype(np.float64))
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "gradients", gradients)

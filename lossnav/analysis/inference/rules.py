@@ -1,8 +1,9 @@
 r"""The rule that an optimizer follows, read off its steps and gradients (book: I22–I24).
 
-There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted. The order: a step as a sum of the last step,
-this and the last gradient, and the weights, with the fewest of them that do; the same with a schedule; then
-:math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the same with a schedule.
+There is no noise in a record of the gradients that it was given, so that a reading is exact or refuted. The order: a
+step as a sum of the last step, this and the last gradient, and the weights, with the fewest of them that do; the same
+with a schedule; then :math:`\Delta=-lr\,\hat m/(\hat v^p+\epsilon)-\lambda\theta` with averages m of g and v of g²; the
+same with a schedule.
 """
 
 from __future__ import annotations
@@ -313,8 +314,8 @@ def _unseen(record: Steps, level: float) -> Inference:
     """Read a heavy ball whose own gradients were not kept (book: I24).
 
     The noise of a batch that is drawn by itself has mean 0 whatever came before: the last step, and the gradient of all
-    examples. So a regression on both is consistent, and one on a noisy gradient with another for its instrument is. What
-    has to tell nothing more then are the weights, the gradient before, and the noise of the last steps.
+    examples. So a regression on both is consistent, and one on a noisy gradient with another for its instrument, too.
+    What may tell nothing more then are the weights, the gradient before, and the noise of the last steps.
     """
     moved, g = np.diff(record.weights, axis=0), np.asarray(record.gradients)
     z = g if record.instruments is None else np.asarray(record.instruments)

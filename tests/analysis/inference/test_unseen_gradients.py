@@ -31,15 +31,17 @@ def simulated(seed, *, beta=0.9, rank=DIM, epoch=None, ahead=0.0, decay=0.0):
 
 def read(weights, gradients, instruments=None):
     partners = [None] * RUNS if instruments is None else instruments
-    steps = (ln.infer.Steps(*one, own=False, instruments=z) for *one, z in zip(weights, gradients, partners, strict=True))
-    return [ln.infer(one, family="rule") for one in steps]
+    every = zip(weights, gradients, partners, strict=True)
+    return [ln.infer(ln.infer.Steps(*one, own=False, instruments=z), family="rule") for *one, z in every]
 
 
 def share(found, name, truth):
     return np.mean([one.estimates[name].low <= truth <= one.estimates[name].high for one in found])
 
 
-@pytest.mark.parametrize(("options", "by_others"), [({}, False), ({"rank": 1}, False), ({"beta": 0.0}, False), ({}, True)])
+@pytest.mark.parametrize(
+    ("options", "by_others"), [({}, False), ({"rank": 1}, False), ({"beta": 0.0}, False), ({}, True)]
+)
 def test_i24_intervals_hold_the_truth_as_often_as_they_say(options, by_others):
     weights, seen, other, third = simulated(1, **options)
     found = read(weights, other, third) if by_others else read(weights, seen)
@@ -57,9 +59,7 @@ def test_i24_the_gradient_of_another_batch_misleads_and_is_refuted():
     assert all(one.fit.refuted for one in found)
 
 
-@pytest.mark.parametrize(
-    "options", [{"ahead": 0.9}, {"decay": 0.5}, {"epoch": 8}, {"epoch": 20}], ids=str
-)
+@pytest.mark.parametrize("options", [{"ahead": 0.9}, {"decay": 0.5}, {"epoch": 8}, {"epoch": 20}], ids=str)
 def test_i24_what_is_no_heavy_ball_with_batches_of_its_own_is_refuted(options):
     weights, seen, _, _ = simulated(3, **options)
     found = read(weights, seen)
