@@ -8,6 +8,7 @@ import torch
 from resources import recorded
 
 import lossnav as ln
+from lossnav.analysis.inference import rules
 
 O, BLIND = torch.optim, recorded("blind")
 SHAPES = [(16, 20), (5, 16)]
@@ -115,7 +116,7 @@ def test_i22_any_hyperparameters_are_read_blind():
     """Sixty runs on noisy quadratics: dampening is a part of lr, and decay goes through Nesterov's buffer, too."""
     rng = np.random.default_rng(0)
     for i in range(60):
-        lr, beta, decay = 10 ** rng.uniform(-3.5, -1.5), rng.uniform(0.3, 0.95), 10 ** rng.uniform(-3, -1)
+        lr, beta, decay = 10 ** rng.uniform(-3.5, -1.5), rng.uniform(0.3, 0.95), 10 ** rng.uniform(-3, 1)
         options, truth = (
             ({"weight_decay": decay}, {"lr": lr, "lr·decay": lr * decay}),
             ({"momentum": beta, "dampening": 0.3}, {"lr": 0.7 * lr, "beta": beta}),
@@ -206,6 +207,17 @@ def test_rank_before_estimate_in_single_precision():
     """Plain descent's last step is a multiple of its last gradient: no β is read from what is left of rounding."""
     found = ln.infer(run(lambda p: O.SGD(p, 0.1), dtype=torch.float32)[0], family="rule")
     assert found.rule == "gradient descent" and "beta" not in found.estimates
+
+
+@pytest.mark.parametrize("corrected", [True, False])
+@pytest.mark.parametrize("each", [True, False])
+def test_deviations_are_searched_along_their_own_derivatives(corrected, each):
+    rng = np.random.default_rng(3)
+    g, theta = rng.normal(size=(12, 7)), np.cumsum(rng.normal(size=(13, 7)), axis=0)
+    moved, x, h = np.diff(theta, axis=0), np.array([0.7, 0.9, 0.4, math.log(0.03)]), 1e-6
+    away = lambda y: rules._project(theta, g, moved, y, corrected, each)[0]
+    differences = np.stack([(away(x + e) - away(x - e)) / (2 * h) for e in h * np.eye(4)], axis=1)
+    np.testing.assert_allclose(rules._slopes(theta, g, moved, x, corrected, each), differences, rtol=1e-5, atol=1e-8)
 
 
 def test_refusals():
