@@ -27,7 +27,7 @@ class Settings:
     rtol: float = 1e-8
 
     def worth(self, rank: int, action: float, best: float) -> Settings:
-        """Return the accuracy for a candidate: of more than four those that cost clearly more than the best get less."""
+        """Return the accuracy for a candidate: of more than four those that are clearly dearer get less."""
         dear = rank >= _FULL and action > best + 0.05 * abs(best)
         return replace(self, rtol=max(self.rtol, _ROUGH)) if dear else self
 

@@ -15,7 +15,7 @@ from lossnav import _checks
 from lossnav._checks import Array
 from lossnav.analysis.inference import evidence, rules
 from lossnav.analysis.inference.evidence import Evidence, Question, Recording
-from lossnav.analysis.inference.families import FAMILIES, Planner, Quantity
+from lossnav.analysis.inference.families import FAMILIES, Measured, Planner, Quantity
 from lossnav.analysis.inference.records import Curve, Gram, Rates, Steps, positions
 from lossnav.analysis.inference.result import Ambiguity, Estimate, Fit, Inference
 from lossnav.problem.losses import Loss, Quadratic
@@ -40,7 +40,7 @@ def infer(
     r"""Return what a learner assumed, as far as its path tells.
 
     The loss is known; what is asked is the discount γ, the gain a = ηk (both up to what no record tells: the unit of
-    J), a drift, a deadline or a memory. Metric G = I, unless a rule is read.
+    J), a drift, a deadline, a memory or a diagonal metric. Else G = I, unless a rule is read.
 
     Args:
         path: weights over time, shape (N + 1, D), with their ``times``; a ``Trajectory``; an ``infer.Rates``; an
@@ -48,9 +48,9 @@ def infer(
             stakes that ``known`` gives.
         loss: the landscape, of D parameters; None for rates, curves and steps.
         times: shape (N + 1,), rising, at least five; for a list those of every path. A ``Trajectory`` has its own.
-        family: "planner" (γ, a) | "+decay" (j) | "+rotation" (q) | "deadline" (T, c) | "memory" (friction, b) |
-            "hyperbolic" (alpha, a; a sophisticated planner's) | "rule" (recorded optimizers); or a list, compared. On a
-            loss that is not quadratic only "planner" and "+decay".
+        family: "planner" (γ, a) | "+decay" (j) | "+metric" (G2 …, with G₁₁ = 1) | "+rotation" (q) | "deadline" (T, c) |
+            "memory" (friction, b) | "hyperbolic" (alpha, a; a sophisticated planner's) | "rule" (recorded optimizers);
+            or a list, compared. On a loss that is not quadratic only "planner" and "+decay".
         noise: standard deviation of an entry of the record (of the loss, for a curve). None estimates it; 0 says that
             the record is exact.
         level: of the intervals, in (.5, 1).
@@ -63,7 +63,7 @@ def infer(
         ValueError: naming the argument: too few times, or such that do not rise; a path that does not move; one that
             climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding.
 
-    Honest limits: with a metric that is not known every γ explains a quadratic (book: I9); with one that may depend
+    Honest limits: with a metric of any directions every γ explains a quadratic (book: I9); with one that may depend
     on θ everything is explained (I14); a loss curve alone says rates only (I21).
 
     Example:
@@ -73,7 +73,7 @@ def infer(
         {'gamma': 2.0, 'a': 1.0}
 
     References:
-        book: I2, I3, I6, I7, I8, I10, I13, I15–I24, I26; the exponents that refute are I4's.
+        book: I2, I3, I6–I10, I13, I15–I24, I26; the exponents that refute are I4's.
     """
     _checks.instance("known", {} if known is None else known, Mapping, "a mapping from names to values")
     given = dict(known or {})
@@ -118,7 +118,7 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     if isinstance(records[0], Rates):
         if not all(isinstance(one, Rates) for one in records):
             raise ValueError("path mixes infer.Rates with other records, but all must be of one kind")
-        if name in ("+rotation", "deadline"):
+        if name in ("+metric", "+rotation", "deadline"):
             raise ValueError(f"family = {name!r} needs a path: rates do not tell it")
         scaled = [(k * np.asarray(one.h), one.r, one.error) for k, one in zip(shares, records, strict=True)]
         return evidence.of_rates(Rates(*map(np.concatenate, zip(*scaled, strict=True))), asked)
@@ -141,6 +141,9 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     check_loss(landscape)
     if any(places.shape[1] != landscape.dim for _, places, _ in recordings):
         raise ValueError(f"path has places of {dim} parameters, but loss has {landscape.dim}")
+    asked = replace(asked, family=asked.family.of(landscape.dim))
+    if isinstance(landscape, Quadratic) and isinstance(asked.family, Measured):
+        return evidence.of_metric(recordings, landscape, asked)
     if isinstance(landscape, Quadratic):
         return evidence.of_modes(recordings, landscape, asked)
     return evidence.of_extremals(recordings, landscape, asked)

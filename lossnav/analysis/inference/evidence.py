@@ -13,7 +13,7 @@ import scipy
 
 from lossnav._checks import Array
 from lossnav.analysis.inference.extremal import Extremal, lateness
-from lossnav.analysis.inference.families import Planner, Quantity, Scale
+from lossnav.analysis.inference.families import Measured, Planner, Quantity, Scale
 from lossnav.analysis.inference.likelihood import Likelihood
 from lossnav.analysis.inference.records import Curve, Rates
 from lossnav.problem.functions.roots import slow_rate
@@ -85,10 +85,14 @@ class Question:
         rows = [(quantity, quantity.place(value)) for quantity, value in places]
         return lambda x: np.array([quantity(x) - goal for quantity, goal in rows])
 
-    def likelihood(self, scale: Scale, residual: Callable[[Array], Array], projected: int = 0) -> Likelihood:
+    def likelihood(
+        self, scale: Scale, residual: Callable[[Array], Array], projected: int = 0,
+        starts: Sequence[Array] | None = None,
+    ) -> Likelihood:  # fmt: skip
         """Return the fit of the family's coordinates alone."""
-        box, starts, noisy = self.family.box(scale), self.family.starts(scale), self.noise is not None
-        return Likelihood(residual, *box, starts, self.level, noisy, self.held(scale), projected=projected)
+        box, begin = self.family.box(scale), self.family.starts(scale) if starts is None else starts
+        noisy = self.noise is not None
+        return Likelihood(residual, *box, begin, self.level, noisy, self.held(scale), projected=projected)
 
 
 def of_rates(rates: Rates, asked: Question) -> Evidence:
@@ -165,6 +169,40 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
     rates = _rates_of(modes, family, family.values(likelihood.x, scale), likelihood, unit)
     step = max(float(np.max(np.diff(t))) for _, t, _, _ in modes)
     return Evidence(likelihood, family, scale, unit, floor, series, rates, loss, step=step)
+
+
+def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question) -> Evidence:
+    """Return what paths on a quadratic loss say of a diagonal metric; their starts are projected out (book: I9).
+
+    Raises:
+        ValueError: the loss has no minimum, or is not curved upwards everywhere.
+    """
+    family, minimum = asked.family, loss.minimum
+    assert isinstance(family, Measured)
+    curvature = np.linalg.eigvalsh(loss.hessian(np.zeros(loss.dim)))
+    if minimum is None or curvature[0] <= 0:
+        raise ValueError("family '+metric' needs a loss with a minimum, and curvature > 0 in every direction")
+    span = max(float(t[-1] - t[0]) for t, _, _ in recordings)
+    scale = Scale(float(np.exp(np.mean(np.log(curvature)))), 3 / span)
+    unit, floor = asked.unit(max(float(np.max(np.abs(y - minimum))) for _, y, _ in recordings), _ROUNDING)
+
+    def left(x: Array) -> list[Array]:
+        values, found = family.values(x, scale), list[Array]()
+        for t, places, stakes in recordings:
+            columns = family.fundamental(stakes * loss.hessian(minimum), t, values).reshape(-1, loss.dim)
+            away = (places - minimum).ravel() / unit
+            if np.all(np.isfinite(columns)):
+                basis = np.linalg.qr(columns)[0]
+                found.append(away - basis @ (basis.T @ away))
+            else:
+                found.append(np.full_like(away, _WILD))
+        return found
+
+    begun = _weak(recordings, loss, scale, apart=True)
+    starts = [np.concatenate([[u], begun[1:]]) for u in (begun[0], 0.05, 0.6)]
+    whole = lambda x: np.concatenate(left(x))  # noqa: E731
+    likelihood = asked.likelihood(scale, whole, len(recordings) * loss.dim, starts)
+    return Evidence(likelihood, family, scale, unit, floor, lambda x: whole(x).reshape(-1, loss.dim), None, loss)
 
 
 def _rates_of(
@@ -286,8 +324,11 @@ def _extremals(parts: Sequence[Extremal], asked: Question, unit: float, begun: A
     )  # fmt: skip
 
 
-def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale) -> Array:
-    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L (book: I15)."""
+def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale, *, apart: bool = False) -> Array:
+    """Return coordinates of a planner to begin from, by the weak form: ∫φ̈θ = −γ∫φ̇θ + a∫φ∇L (book: I15).
+
+    ``apart``: with an a of its own for each parameter, as a diagonal metric has.
+    """
     rows: list[Array] = []
     for t, places, stakes in recordings:
         span = t[-1] - t[0]
@@ -296,14 +337,18 @@ def _weak(recordings: Sequence[Recording], loss: Loss, scale: Scale) -> Array:
         s = (t[:, None] - middle) / (width / 2)
         bump = np.maximum(1 - s * s, 0.0)
         first, second = -8 * s * bump**3 * (2 / width), (-8 * bump**3 + 48 * s * s * bump**2) * (2 / width) ** 2
-        parts = [(bump**4 * weight).T @ loss.gradient(places) * stakes, -(first * weight).T @ places,
-                 (second * weight).T @ places]  # fmt: skip
+        pull = (bump**4 * weight).T @ loss.gradient(places) * stakes
+        pulls = [pull * own for own in np.eye(loss.dim)] if apart else [pull]
+        parts = [*pulls, -(first * weight).T @ places, (second * weight).T @ places]
         rows.append(np.stack([part.ravel() for part in parts], axis=1))
     whole = np.concatenate(rows)
-    (a, gamma), _ = scipy.optimize.nnls(whole[:, :2], whole[:, 2])
+    (*gains, gamma), _ = scipy.optimize.nnls(whole[:, :-1], whole[:, -1])
+    a = gains[0]
     pace = scale.rate if a == 0 else slow_rate(scale.curvature, a, gamma)
     pace = float(np.clip(pace, scale.rate / 30, 30 * scale.rate))
-    return np.array([gamma / (gamma + scale.rate), math.log(pace)])
+    least = 1e-3 * max(gains) or 1.0
+    metric = [math.log(max(a, least) / max(gain, least)) for gain in gains[1:]]
+    return np.array([gamma / (gamma + scale.rate), math.log(pace), *metric])
 
 
 def _rests(recordings: Sequence[Recording], loss: Loss) -> list[tuple[Array, ...]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -62,6 +62,10 @@ class Planner:
     plans: bool = True
     swings: bool = False
     parted: str = "other stakes, a change that is announced, or a deadline"
+
+    def of(self, dim: int) -> Planner:
+        """Return the family of a loss of so many parameters."""
+        return self
 
     def box(self, scale: Scale) -> tuple[Array, Array]:
         """Return the ends of the coordinates, each of shape (P,)."""
@@ -134,6 +138,36 @@ def _before_deadline(h: float, t: Array, values: Values) -> Array:
     paid = (values["Q"] * h + gamma / 2) / rate
     shape = (1 + paid) / 2 + (1 - paid) / 2 * np.exp(-2 * rate * left)
     return np.asarray(np.exp(-2 * (h / a) / (2 * rate + gamma) * (t - t[0])) * shape / shape[0])
+
+
+@dataclass(frozen=True)
+class Measured(Planner):
+    """A planner with a constant diagonal metric: G = diag(1, G2, …), a = ηk/G₁₁ (book: I9).
+
+    Where the Hessian is not diagonal one path tells them and γ; where it is, every γ has its metric.
+    """
+
+    def of(self, dim: int) -> Planner:
+        more = {f"G{i}": "1" for i in range(2, dim + 1)}
+        return replace(self, names=_BOTH | more, more=[(-_FAR, _FAR, (0.0,))] * len(more))
+
+    def values(self, x: Array, scale: Scale) -> dict[str, float]:
+        metric = {name: math.exp(at) for name, at in zip(list(self.names)[2:], x[2:], strict=False)}
+        return super().values(x[:2], scale) | metric
+
+    def metric(self, values: Values) -> Array:
+        """Return the diagonal, shape (D,)."""
+        return np.array([1.0, *(values[name] for name in list(self.names)[2:])])
+
+    def fundamental(self, hessian: Array, t: Array, values: Values) -> Array:
+        """Return what maps the first place about the minimum to the others, shape (N, D, D)."""
+        width = self.metric(values) ** -0.5
+        curvature, vectors = np.linalg.eigh(width[:, None] * hessian * width)
+        left = np.exp(-np.outer(t - t[0], self.rates(curvature, values)))
+        return np.einsum("di,ni,ei->nde", width[:, None] * vectors, left, vectors / width[:, None])
+
+    def objective(self, values: Values) -> Objective:
+        return replace(super().objective(values), metric=np.diag(self.metric(values)))
 
 
 class Memory(Planner):
@@ -211,6 +245,7 @@ _EVERY = (
     Planner(
         "+decay", _BOTH | {"j": "1/T"}, "r (r + γ) = a h + j (j + γ)", [(0.0, 1 - 1e-9, (0.02, 0.3, 0.8))], moves=True
     ),
+    Measured("+metric", _BOTH, "r (r + γ) are the eigenvalues of a G⁻¹H", parted="a Hessian that is not diagonal"),
     Planner("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
     Planner(
         "deadline", _BOTH | {"T": "T", "c": "1"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,
@@ -240,7 +275,7 @@ class Quantity:
         """Return it with a value half-way; or, if that is at an edge or nearly, what the data's own scales come to."""
         size = abs(value - scale.end if name == "T" else value)
         own = {"a": scale.rate**2 / scale.curvature, "b": scale.rate**2 / scale.curvature, "T": 1 / scale.rate,
-               "c": 1 / scale.rate}.get(name, scale.rate)  # fmt: skip
+               "c": 1 / scale.rate}.get(name, 1.0 if family.names[name] == "1" else scale.rate)  # fmt: skip
         return cls(family, name, scale, size if own / _EDGE < size < own * _EDGE else own)
 
     def __call__(self, x: Array) -> float:
