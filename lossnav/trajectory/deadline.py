@@ -38,12 +38,12 @@ def from_starts(
     objective: Objective, loss: Loss, theta0: Array, horizon: float, settings: Settings, endpoint: Array | None = None
 ) -> Iterator[Trajectory]:
     """Solve from one start for each stationary point, which the path may pass or end at; side by side at first."""
-    even = settings.steps is not None or objective.price is not None
-    if even:
-        steps = first_steps(objective, len(theta0), horizon)
-        problem = transcription(objective, loss, horizon, min(settings.steps or steps, steps), endpoint=endpoint)
-    else:
+    graded = approach.graded(objective, loss)
+    if graded:
         problem = approach.first(objective, loss, horizon, endpoint=endpoint)
+    else:
+        first = first_steps(objective, len(theta0), horizon)
+        problem = transcription(objective, loss, horizon, min(settings.steps or first, first), endpoint=endpoint)
     via = [problem.lift(place) for place in _places(objective, loss, theta0[: loss.dim])]
     budget.stage(f"paths from {1 + len(via)} starts")
     u = np.linspace(0.0, 1.0, problem.steps + 1)[:, None]
@@ -56,12 +56,12 @@ def from_starts(
             starts += [way for point in via for way in approach.straight(problem, theta0, point)]
         starts += carried(problem, theta0)
     ends = newton.unlike(newton.minimise_all(problem, np.array(starts)))
-    if objective.curved:  # others may have left the domain of the metric
-        ends = [one for one in ends if one.converged] or ends
-    ends.sort(key=lambda one: (not one.converged, one.action))
-    for rank, found in enumerate(ends):
-        settled = (problem, found) if even else approach.settle(problem, found)
-        yield refine(*settled, settings.worth(rank, found.action, ends[0].action))
+    if not graded:
+        for found in ends:
+            yield refine(problem, found, settings)
+        return
+    for found in [one for one in ends if one.converged] or ends:  # others may have left the domain of the metric
+        yield refine(*approach.settle(problem, found), settings)
 
 
 def _places(objective: Objective, loss: Loss, theta0: Array) -> list[Array]:

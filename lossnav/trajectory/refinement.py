@@ -16,8 +16,6 @@ from lossnav.trajectory.nodal import Nodes, curve, nodes_of, trajectory_of
 from lossnav.trajectory.result import Trajectory
 from lossnav.trajectory.transcription import Transcription
 
-_FULL, _ROUGH = 4, 1e-4  # so many candidates are solved to the end; others, if clearly dearer, to this accuracy
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,11 +23,6 @@ class Settings:
 
     steps: int | None = None
     rtol: float = 1e-8
-
-    def worth(self, rank: int, action: float, best: float) -> Settings:
-        """Return the accuracy for a candidate: of more than four those that are clearly dearer get less."""
-        dear = rank >= _FULL and action > best + 0.05 * abs(best)
-        return replace(self, rtol=max(self.rtol, _ROUGH)) if dear else self
 
 
 def _every_second(nodes: Nodes) -> Nodes:
