@@ -236,7 +236,9 @@ def test_a_way_is_begun_at_the_pace_that_costs_least(loss, start, price, gamma, 
 
 def test_a_deeper_rest_that_is_too_flat_for_a_law_of_approach_is_not_passed_over():
     """x = 2 is of fourth order: who stays at .12 pays 8.10, and by the deadline of 60 the way to it costs 4.11."""
-    loss = ln.losses.Function(lambda x: (x[..., 0] - 2) ** 4 * (x[..., 0] ** 2 + 0.1), dim=1)
+    shape = np.polynomial.Polynomial([-2, 1]) ** 4 * np.polynomial.Polynomial([0.1, 0, 1])
+    slope, bend = shape.deriv(), shape.deriv(2)
+    loss = ln.losses.Function(lambda x: shape(x[..., 0]), slope, lambda x: bend(x)[..., None], dim=1)
     objective = ln.Objective(gamma=0.2, price=ln.prices.Acceleration(1.0, 1.0))
     with pytest.raises(ln.NotConverged, match=r"never comes to rest costs less: it has J = 4\.11"):
         ln.solve(objective, loss, [-0.2])

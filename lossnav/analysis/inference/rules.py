@@ -329,11 +329,12 @@ def _unseen(record: Steps, level: float) -> Inference:
         raise ValueError(f"gradients has {len(g)} steps, but without the rule's own it must have at least 11")
     (beta, rate), errors = found, np.sqrt(np.diag(covariance)) * scipy.stats.t.ppf((1 + level) / 2, free)
     told = more[2:] @ np.linalg.pinv(spread[2:, 2:], rcond=_RANK, hermitian=True) @ more[2:]
-    p = float(scipy.stats.f.sf(told / 3, 3, free))
+    residual = float(np.linalg.norm(left) / np.linalg.norm(moved[1:]))
+    rounding = residual <= (_SINGLE if record.single else _EXACT)
+    p = 1.0 if rounding else float(scipy.stats.f.sf(told / 3, 3, free))
     numbers = {"lr": (-rate, -rate - errors[1], -rate + errors[1]), "beta": (beta, beta - errors[0], beta + errors[0])}
     refuted = p < 1 - level
     said = "what came before tells more of a step than a heavy ball and batches drawn by themselves leave"
-    residual = float(np.linalg.norm(left) / np.linalg.norm(moved[1:]))
     fit = Fit(residual, math.nan, p, refuted, f"{said} (p = {p:.2g})" if refuted else "")
     rule = "gradient descent" if numbers["beta"][1] <= 0 <= numbers["beta"][2] else "heavy ball"
     return _answer(rule, numbers, fit)

@@ -109,6 +109,18 @@ def test_i25_adam_is_refuted():
     assert ln.infer(ln.infer.Steps(weights, every, own=False), family="rule").fit.refuted
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_where_all_examples_are_the_batch_nothing_is_refuted_but_rounding(unit):
+    theta, moved, weights, gradients = 2.0 - H, 0.0, [], []
+    for _ in range(STEPS):
+        weights.append(unit * theta)
+        gradients.append(H * theta / unit)
+        moved = 0.9 * moved - LR * H * theta
+        theta = theta + moved
+    found = ln.infer(ln.infer.Steps([*weights, unit * theta], gradients, own=False), family="rule")
+    assert found.estimates["beta"].value == pytest.approx(0.9) and not found.fit.refuted
+
+
 def test_refusals():
     weights, seen, other, _ = (part[0] for part in simulated(4))
     with pytest.raises(ValueError, match="own must be False"):

@@ -44,14 +44,14 @@ def test_i9_on_a_diagonal_hessian_every_discount_has_its_metric():
 
 
 def test_i9_intervals_hold_the_truth():
-    rng, runs, noise = np.random.default_rng(1), 40, 0.004
+    rng, runs, noise = np.random.default_rng(1), 24, 0.004
     records = [PLACES + noise * rng.normal(size=PLACES.shape) for _ in range(runs)]
     found = [ln.infer(one, COUPLED, times=T, family="+metric", noise=noise) for one in records]
     for name, value in {"gamma": 0.7, "a": 1.5, "G2": 2.0}.items():
-        # 95 %, give or take three standard deviations of a share of 40
+        # 95 %, give or take three standard deviations of a share of 24
         told = [one.estimates[name] for one in found if name in one.estimates]  # what is not told excludes nothing
-        assert sum(not one.low <= value <= one.high for one in told) <= 6
-    assert np.mean([one.fit.refuted for one in found]) <= 0.15
+        assert sum(not one.low <= value <= one.high for one in told) <= 4
+    assert np.mean([one.fit.refuted for one in found]) <= 0.18
 
 
 def test_refusals():
