@@ -404,3 +404,18 @@ def test_where_nothing_was_ever_seen_nothing_moves_and_what_has_no_plan_says_so(
     np.testing.assert_allclose(step, [0.0, -0.1])
     with pytest.raises(ln.NoMinimiser, match="curvature = 0"):
         rule([1e-200, 2.0], rule.init([1.0, 1.0]), [1.0, 1.0])  # its square is 0
+
+
+@pytest.mark.parametrize("corrected", [True, False])
+def test_what_is_told_of_the_curvature_is_averaged_over_the_steps_that_were_told(corrected):
+    rng, beta, floor = np.random.default_rng(4), 0.8, 0.1
+    belief = ln.assume.Hutchinson(beta, floor=floor, corrected=corrected)
+    rule, theta = ln.derive(ln.Objective(), curvature=belief, dt=0.1), np.ones(3)
+    state, average, count = rule.init(theta), np.zeros(3), 0
+    for n in range(7):
+        g, told = rng.normal(size=3), None if n in (2, 3) else rng.normal(size=3)
+        step, state = rule(g, state, theta, curvature=told)
+        if told is not None:
+            average, count = beta * average + (1 - beta) * told, count + 1
+        v = average / (1 - beta**count) if corrected else average
+        np.testing.assert_allclose(step, -0.1 * g / np.sqrt(np.abs(v) + floor), rtol=1e-12)
