@@ -36,7 +36,8 @@ STEPS, BURN, MODES = 3000, 4000, 20
 class Task:
     """What is learned, from the data set of this name or none, by which network and loss, and what is measured.
 
-    ``few``: examples of which curvature and noise are measured, None for all; ``about``: what the record says of it.
+    ``few``: examples of which curvature and noise are measured, None for all; ``seeds``: how many are asked for by
+    default; ``about``: what the record says of it.
     """
 
     dataset: str

@@ -209,6 +209,8 @@ def test_n20_a_law_that_settles_on_a_slope_is_optimal_for_no_metric():
     bowl = ln.losses.Quadratic(np.eye(2), minimum=[0.0, 0.0])
     aside = ln.optimal_for(lambda x: -(x - 0.3), loss=bowl, metric="place", at=[[1.0, 1.0], [2.0, 0.5]])
     assert not aside.exists and "[0.3, 0.3]" in aside.why
+    cosine = ln.losses.Function(lambda x: 1 + np.cos(x).sum(-1), lambda x: -np.sin(x), dim=1)
+    assert ln.optimal_for(lambda x: np.pi - x, loss=cosine, metric="place", at=[[0.0]]).exists  # flat at the start, too
     both = ln.optimal_for(descent(WELL), loss=WELL, metric="place", at=[[-0.9, 0.4], [0.8, -0.3]])
     assert both.exists and both.gamma == (0.0, math.inf)
 

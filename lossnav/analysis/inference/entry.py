@@ -63,8 +63,8 @@ def infer(
         ValueError: naming the argument: too few times, or such that do not rise; a path that does not move; one that
             climbs throughout where no planner's can; a loss curve alone; ``noise`` 0 where no family fits to rounding.
 
-    Honest limits: with a metric of any directions every γ explains a quadratic (book: I9); with one that may depend
-    on θ everything is explained (I14); a loss curve alone says rates only (I21).
+    Honest limits: with a metric of any directions every γ explains a bowl (book: I9); with one that may depend on θ
+    everything is explained (I14); a loss curve alone says rates only (I21).
 
     Example:
         >>> import lossnav as ln
@@ -142,11 +142,10 @@ def _evidence(path: Any, loss: Any, times: Any, asked: Question, stakes: ArrayLi
     if any(places.shape[1] != landscape.dim for _, places, _ in recordings):
         raise ValueError(f"path has places of {dim} parameters, but loss has {landscape.dim}")
     asked = replace(asked, family=asked.family.of(landscape.dim))
-    if isinstance(landscape, Quadratic) and isinstance(asked.family, Measured):
-        return evidence.of_metric(recordings, landscape, asked)
-    if isinstance(landscape, Quadratic):
-        return evidence.of_modes(recordings, landscape, asked)
-    return evidence.of_extremals(recordings, landscape, asked)
+    if not isinstance(landscape, Quadratic):
+        return evidence.of_extremals(recordings, landscape, asked)
+    of_paths = evidence.of_metric if isinstance(asked.family, Measured) else evidence.of_modes
+    return of_paths(recordings, landscape, asked)
 
 
 def _known(family: Planner, given: Mapping[str, Any]) -> dict[str, float]:

@@ -152,11 +152,7 @@ def of_modes(recordings: Sequence[Recording], loss: Quadratic, asked: Question) 
         values, found = family.values(x, scale), []
         for h, t, y, centre in modes:
             columns, away = family.columns(h, t, values), (y - centre * family.share(h, values)) / unit
-            if np.all(np.isfinite(columns)):
-                basis = columns / np.linalg.norm(columns) if columns.shape[1] == 1 else np.linalg.qr(columns)[0]
-                away = away - basis @ (basis.conj().T @ away)
-            else:
-                away = np.full_like(away, _WILD)
+            away = _beside(away, columns)
             found += [away.real, away.imag] if np.iscomplexobj(y) else [away]
         return found
 
@@ -179,30 +175,38 @@ def of_metric(recordings: Sequence[Recording], loss: Quadratic, asked: Question)
     """
     family, minimum = asked.family, loss.minimum
     assert isinstance(family, Measured)
-    curvature = np.linalg.eigvalsh(loss.hessian(np.zeros(loss.dim)))
+    hessian = loss.hessian(np.zeros(loss.dim))
+    curvature = np.linalg.eigvalsh(hessian)
     if minimum is None or curvature[0] <= 0:
         raise ValueError("family '+metric' needs a loss with a minimum, and curvature > 0 in every direction")
     span = max(float(t[-1] - t[0]) for t, _, _ in recordings)
     scale = Scale(float(np.exp(np.mean(np.log(curvature)))), 3 / span)
     unit, floor = asked.unit(max(float(np.max(np.abs(y - minimum))) for _, y, _ in recordings), _ROUNDING)
 
-    def left(x: Array) -> list[Array]:
-        values, found = family.values(x, scale), list[Array]()
+    def left(x: Array) -> Array:
+        values, found = family.values(x, scale), []
         for t, places, stakes in recordings:
-            columns = family.fundamental(stakes * loss.hessian(minimum), t, values).reshape(-1, loss.dim)
-            away = (places - minimum).ravel() / unit
-            if np.all(np.isfinite(columns)):
-                basis = np.linalg.qr(columns)[0]
-                found.append(away - basis @ (basis.T @ away))
-            else:
-                found.append(np.full_like(away, _WILD))
-        return found
+            columns = family.fundamental(stakes * hessian, t, values).reshape(-1, loss.dim)
+            found.append(_beside((places - minimum).ravel() / unit, columns))
+        return np.concatenate(found)
+
+    def fitted(x: Array) -> tuple[Array, Array, Array]:
+        t, places, _ = recordings[0]
+        return t, places, places - unit * left(x)[: places.size].reshape(places.shape)
 
     begun = _weak(recordings, loss, scale, apart=True)
     starts = [np.concatenate([[u], begun[1:]]) for u in (begun[0], 0.05, 0.6)]
-    whole = lambda x: np.concatenate(left(x))  # noqa: E731
-    likelihood = asked.likelihood(scale, whole, len(recordings) * loss.dim, starts)
-    return Evidence(likelihood, family, scale, unit, floor, lambda x: whole(x).reshape(-1, loss.dim), None, loss)
+    likelihood = asked.likelihood(scale, left, len(recordings) * loss.dim, starts)
+    series = lambda x: left(x).reshape(-1, loss.dim)  # noqa: E731
+    return Evidence(likelihood, family, scale, unit, floor, series, None, loss, fitted)
+
+
+def _beside(away: Array, columns: Array) -> Array:
+    """Return what deviations, shape (n,), are beside the best sum of columns, (n, m); far off where one is none."""
+    if not np.all(np.isfinite(columns)):
+        return np.full_like(away, _WILD)
+    basis = columns / np.linalg.norm(columns) if columns.shape[1] == 1 else np.linalg.qr(columns)[0]
+    return away - basis @ (basis.conj().T @ away)
 
 
 def _rates_of(

@@ -144,7 +144,8 @@ def _before_deadline(h: float, t: Array, values: Values) -> Array:
 class Measured(Planner):
     """A planner with a constant diagonal metric: G = diag(1, G2, …), a = ηk/G₁₁ (book: I9).
 
-    Where the Hessian is not diagonal one path tells them and γ; where it is, every γ has its metric.
+    Where the Hessian is not diagonal one path in which all modes move tells them and γ: the other explanation,
+    descent with a diagonal preconditioner S, would need SHS to be diagonal. Where it is, every γ has its metric.
     """
 
     def of(self, dim: int) -> Planner:
@@ -245,7 +246,10 @@ _EVERY = (
     Planner(
         "+decay", _BOTH | {"j": "1/T"}, "r (r + γ) = a h + j (j + γ)", [(0.0, 1 - 1e-9, (0.02, 0.3, 0.8))], moves=True
     ),
-    Measured("+metric", _BOTH, "r (r + γ) are the eigenvalues of a G⁻¹H", parted="a Hessian that is not diagonal"),
+    Measured(
+        "+metric", _BOTH, "r (r + γ) are the eigenvalues of a G⁻¹H",
+        parted="all modes of a Hessian that is not diagonal",
+    ),
     Planner("+rotation", _BOTH | {"q": "1/T"}, "λ (λ + γ) = a h", [_TURNS]),
     Planner(
         "deadline", _BOTH | {"T": "T", "c": "1"}, "dK/dt = K² + γK − a h, K(T) = a c h", _ENDS,

@@ -23,7 +23,7 @@ from lossnav.problem.objective import Objective
 _EXACT = 1e-7  # relative: what differences of a law leave of an equality
 _GRID = np.geomspace(1e-4, 1e3, 141)  # discounts that are tried, over the law's rate
 _SETTLED, _FLED = 1e-6, 1e6  # over the first speed
-_FLAT = 1e-4  # over the first slope of the loss
+_FLAT = 1e-4  # over the largest slope of the loss on the way
 _CALLS, _WITHIN = 10_000, 8  # of the law until it has settled; points of each step of a path
 
 
@@ -143,7 +143,8 @@ def _anywhere(law: Drift, at: Array, loss: Loss, gamma: float | None) -> Optimal
     if paths is None:
         return OptimalFor(False, f"the law does not settle from all of {len(at)} points: for no metric (N20)")
     times, places = paths
-    steep = np.linalg.norm(loss.gradient(places[:, -1]), axis=1) > _FLAT * np.linalg.norm(loss.gradient(at), axis=1)
+    slopes = np.linalg.norm(loss.gradient(places), axis=2)
+    steep = slopes[:, -1] > _FLAT * slopes.max(axis=1)
     if np.any(steep):
         where = places[int(np.argmax(steep)), -1].round(4).tolist()
         return OptimalFor(False, f"the law settles at {where}, where the loss is not flat: for no metric (N20)")

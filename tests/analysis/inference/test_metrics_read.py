@@ -16,6 +16,8 @@ def test_i9_one_path_on_a_coupled_bowl_tells_discount_and_metric():
     assert not found.unidentified
     for name, value in {"gamma": 0.7, "a": 1.5, "G2": 2.0}.items():
         assert found.estimates[name].value == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(found.record[2], PLACES, atol=1e-9)  # what is drawn beside the record
+    assert len(found.plot().lines) >= 2
     again = ln.solve(found.objective(), COUPLED, PLACES[0])
     np.testing.assert_allclose(again(T), PLACES, atol=1e-6)
     assert ln.infer(PLACES, COUPLED, times=T, noise=1e-4).fit.refuted  # of one with G = I
@@ -41,6 +43,15 @@ def test_i9_on_a_diagonal_hessian_every_discount_has_its_metric():
         np.testing.assert_allclose(ln.solve(one, bowl, [1.0, 1.0])(T), path, atol=1e-6)
     held = ln.infer(path, bowl, times=T, family="+metric", noise=0, known={"gamma": 0.7})
     assert held.estimates["G2"].value == pytest.approx(2.0, rel=1e-5)
+
+
+def test_i9_a_path_along_one_mode_tells_the_metric_and_not_the_discount():
+    width = np.sqrt([1.5, 0.75])
+    mode = np.linalg.eigh(width[:, None] * COUPLED.hessian(np.zeros(2)) * width)[1][:, 0]
+    path = ln.solve(TRUTH, COUPLED, COUPLED.minimum + width * mode)(T)
+    found = ln.infer(path, COUPLED, times=T, family="+metric", noise=0)
+    assert set(found.unidentified[0].names) == {"gamma", "a"}
+    assert found.estimates["G2"].value == pytest.approx(2.0, rel=1e-5)
 
 
 def test_i9_intervals_hold_the_truth():
