@@ -29,7 +29,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 class Action:
     """Newton's method on the discretised J, refined until it is accurate.
 
-    Without a deadline it only looks for paths that come to rest; so these are checked against paths that never do.
+    Without a deadline it looks for paths that come to rest first; these are checked against paths that never do.
     """
 
     name: Method = "action"
@@ -40,7 +40,7 @@ class Action:
 
     def solve(self, case: Case, settings: Settings) -> Trajectory:
         """Return the best extremal."""
-        return wandering.checked(case, lambda: solve(case, settings, self.name))
+        return wandering.checked(case, lambda: solve(case, settings, self.name), settings)
 
 
 class Curved:

@@ -18,7 +18,7 @@ class Status(Enum):
     LEFT_DOMAIN = "the path leaves the domain of the metric"
     ENERGY_BROKEN = "the path breaks gamma·J = k·L(theta0) − |velocity|²/2·eta"
     SEARCH_INCOMPLETE = "the search for places to rest is not complete"
-    DEADLINE_TOO_EARLY = "no place to rest was found, and a later deadline may still change J"
+    DEADLINE_TOO_EARLY = "the best path found need not come to rest, and a later deadline may still change J"
     CHEAPER_UNSOLVED = "a path that did not converge costs less"
     RUNS_AWAY = "a path that runs away costs less"
     NEVER_RESTS = "a path that never comes to rest costs less"

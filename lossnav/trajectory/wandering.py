@@ -26,6 +26,7 @@ from lossnav.trajectory.candidates import runs_away
 from lossnav.trajectory.case import Case
 from lossnav.trajectory.refinement import Settings
 from lossnav.trajectory.result import Trajectory
+from lossnav.trajectory.stationary import Rests
 from lossnav.trajectory.status import Status
 
 _TURNS = 6  # how long the deadline is, in turns of the drift: some to get on a loop, some to see it close
@@ -123,8 +124,12 @@ def contested(case: Case) -> bool:
     return max(_wildness(case.objective, case.loss, case.theta0)) > 0.0
 
 
-def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
-    """Return what ``solver`` finds among paths that come to rest; ``converged`` False where another one costs less."""
+def checked(case: Case, solver: Callable[[], Trajectory], settings: Settings | None = None) -> Trajectory:
+    """Return what ``solver`` finds among paths that come to rest, or a path that never does where that costs less.
+
+    That one is not converged if γ = 0, where its J is infinite, and without ``settings``, the accuracy that J is to
+    have.
+    """
     objective, loss, theta0 = case.objective, case.loss, case.theta0
     other = bound(objective, loss, theta0) if case.rests else None
     if other is None or not math.isfinite(other.cost):
@@ -135,15 +140,34 @@ def checked(case: Case, solver: Callable[[], Trajectory]) -> Trajectory:
             round_ = 0.0 if abs(other.cost) < 1e-12 * abs(rest) else other.cost  # print no rounding errors
             return _refused(other, f"resting costs {rest:.6g} per unit of time, going round {round_:.6g}")
         return solver()
+    places: list[Array] = []
     try:
         result = solver()
     except NoMinimiser:
-        return _refused(other, f"no place to rest was found, and there is a path with J <= {other.cost:.6g}")
-    if all(one.status is Status.NO_EXTREMAL for one in result.candidates):
-        return _refused(other, f"{result.reason}, and there is a path with J <= {other.cost:.6g}")
-    if result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
-        return _refused(other, f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}")
-    return _held(case, result)
+        why = f"no place to rest was found, and there is a path with J <= {other.cost:.6g}"
+    else:
+        places = [one.asymptote for one in result.candidates if np.all(np.isfinite(one.asymptote))]
+        if all(one.status is Status.NO_EXTREMAL for one in result.candidates):
+            why = f"{result.reason}, and there is a path with J <= {other.cost:.6g}"
+        elif result.converged and other.cost < result.action - other.margin - 1e-6 * abs(result.action):
+            why = f"the best path to a rest has J = {result.action:.6g}, another J <= {other.cost:.6g}"
+        else:
+            return _held(case, result)
+    never = None if settings is None else _unresting(case, places, settings)
+    known = Status.CONVERGED, Status.DEADLINE_TOO_EARLY  # the second says how well
+    if never is not None and never.status in known and never.action <= other.cost + other.margin:
+        return never
+    return _refused(other, why)
+
+
+def _unresting(case: Case, places: list[Array], settings: Settings) -> Trajectory | None:
+    """Return the path of a late deadline, by way of some places at most; None if J falls with each later one."""
+    none = np.empty((0, case.loss.dim))
+    rests = Rests(np.array(places) if places else none, none, 0, True)
+    try:
+        return late.path(case.objective, case.loss, case.theta0, rests, settings)
+    except NoMinimiser:
+        return None
 
 
 def _held(case: Case, path: Trajectory) -> Trajectory:
