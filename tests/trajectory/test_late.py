@@ -31,7 +31,7 @@ def test_without_a_discount_it_is_said_how_well_it_is_known():
     exact = scipy.integrate.quad(lambda x: math.sqrt(2 * np.logaddexp(0, -x)), 1.0, 80.0, epsabs=1e-12)[0]
     path = ln.solve(ln.Objective(), SOFT, [1.0], throw=False)
     assert not path.converged and "deadline" in path.reason and abs(path.action - exact) <= path.error
-    with pytest.raises(ln.NotConverged, match="no place to rest"):
+    with pytest.raises(ln.NotConverged, match="need not come to rest"):
         ln.solve(ln.Objective(), SOFT, [1.0])
 
 
