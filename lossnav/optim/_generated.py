@@ -112,7 +112,7 @@ def read(group: Group, what: Statement, values: tuple[Any, ...], words: str, why
     for reason, holds in reasons.items():
         if holds:
             return words, reason, None
-    objective = Objective(eta=number(what.stiffness), gamma=number(what.gamma))
+    objective = Objective(eta=number(what.control_gain), gamma=number(what.gamma))
     curvature = None if flat else made(what.curvature)
     belief = replace(made(what.belief), fading=fades)
     return words, why, derive(objective, belief=belief, curvature=curvature, dt=rate, exact=what.held)

@@ -109,7 +109,7 @@ class Believing(Generated):
                 kind, beta=beta2, scale=c, floor=floor if floored else 0.0, corrected=corrected,
                 centred=variance == "centred",
             ),
-            stiffness=1.0 if plan == "overdamped" else c,
+            control_gain=1.0 if plan == "overdamped" else c,
             gamma={"fading": 0.0, "overdamped": 1.0}.get(plan, epsilon * 2.0 * c),
             fading=eps * c if plan == "fading" else 0.0,
             held=finite,

@@ -241,15 +241,16 @@ class Navigator(Generated):
     def _stated(form: Any) -> Statement:
         plan, signs, shrinks = form
         names = ("gamma", "beta", "eta_k", "scale", "eps", "lowest", "weight_decay")
-        gamma, beta, stiffness, scale, eps, lowest, decay = map(Number.named, names)
+        gamma, beta, control_gain, scale, eps, lowest, decay = map(Number.named, names)
         kind = assume.Hutchinson if signs == "absolute" else assume.SecondMoment
         seen = of_names(kind, beta=beta, scale=scale, floor=eps / scale)
         if signs not in ("", "absolute"):
             seen = of_names(Signed, beta=beta, scale=scale, floor=eps)
             object.__setattr__(seen, "bound", lowest)
         return Statement(
-            of_names(assume.Filter, beta=0.0), seen, stiffness=stiffness, gamma=1.0 if plan == "overdamped" else gamma,
-            held=True, shrinks=decay if shrinks else 0.0, names=names, keys={"v": "h"},
+            of_names(assume.Filter, beta=0.0), seen, control_gain=control_gain,
+            gamma=1.0 if plan == "overdamped" else gamma, held=True, shrinks=decay if shrinks else 0.0, names=names,
+            keys={"v": "h"},
             root={"overdamped": flat_root, "wide": wide_root}.get(plan, signed_root if signs == "bounded" else root),
         )  # fmt: skip
 

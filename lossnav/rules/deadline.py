@@ -54,10 +54,10 @@ def deadline_rate(objective: Objective, curvature: ArrayLike, remaining: ArrayLi
     h = _checks.array("curvature", curvature)
     left = _remaining(remaining)
     _checks.together(curvature=h[..., None], remaining=left[..., None])
-    stiffness, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
+    control_gain, gamma, charge = objective.eta * objective.k, objective.gamma, objective.terminal
     h, left = (np.asarray(part, dtype=np.float64) for part in np.broadcast_arrays(h, left))
-    _require(h, left, stiffness, gamma, charge / objective.k)
-    return modes.speed(h, stiffness, gamma, 0.0, left, charge / objective.k)
+    _require(h, left, control_gain, gamma, charge / objective.k)
+    return modes.speed(h, control_gain, gamma, 0.0, left, charge / objective.k)
 
 
 def _remaining(remaining: ArrayLike) -> Array:
@@ -67,8 +67,8 @@ def _remaining(remaining: ArrayLike) -> Array:
     return left
 
 
-def _require(h: Array, left: Array, stiffness: float, gamma: float, charge: float) -> None:
-    focal = modes.focal_time(h, stiffness, gamma, charge)
+def _require(h: Array, left: Array, control_gain: float, gamma: float, charge: float) -> None:
+    focal = modes.focal_time(h, control_gain, gamma, charge)
     late = (left >= focal) & np.isfinite(focal)
     if np.any(late):
         worst = np.unravel_index(np.argmax(np.where(late, -h, -np.inf)), h.shape)
@@ -76,7 +76,7 @@ def _require(h: Array, left: Array, stiffness: float, gamma: float, charge: floa
             f"no minimiser: for curvature = {h[worst]:.6g} the focal point is {focal[worst]:.6g} before the deadline, "
             f"but remaining = {left[worst]:.6g}"
         )
-    square = gamma * gamma / 4 + stiffness * h
+    square = gamma * gamma / 4 + control_gain * h
     if np.any(np.isinf(left) & (square <= 0)):
         raise NoMinimiser("no minimiser: remaining = inf needs gamma²/4 + eta·k·h > 0, else the rate grows for ever")
 

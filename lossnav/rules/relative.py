@@ -49,11 +49,11 @@ def relative_step(objective: Objective, mean: ArrayLike, theta: ArrayLike, curva
     size = float(np.sum(weights**2))
     if size == 0:
         raise ValueError("theta = 0, but it must have a length: there a relative step has no size")
-    stiffness = objective.eta * objective.k
-    reach = fast_rate(h * size, stiffness, objective.gamma)
+    control_gain = objective.eta * objective.k
+    reach = fast_rate(h * size, control_gain, objective.gamma)
     if np.any((reach == 0) & (m != 0)):
         raise ValueError("curvature = 0 and gamma = 0, but one of them must be > 0: nothing limits the step")
-    step: Array = -_checks.positive("dt", dt) * stiffness * size * m / np.where(reach == 0, 1.0, reach)
+    step: Array = -_checks.positive("dt", dt) * control_gain * size * m / np.where(reach == 0, 1.0, reach)
     return step
 
 

@@ -78,19 +78,19 @@ def update(
         _unused(objective, velocity=velocity)
         return charged.moved(objective, given, matrix, step, limit)
     _unused(objective, velocity=velocity, limit=limit)
-    curvature, directions, slope = _model(objective, gradient, hessian)
+    curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     if step > objective.horizon:
         raise ValueError(f"dt = {step:g}, but it must be at most objective.horizon = {objective.horizon:g}")
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    control_gain, gamma = objective.eta * objective.k, objective.gamma
     horizon, charge = objective.horizon, objective.charge / objective.k
-    modes.require_minimiser(curvature, slope, stiffness, gamma, horizon, charge)
-    phi = modes.displacement(curvature, stiffness, gamma, step, horizon, charge)
-    moving = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    modes.require_minimiser(curvature, modal_gradient, control_gain, gamma, horizon, charge)
+    phi = modes.displacement(curvature, control_gain, gamma, step, horizon, charge)
+    moving = np.abs(modal_gradient) > 1e-12 * np.max(np.abs(modal_gradient), initial=0.0)
     if np.any(np.isinf(phi) & moving):
         raise NoMinimiser(
             f"dt = {step:g}: along a direction of curvature <= 0 the optimal path runs away; take dt < inf"
         )
-    return -directions @ (np.where(np.isinf(phi), 0.0, phi) * slope)
+    return -directions @ (np.where(np.isinf(phi), 0.0, phi) * modal_gradient)
 
 
 def _unused(objective: Objective, **values: Any) -> None:
@@ -131,11 +131,11 @@ def newton(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: fl
     Args:
         objective, gradient, hessian, dt: as in ``update``.
     """
-    curvature, directions, slope = _model(objective, gradient, hessian)
+    curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     _checks.duration("dt", dt, zero=True)
     if np.any(curvature <= 0):
         raise NoMinimiser(f"hessian has the eigenvalue {curvature.min():.6g}, but Newton's step needs all of them > 0")
-    return -directions @ (slope / curvature)
+    return -directions @ (modal_gradient / curvature)
 
 
 def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
@@ -144,11 +144,11 @@ def gradient_descent(objective: Objective, gradient: ArrayLike, hessian: ArrayLi
     Args:
         objective, gradient, hessian, dt: as in ``update``.
     """
-    _, directions, slope = _model(objective, gradient, hessian)
+    _, directions, modal_gradient = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if objective.gamma == 0:
         raise ValueError("objective.gamma = 0, but gradient descent is the limit of large gamma: it must be > 0")
-    return -directions @ (objective.eta * objective.k / objective.gamma * step * slope)
+    return -directions @ (objective.eta * objective.k / objective.gamma * step * modal_gradient)
 
 
 def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt: float) -> Array:
@@ -157,11 +157,11 @@ def ballistic(objective: Objective, gradient: ArrayLike, hessian: ArrayLike, dt:
     Args:
         objective, gradient, hessian, dt: as in ``update``.
     """
-    curvature, directions, slope = _model(objective, gradient, hessian)
+    curvature, directions, modal_gradient = _model(objective, gradient, hessian)
     step = _checks.finite("dt", dt, low=0.0)
     if np.any(curvature <= 0):
         raise NoMinimiser(f"hessian has the eigenvalue {curvature.min():.6g}, but the ballistic rule needs all > 0")
-    return -directions @ (np.sqrt(objective.eta * objective.k / curvature) * step * slope)
+    return -directions @ (np.sqrt(objective.eta * objective.k / curvature) * step * modal_gradient)
 
 
 def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tuple[Array, Array, Array]:
@@ -170,7 +170,7 @@ def _model(objective: Objective, gradient: ArrayLike, hessian: ArrayLike) -> tup
     if objective.drift is not None:
         raise ValueError("objective.drift is set, but with a drift the step depends on theta: use lossnav.solve")
     matrix = _checks.symmetric("hessian", hessian)
-    slope = _checks.array("gradient", gradient, shape=(len(matrix),))
-    metric = None if objective.metric is None else objective.metric_matrix(len(slope))
+    given = _checks.array("gradient", gradient, shape=(len(matrix),))
+    metric = None if objective.metric is None else objective.metric_matrix(len(given))
     basis = modes.decompose(matrix, metric)
-    return basis.curvature, basis.directions, basis.directions.T @ slope
+    return basis.curvature, basis.directions, basis.directions.T @ given

@@ -152,7 +152,7 @@ class Path:
 
     law: Law
     theta0: Array
-    slope: Array
+    gradient: Array
     speed: Array
 
     @property
@@ -171,12 +171,12 @@ class Path:
     def position(self, t: Array) -> Array:
         """Return θ."""
         one = self._step(t)
-        return self.theta0 + (one.slide * self.speed - one.psi * self.slope) @ self.directions.T
+        return self.theta0 + (one.slide * self.speed - one.psi * self.gradient) @ self.directions.T
 
     def rate(self, t: Array) -> Array:
         """Return θ̇."""
         one = self._step(t)
-        return (one.beta * self.speed - one.kappa * one.slide * self.slope) @ self.directions.T
+        return (one.beta * self.speed - one.kappa * one.slide * self.gradient) @ self.directions.T
 
     def second(self, t: Array) -> Array:
         """Return θ̈."""
@@ -191,15 +191,15 @@ def start(objective: Objective, loss: Quadratic, theta0: Array, velocity0: Any) 
     """
     law = Law.of(objective, loss)
     h, directions = law.basis.curvature, law.basis.directions
-    slope = directions.T @ loss.gradient(theta0)
-    require(objective, h, np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))
+    gradient = directions.T @ loss.gradient(theta0)
+    require(objective, h, np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0))
     if isinstance(velocity0, str):
         _checks.one_of("velocity0", velocity0, ("free",))
         kappa, friction = gains(objective, h)
-        speed = -kappa * slope / np.where(friction == 0, 1.0, friction)
+        speed = -kappa * gradient / np.where(friction == 0, 1.0, friction)
     elif velocity0 is None:
         speed = np.zeros(loss.dim)
     else:
         metric = objective.metric_matrix(loss.dim)
         speed = directions.T @ metric @ _checks.array("velocity0", velocity0, shape=(loss.dim,))
-    return Path(law, theta0, slope, speed)
+    return Path(law, theta0, gradient, speed)

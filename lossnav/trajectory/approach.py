@@ -196,12 +196,12 @@ def _clock(objective: Objective, loss: Loss, theta0: Array, end: LocalValue) -> 
         return None
     if objective.drift is not None and not (isinstance(objective.drift, Linear) and isinstance(loss, Quadratic)):
         return None
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
+    control_gain, gamma = objective.eta * objective.k, objective.gamma
     curvature = modes.decompose(loss.hessian(theta0), objective.metric_matrix(len(theta0))).curvature
     if np.min(curvature) < 0:
         return None
     rates = np.linalg.eigvals(end.closed)
-    fastest = max(float(np.max(np.abs(rates))), float(np.max(modes.slow_rate(curvature, stiffness, gamma))))
+    fastest = max(float(np.max(np.abs(rates))), float(np.max(modes.slow_rate(curvature, control_gain, gamma))))
     slowest = -end.growth
     turning = float(np.max(np.abs(np.imag(rates))))
     # A mode of rate r is discretised with an error of r(r + γ)·Δt².

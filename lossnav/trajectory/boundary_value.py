@@ -101,8 +101,8 @@ def collocate(
         else:  # transversality: the conjugate momentum is what the deadline charges
             last = velocity if objective.drift is None else velocity - objective.drift(theta)
             if objective.charge:
-                slope = objective.eta * objective.charge * loss.gradient(theta)
-                last = last + np.linalg.solve(objective.metric_at(theta), slope)
+                gradient = objective.eta * objective.charge * loss.gradient(theta)
+                last = last + np.linalg.solve(objective.metric_at(theta), gradient)
         return np.concatenate([left[:dim] - theta0, last, left[-1:]])
 
     t = (
@@ -125,7 +125,7 @@ def collocate(
     if end is None:
         total += final_charge(objective, float(loss.value(stop)))
     else:
-        total += math.exp(-objective.gamma * span) * end.climb(stop)
+        total += math.exp(-objective.gamma * span) * end.cost_to_go(stop)
         scale = objective.k * (abs(float(loss.value(theta0))) + loss.summed(place))
         total, excess = end.total(objective, total, level, span, scale)
         growth, asymptote = end.ending(theta0)

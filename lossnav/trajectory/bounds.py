@@ -67,8 +67,8 @@ def value_bounds(
     height = float(loss.value(place)) - floor
     if height < 0:
         raise ValueError(f"lowest = {floor:g}, but the loss at theta is {height + floor:g}")
-    slope = np.asarray(loss.gradient(place))
-    steep = float(slope @ np.linalg.solve(objective.metric_at(place), slope))
+    gradient = np.asarray(loss.gradient(place))
+    steep = float(gradient @ np.linalg.solve(objective.metric_at(place), gradient))
     for name, given, fails in (
         ("smoothness", most, steep > 2 * most * height * (1 + _ROUNDING)),
         ("pl", least, steep < 2 * least * height * (1 - _ROUNDING)),

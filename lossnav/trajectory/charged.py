@@ -257,14 +257,14 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     """
     objective, theta0 = case.objective, case.theta0
     path = accelerated.start(objective, loss, theta0, case.velocity0)
-    h, g, v, gamma = path.curvature, path.slope, path.speed, objective.gamma
+    h, g, v, gamma = path.curvature, path.gradient, path.speed, objective.gamma
     kappa, friction = accelerated.gains(objective, h)
     m = accelerated.charged(objective).m
     curved = h > (_FLAT * np.max(np.abs(h), initial=0.0) if gamma > 0 else 0.0)
     reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
     flat = 0.0 if gamma == 0 else -m / gamma * float(np.where(curved, 0.0, kappa**2) @ g**2)
     own = m * float((reach * kappa * (gamma + friction)) @ g**2 + 2 * kappa @ (g * v) + friction @ v**2)
-    climb, level = (own + flat) / 2, float(loss.value(theta0)) - float(reach @ g**2) / 2
+    cost_to_go, level = (own + flat) / 2, float(loss.value(theta0)) - float(reach @ g**2) / 2
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
     # Where nothing pulls (h = g = 0), friction alone stops a learner who moves, after v/K₂.
     coasts = (h == 0) & (np.abs(g) <= 1e-12 * np.max(np.abs(g), initial=0.0))
@@ -276,8 +276,8 @@ def _accelerated(case: Case, loss: Quadratic) -> Trajectory:
     stop = theta0 - path.directions @ way
     pace = growth if growth > 0 else float(np.min(slow, initial=np.inf, where=slow > 0))
     return Trajectory(
-        objective, loss, plot_times(pace, math.inf), climb + resting_action(objective.k * level, gamma, scale),
-        climb if np.all(curved | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
+        objective, loss, plot_times(pace, math.inf), cost_to_go + resting_action(objective.k * level, gamma, scale),
+        cost_to_go if np.all(curved | coasts) else math.nan, stop if rests else np.full(loss.dim, np.nan), OnBowl.name,
         path.position, path.rate, growth=growth, second=path.second,
     )  # fmt: skip
 

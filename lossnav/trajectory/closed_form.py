@@ -33,33 +33,33 @@ def _free_end(objective: Objective, loss: Quadratic, theta0: Array) -> Trajector
     """
     horizon, charge, gain = objective.horizon, objective.charge / objective.k, objective.eta * objective.k
     basis = modes.decompose(loss.hessian(theta0), objective.metric_matrix(loss.dim))
-    h, slope = basis.curvature, basis.directions.T @ loss.gradient(theta0)
-    modes.require_minimiser(h, slope, gain, objective.gamma, horizon, charge)
-    path = _Free(theta0, basis.directions, slope, (h, gain, objective.gamma), (horizon, charge))
+    h, gradient = basis.curvature, basis.directions.T @ loss.gradient(theta0)
+    modes.require_minimiser(h, gradient, gain, objective.gamma, horizon, charge)
+    path = _Free(theta0, basis.directions, gradient, (h, gain, objective.gamma), (horizon, charge))
     endless = math.isinf(horizon)
-    tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
     # Without discount a mode without curvature has no tilt: ``require_minimiser`` has seen to it.
     curved = h > 0 if endless and objective.gamma == 0 else np.abs(h) > _FLAT * np.max(np.abs(h), initial=0.0)
     reach = np.where(curved, 1 / np.where(curved, h, 1.0), 0.0)
-    climb = float(modes.speed(*path.mode, 0.0, *path.end) * reach @ slope**2) / (2 * objective.eta)
-    level = float(loss.value(theta0)) - float(reach @ slope**2) / 2
+    cost_to_go = float(modes.speed(*path.mode, 0.0, *path.end) * reach @ gradient**2) / (2 * objective.eta)
+    level = float(loss.value(theta0)) - float(reach @ gradient**2) / 2
     flat = ~curved & tilted & (objective.gamma > 0 or not endless)
     if np.any(flat):
-        climb -= objective.k / 2 * float(_descent(objective, h[flat]) @ slope[flat] ** 2)
+        cost_to_go -= objective.k / 2 * float(_descent(objective, h[flat]) @ gradient[flat] ** 2)
     scale = objective.k * (abs(float(loss.value(theta0))) + abs(level))
-    action = climb + resting_action(objective.k * level, objective.gamma, scale, horizon)
+    action = cost_to_go + resting_action(objective.k * level, objective.gamma, scale, horizon)
     slow, growth = modes.slow_rate(h, gain, objective.gamma), math.nan
     if endless:
-        growth = float(np.max(-slow, initial=-math.inf, where=(slope != 0) & ((h > 0) | tilted)))
+        growth = float(np.max(-slow, initial=-math.inf, where=(gradient != 0) & ((h > 0) | tilted)))
         rests = np.all((h > 0) | ~tilted)
-        way = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0) * slope
+        way = np.where(h > 0, 1 / np.where(h > 0, h, 1.0), 0.0) * gradient
         stop = theta0 - basis.directions @ way if rests else np.full(loss.dim, np.nan)
     else:
         stop = path.position(np.array([horizon]))[0]
     pace = growth if growth > 0 else float(np.nanmin(np.where(slow > 0, slow, np.inf), initial=np.inf))
     return Trajectory(
         objective, loss, plot_times(pace, horizon), action + final_charge(objective, level),
-        math.nan if np.any(flat) else climb, stop, ClosedForm.name, path.position, path.rate, end=horizon,
+        math.nan if np.any(flat) else cost_to_go, stop, ClosedForm.name, path.position, path.rate, end=horizon,
         growth=growth,
     )  # fmt: skip
 
@@ -86,9 +86,9 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
     metric = objective.metric_matrix(loss.dim)
     basis = modes.decompose(loss.hessian(theta0), metric)
     h, directions = basis.curvature, basis.directions
-    slope = directions.T @ loss.gradient(theta0)
+    gradient = directions.T @ loss.gradient(theta0)
     flat = h == 0
-    if np.any(flat & (np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0))):
+    if np.any(flat & (np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0))):
         raise ValueError(
             "method = 'closed_form' with an endpoint needs a Hessian without flat directions; use 'action' or 'bvp'"
         )
@@ -99,16 +99,16 @@ def _fixed_end(objective: Objective, loss: Quadratic, theta0: Array, endpoint: A
             f"no minimiser: the Hessian has the eigenvalue {h[worst]:.6g}, so its conjugate point at "
             f"t = {np.pi / math.sqrt(-square[worst]):.6g} lies before the horizon {horizon:.6g}"
         )
-    rest = np.where(flat, 0.0, -slope / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
+    rest = np.where(flat, 0.0, -gradient / np.where(flat, 1.0, h))  # stationary point, in mode coordinates from theta0
     stop = directions.T @ metric @ (endpoint - theta0) - rest
     path = _Bridge(theta0, directions, rest, -rest, stop, square, gamma, horizon)
     _, pace = path.in_modes(np.array([0.0, horizon]))
-    climb = float(math.exp(-gamma * horizon) * stop @ pace[1] + rest @ pace[0]) / (2 * objective.eta)
+    cost_to_go = float(math.exp(-gamma * horizon) * stop @ pace[1] + rest @ pace[0]) / (2 * objective.eta)
     level = float(loss.value(theta0 + directions @ rest))
-    action = climb + resting_action(objective.k * level, gamma, 0.0, horizon)
+    action = cost_to_go + resting_action(objective.k * level, gamma, 0.0, horizon)
     action += final_charge(objective, float(loss.value(endpoint)))
     return Trajectory(
-        objective, loss, plot_times(1.0, horizon), action, climb, endpoint.copy(), ClosedForm.name, path.position,
+        objective, loss, plot_times(1.0, horizon), action, cost_to_go, endpoint.copy(), ClosedForm.name, path.position,
         path.rate, end=horizon,
     )  # fmt: skip
 
@@ -119,16 +119,16 @@ class _Free:
 
     theta0: Array
     directions: Array
-    slope: Array
+    gradient: Array
     mode: tuple[Array, float, float]
     end: tuple[float, float]
 
     def position(self, t: Array) -> Array:
         way = modes.displacement(*self.mode, t[:, None], *self.end)
-        return self.theta0 - (way * self.slope) @ self.directions.T
+        return self.theta0 - (way * self.gradient) @ self.directions.T
 
     def rate(self, t: Array) -> Array:
-        return -(modes.speed(*self.mode, t[:, None], *self.end) * self.slope) @ self.directions.T
+        return -(modes.speed(*self.mode, t[:, None], *self.end) * self.gradient) @ self.directions.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -411,7 +411,7 @@ def _waiting(problem: Transcription, probe: newton.Minimum, times: Array) -> Arr
 
 def _rests(problem: Transcription, probe: newton.Minimum, others: list[LocalValue]) -> bool:
     """Return whether a path comes to rest at one of some stable rests: near it in position and in velocity."""
-    velocity = problem.velocities(probe.path, probe.slope)
+    velocity = problem.velocities(probe.path, probe.loss_gradient)
     for other in others:
         if other.growth < 0:
             size = 1e-3 * max(1.0, float(np.max(np.abs(other.fixed))))

@@ -293,10 +293,10 @@ def _start(objective: Objective, loss: Loss, guess: ArrayLike | Cycle) -> Cycle:
     loop = _checks.array("guess", guess, shape=(None, loss.dim))
     if len(loop) < 8:
         raise ValueError(f"guess has {len(loop)} points, but a loop needs at least 8")
-    slope = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
+    gradient = fourier.series(loop, np.arange(len(loop)) / len(loop), 1)
     drift = _drift(objective, loop)
-    length = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, slope)))
-    helped = float(np.mean(np.einsum("ni,ij,nj->n", slope, metric, drift)))
+    length = float(np.mean(np.einsum("ni,ij,nj->n", gradient, metric, gradient)))
+    helped = float(np.mean(np.einsum("ni,ij,nj->n", gradient, metric, drift)))
     if not helped > 1e-9 * math.sqrt(length) * float(np.max(np.abs(drift))):
         raise ValueError(f"guess is a loop along which the drift's circulation is {helped:.3g}, but it must be > 0")
     return Cycle(objective, loss, 1.0, length / helped, loop)  # at this pace the balance holds

@@ -48,9 +48,9 @@ def unseen(basis: Array, jacobian: Array, slack: float) -> Array:
     return basis
 
 
-def across(basis: Array, slope: Array, floor: float) -> Array:
-    """Return an orthonormal basis of the part of span(basis) along which ``slope`` vanishes, up to ``floor``."""
-    along = slope @ basis
+def across(basis: Array, gradient: Array, floor: float) -> Array:
+    """Return an orthonormal basis of the part of span(basis) along which ``gradient`` vanishes, up to ``floor``."""
+    along = gradient @ basis
     if not basis.size or np.linalg.norm(along) <= floor:
         return basis
     return np.asarray(basis @ scipy.linalg.null_space(along[None, :]))

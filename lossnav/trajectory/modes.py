@@ -82,20 +82,20 @@ def focal_time(curvature: Array, gain: float, gamma: float, charge: float = 0.0)
     the time for which L at the deadline counts.
     """
     square = gamma * gamma / 4 + gain * curvature
-    slope = gamma / 2 + gain * charge * curvature
+    gradient = gamma / 2 + gain * charge * curvature
     omega, root = np.sqrt(np.maximum(-square, 0.0)), np.sqrt(np.maximum(square, 0.0))
-    turning, sinking = square < 0, (square >= 0) & (slope < -root)
-    pole = np.where(sinking, -slope, 1.0)
+    turning, sinking = square < 0, (square >= 0) & (gradient < -root)
+    pole = np.where(sinking, -gradient, 1.0)
     bowed = np.arctanh(np.where(sinking & (root > 0), root / pole, 0.5)) / np.where(root > 0, root, 1.0)
     falls = np.where(root > 0, bowed, 1 / pole)
-    turns = (np.pi - np.arctan2(omega, slope)) / np.where(turning, omega, 1.0)
+    turns = (np.pi - np.arctan2(omega, gradient)) / np.where(turning, omega, 1.0)
     return np.where(turning, turns, np.where(sinking, falls, np.inf))
 
 
 def require_minimiser(
-    curvature: Array, slope: Array, gain: float, gamma: float, horizon: float = math.inf, charge: float = 0.0
+    curvature: Array, gradient: Array, gain: float, gamma: float, horizon: float = math.inf, charge: float = 0.0
 ) -> None:
-    """Raise NoMinimiser unless J has one, for modes of these curvatures and gradients ``slope``, both shape (D,).
+    """Raise NoMinimiser unless J has one, for modes of these curvatures and gradients ``gradient``, both shape (D,).
 
     Infinite horizon: needs γ²/4 + ηkh > 0 in every mode, or (γ = 0) h = 0 with no slope. Finite horizon: needs the
     end before the first focal point (``focal_time``, with its ``charge``).
@@ -110,7 +110,7 @@ def require_minimiser(
                 f"t = {focal[worst]:.6g} lies before the horizon {horizon:.6g}"
             )
         return
-    tilted = np.abs(slope) > 1e-12 * np.max(np.abs(slope), initial=0.0)
+    tilted = np.abs(gradient) > 1e-12 * np.max(np.abs(gradient), initial=0.0)
     negative = (square < 0) | ((square == 0) & (curvature < 0))
     if np.any(negative):
         worst = int(np.argmin(curvature))

@@ -21,7 +21,7 @@ from lossnav.problem.losses import Loss
 from lossnav.problem.objective import Objective
 
 
-def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Array, strength: float = 1.0) -> Array:
+def acceleration(objective: Objective, theta: Array, velocity: Array, gradient: Array, strength: float = 1.0) -> Array:
     """Return θ̈ of an extremal with the drift s·f, shape (..., D) (Eqs. 90, 99, and the equation after 95).
 
     Args:
@@ -30,7 +30,7 @@ def acceleration(objective: Objective, theta: Array, velocity: Array, slope: Arr
         slope: ∇L(θ), shape (..., D).
         strength: the number s.
     """
-    force, turn = objective.eta * objective.k * slope, np.zeros_like(velocity)
+    force, turn = objective.eta * objective.k * gradient, np.zeros_like(velocity)
     if objective.drift is None and objective.metric is None:
         return objective.gamma * velocity + force
     metric = objective.metric_on(theta.shape[-1])

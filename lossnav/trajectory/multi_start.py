@@ -43,15 +43,15 @@ def minima(loss: Loss, starts: Array) -> Found:
     radius, ends, lost, bent = size.copy(), [], [], False
     with np.errstate(all="ignore"):
         height = np.asarray(loss.value(x))
-        slope, hessian = np.array(loss.gradient(x)), np.array(loss.hessian(x))
-        first = np.abs(slope).max(axis=1)
-        live = np.flatnonzero(_finite(height, slope, hessian))
+        gradient, hessian = np.array(loss.gradient(x)), np.array(loss.hessian(x))
+        first = np.abs(gradient).max(axis=1)
+        live = np.flatnonzero(_finite(height, gradient, hessian))
         for _ in range(_LIMIT):
             budget.check()
             if not len(live):
                 break
             values, vectors = np.linalg.eigh(hessian[live])
-            force = np.einsum("bij,bi->bj", vectors, slope[live])
+            force = np.einsum("bij,bi->bj", vectors, gradient[live])
             step = _bounded(values, force, radius[live])
             gain = -np.einsum("bj,bj->b", force, step) - np.einsum("bj,bj,bj->b", values, step, step) / 2
             move = np.einsum("bij,bj->bi", vectors, step)
@@ -68,7 +68,7 @@ def minima(loss: Loss, starts: Array) -> Found:
             moved = live[good]
             if len(moved):
                 x[moved], height[moved] = trial[good], new[good]
-                slope[moved], hessian[moved] = loss.gradient(x[moved]), loss.hessian(x[moved])
+                gradient[moved], hessian[moved] = loss.gradient(x[moved]), loss.hessian(x[moved])
             curvature = np.abs(values).max(axis=1)
             bent = bent or bool(np.any(values[:, 0] < -1e-6 * curvature))
             flat = np.abs(force).max(axis=1) <= 1e-10 * curvature * reach
@@ -81,7 +81,7 @@ def minima(loss: Loss, starts: Array) -> Found:
             ends.extend(x[live[done | stuck]])
             lost.extend(x[live[away & ~done]])
             live = live[~(done | away | stuck)]
-            live = live[_finite(height[live], slope[live], hessian[live])]
+            live = live[_finite(height[live], gradient[live], hessian[live])]
         ends.extend(x[live])  # whoever calls looks whether these are stationary
     return Found(np.array(ends).reshape(-1, dim), np.array(lost).reshape(-1, dim), bent)
 

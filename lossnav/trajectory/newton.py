@@ -44,7 +44,7 @@ class Minimum:
     converged: bool
     definite: bool
     iterations: int
-    slope: Array
+    loss_gradient: Array
     curvature: Array
 
 
@@ -146,7 +146,7 @@ class _Walk:
         self.leap = _LEAP if problem.objective.curved else math.inf
         self.far = 1e8 * (1 + float(np.max(np.abs(self.path))))  # beyond this J is falling without bound
         self.live = [_Progress(b, action) for b, action in enumerate(problem.action(self.path).tolist())]
-        self.slope = problem.landscape.gradient(self.path)
+        self.loss_gradient = problem.landscape.gradient(self.path)
         self.kept = curvature is not None  # the curvature is another grid's
         self.curvature = problem.landscape.hessian(self.path) if curvature is None else curvature[None]
         self.ended: dict[int, Minimum] = {}
@@ -186,19 +186,23 @@ class _Walk:
         moving = [b for b in range(len(live)) if not (stuck[b] or far[b] or short[b])]
         self.kept = self.kept and plain[0] and lengths[0] <= 0.1 * live[0].length
         # All that is asked of the loss is asked before anything changes: the budget may end in any of these calls.
-        slope = loss.gradient(trial)
+        loss_gradient = loss.gradient(trial)
         if self.kept:
             curvature = self.curvature
         elif moving:
             curvature = loss.hessian(trial if len(moving) == len(live) else trial[moving])
-        self.path, self.slope = trial, slope
+        self.path, self.loss_gradient = trial, loss_gradient
         for one, action, length, undamped in zip(live, actions, lengths, plain, strict=True):
             one.action, one.length = action, length if undamped else math.inf
             one.relax()
         if len(moving) < len(live):
             for b in set(range(len(live))).difference(moving):
                 self.ended[live[b].number] = self._minimum(b, converged=short[b], definite=plain[b])
-            self.live, self.path, self.slope = [live[b] for b in moving], self.path[moving], self.slope[moving]
+            self.live, self.path, self.loss_gradient = (
+                [live[b] for b in moving],
+                self.path[moving],
+                self.loss_gradient[moving],
+            )
         if moving:
             self.curvature = curvature
             self._join()
@@ -209,7 +213,7 @@ class _Walk:
         A step is damped until the Hessian is positive definite and J falls.
         """
         problem, free, live = self.problem, self.problem.free, self.live
-        system = _System(problem, self.path, self.slope, self.curvature)
+        system = _System(problem, self.path, self.loss_gradient, self.curvature)
         place = self.path[:, free]
         trial, steps = self.path.copy(), np.zeros_like(place)
         actions, stuck = [one.action for one in live], [False] * len(live)
@@ -282,7 +286,11 @@ class _Walk:
                 self.twin[one.number] = other
         if len(followed) < len(self.live):
             self.live = [self.live[b] for b in followed]
-            self.path, self.slope, self.curvature = self.path[followed], self.slope[followed], self.curvature[followed]
+            self.path, self.loss_gradient, self.curvature = (
+                self.path[followed],
+                self.loss_gradient[followed],
+                self.curvature[followed],
+            )
 
     def _neighbour(self, b: int, followed: list[int]) -> int | None:
         """Return the number of a path that this one has come to, among those that have ended or are ``followed``."""
@@ -296,12 +304,20 @@ class _Walk:
         return None
 
     def _minimum(self, b: int, *, converged: bool, definite: bool) -> Minimum:
-        problem, path, slope = self.problem, self.path[b], self.slope[b]
-        gradient = problem.gradient(path, slope)[problem.free]
+        problem, path, loss_gradient = self.problem, self.path[b], self.loss_gradient[b]
+        gradient = problem.gradient(path, loss_gradient)[problem.free]
         largest = float(np.max(np.abs(gradient), initial=0.0))
         residual = problem.residual(gradient)
         return Minimum(
-            path, self.live[b].action, largest, residual, converged, definite, self.count, slope, self.curvature[b]
+            path,
+            self.live[b].action,
+            largest,
+            residual,
+            converged,
+            definite,
+            self.count,
+            loss_gradient,
+            self.curvature[b],
         )
 
 
@@ -326,10 +342,10 @@ class _System:
         gradient: (∂J_N/∂θ_n)/w_n at the free nodes, shape (B, M, D).
     """
 
-    def __init__(self, problem: Transcription, path: Array, slope: Array, curvature: Array):
+    def __init__(self, problem: Transcription, path: Array, loss_gradient: Array, curvature: Array):
         free = problem.free
         self.problem = problem
-        self.gradient = problem.gradient(path, slope)[:, free]
+        self.gradient = problem.gradient(path, loss_gradient)[:, free]
         diagonal, below = problem.hessian(path, curvature)
         self.bands = blocks.banded(diagonal[:, free], below[..., 1 : free.stop - 1, :, :])
         self.scaled = problem.objective.gamma * problem.horizon < 1200

@@ -31,12 +31,12 @@ class Nodes:
     action: float
     path: Array
     velocity: Array
-    slope: Array
+    loss_gradient: Array
 
     def map(self, function: Callable[..., Array], *others: Nodes) -> Nodes:
         """Return what ``function`` makes of what is along the first axis, of this path's and of some others'."""
         paths = (self, *others)
-        parts = zip(*((one.path, one.velocity, one.slope) for one in paths), strict=True)
+        parts = zip(*((one.path, one.velocity, one.loss_gradient) for one in paths), strict=True)
         return Nodes(self.times, self.action, *(function(*part) for part in parts))
 
     def beyond(self, coarse: Nodes, order: int) -> Nodes:
@@ -51,8 +51,8 @@ class Nodes:
 
 def nodes_of(problem: Transcription, found: newton.Minimum) -> Nodes:
     """Return what Newton's method found, with its velocities."""
-    carried = problem.carried(found.path, found.slope)
-    return Nodes(problem.times, found.action, found.path, carried, found.slope)
+    carried = problem.carried(found.path, found.loss_gradient)
+    return Nodes(problem.times, found.action, found.path, carried, found.loss_gradient)
 
 
 def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
@@ -61,7 +61,7 @@ def curve(problem: Transcription, nodes: Nodes) -> scipy.interpolate.PPoly:
     if objective.price is not None:
         return scipy.interpolate.CubicHermiteSpline(times, nodes.path, problem.rates(nodes.velocity))
     if not loss.timed:
-        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.slope)
+        bend = acceleration(objective, nodes.path, nodes.velocity, nodes.loss_gradient)
         return quintic(times, nodes.path, nodes.velocity, bend[:-1], bend[1:])
     first, last = (nodes.path[:-1], nodes.velocity[:-1]), (nodes.path[1:], nodes.velocity[1:])
     after = acceleration(objective, *first, loss.at(times[:-1]).gradient(first[0]))
@@ -130,7 +130,7 @@ class _Between:
 
     @cached_property
     def _pace(self) -> Motion:
-        return self._problem.pace(self._place, self._nodes.velocity, self._nodes.slope)
+        return self._problem.pace(self._place, self._nodes.velocity, self._nodes.loss_gradient)
 
     def position(self, t: Array) -> Array:
         return self._place(t)
@@ -142,20 +142,20 @@ class _Between:
         return {"_place": self._place, "_pace": self._pace}
 
 
-def account(problem: Transcription, climb: float, path: Array) -> tuple[float, float, Array]:
-    """Return J, its excess over resting, and where the path ends, from the discretised sum ``climb``.
+def account(problem: Transcription, cost_to_go: float, path: Array) -> tuple[float, float, Array]:
+    """Return J, its excess over resting, and where the path ends, from the discretised sum ``cost_to_go``.
 
     The sum was taken with L − level up to the horizon; the terminal value counts from the resting cost.
     """
     objective, end = problem.objective, problem.terminal
     if end is None:
         level = resting_action(objective.k * problem.level, objective.gamma, 1.0, problem.horizon)
-        return climb + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
+        return cost_to_go + level + final_charge(objective, problem.level), math.nan, path[-1].copy()
     scale = 0.0
     if objective.gamma == 0:  # only there it matters what is rounding
         final, dim = problem.loss.at(math.inf), problem.loss.dim
         scale = objective.k * (abs(float(problem.loss.value(path[0][:dim]))) + final.summed(end.fixed[:dim]))
-    return *end.total(objective, climb, problem.level, problem.horizon, scale), end.fixed
+    return *end.total(objective, cost_to_go, problem.level, problem.horizon, scale), end.fixed
 
 
 def _outcome(problem: Transcription, fine: newton.Minimum, change: float, rtol: float) -> tuple[Status, str]:

@@ -103,17 +103,17 @@ class Priced(Transcription):
         left, right = (factor[..., None] for factor in self.kinetic_factors)
         return left * mass, right * mass, -np.sqrt(left * right) * mass
 
-    def carried(self, path: Array, slope: Array | None = None) -> Array:
+    def carried(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return the costates."""
-        return self.costates(path, slope)
+        return self.costates(path, loss_gradient)
 
     def rates(self, carried: Array) -> Array:
         """Return the velocities that they ask for."""
         return self._price.velocity(carried)
 
-    def pace(self, place: scipy.interpolate.PPoly, carried: Array, slope: Array) -> Callable[[Array], Array]:
+    def pace(self, place: scipy.interpolate.PPoly, carried: Array, loss_gradient: Array) -> Callable[[Array], Array]:
         """Return the velocity that the costate asks for, whose own rate is γp + k∇L: it keeps every limit."""
-        change = self.objective.gamma * carried + self.objective.k * slope
+        change = self.objective.gamma * carried + self.objective.k * loss_gradient
         return _Heeded(self._price.price, scipy.interpolate.CubicHermiteSpline(place.x, carried, change))
 
     def seen(self, path: Trajectory) -> Trajectory:
@@ -220,7 +220,7 @@ class Accelerated(Transcription):
         diagonal[1:] += np.exp(turn) * whole[:, right, right]
         return diagonal, np.exp(turn / 2) * whole[:, right, left]
 
-    def velocities(self, path: Array, slope: Array | None = None) -> Array:
+    def velocities(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return ż = (θ̇, θ̈) at the nodes: m·Gθ̈ is what the velocity at the start of a cubic is worth."""
         price: Any = self.objective.price
         start, final = self._kinetic_slopes(path)

@@ -122,7 +122,7 @@ def regret(
     step = _step(places, objective, given, known, dt)
     speed, direction = (math.nan, math.nan) if known.velocity is None else _parts(places, objective, known, step)
     total = speed + direction if known.exact else _difference(places, objective, given, known, step)
-    climb = known.climb(places[0])
+    cost_to_go = known.cost_to_go(places[0])
     terminal = _beyond(places, objective, given, known, step)
     timing, shape = _jacobi(places, objective, given, known, step)
     ideal = known.follow(step * np.arange(len(places)))
@@ -130,7 +130,7 @@ def regret(
         sum(_parts(ideal, objective, known, step)) if known.exact else _difference(ideal, objective, given, known, step)
     )
     return Regret(
-        total, _over(total, climb), speed, direction, terminal, step, _over(floor, climb), timing, shape
+        total, _over(total, cost_to_go), speed, direction, terminal, step, _over(floor, cost_to_go), timing, shape
     )  # fmt: skip
 
 
@@ -198,11 +198,11 @@ def _charged(places: Array, objective: Objective, loss: Loss, dt: float | None) 
         rest = objective.k * (float(loss.value(found.asymptote)) - lowest) if objective.gamma > 0 else 0.0
         return found, found.excess + resting_action(rest, objective.gamma, 1.0)
 
-    (ideal, climb), (_, beyond) = optimum(0), optimum(-1)
+    (ideal, cost_to_go), (_, beyond) = optimum(0), optimum(-1)
     total, floor, none = summed(places), summed(ideal(nodes)), math.nan
     return Regret(
-        total, _over(total, climb), none, none, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
-        _over(floor, climb), none, none,
+        total, _over(total, cost_to_go), none, none, math.exp(-objective.gamma * nodes[-1]) * beyond, step,
+        _over(floor, cost_to_go), none, none,
     )  # fmt: skip
 
 
@@ -235,11 +235,11 @@ def _places(path: Any, dim: int) -> Array:
 
 @dataclass(frozen=True)
 class _Known:
-    """V of a problem, counted from ``rest``, a cost rate: climb(θ) = V − rest/γ.
+    """V of a problem, counted from ``rest``, a cost rate: cost_to_go(θ) = V − rest/γ.
 
     Attributes:
         rest: what is taken off the running cost.
-        climb: maps θ, shape (D,), to V there.
+        cost_to_go: maps θ, shape (D,), to V there.
         velocity: maps times and places, shapes (N,) and (N, D), to optimal velocities; None: not asked for.
         follow: maps times, shape (N,), to the optimum's places, shape (N, D).
         nodes: how many a step has.
@@ -247,7 +247,7 @@ class _Known:
     """
 
     rest: float
-    climb: Callable[[Array], float]
+    cost_to_go: Callable[[Array], float]
     velocity: Callable[[Array, Array], Array] | None
     follow: Callable[[Array], Array]
     nodes: int
@@ -259,14 +259,14 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
     if isinstance(loss, Quadratic) and plain and not objective.curved and math.isinf(objective.horizon):
         law = riccati.local_value(objective, loss, start)
         return _Known(
-            law.rest, law.climb, lambda _, x: law.velocity(x), lambda t: law.follow(start, t), _NODES, exact=True
+            law.rest, law.cost_to_go, lambda _, x: law.velocity(x), lambda t: law.follow(start, t), _NODES, exact=True
         )
     best, rest = solve(objective, loss, start), 0.0
     if math.isinf(objective.horizon) and objective.drift is None:
         loss = _surveyed(objective, loss, start)
         rest = objective.k * _infimum(objective, loss, start, best.asymptote)
 
-    def climb(theta: Array) -> float:
+    def cost_to_go(theta: Array) -> float:
         found = best if np.array_equal(theta, start) else solve(objective, loss, theta)
         if objective.gamma > 0 or math.isfinite(objective.horizon):
             return found.action - (rest / objective.gamma if rest else 0.0)
@@ -277,7 +277,7 @@ def _known(objective: Objective, loss: Loss, start: Array, value: str) -> _Known
         parts = zip(left, places, strict=True)
         return np.array([optimal_velocity(replace(objective, horizon=float(s)), loss, x) for s, x in parts])
 
-    return _Known(rest, climb, velocity if value == "auto" else None, best, _SOLVED, exact=False)
+    return _Known(rest, cost_to_go, velocity if value == "auto" else None, best, _SOLVED, exact=False)
 
 
 class _Surveyed(Loss):
@@ -354,7 +354,7 @@ def _beyond(places: Array, objective: Objective, loss: Loss, known: _Known, step
     """Return what comes after the path: e^{−γT}V, or what a deadline charges."""
     if math.isfinite(objective.horizon):
         return final_charge(objective, float(loss.value(places[-1])))
-    return math.exp(-objective.gamma * step * (len(places) - 1)) * known.climb(places[-1])
+    return math.exp(-objective.gamma * step * (len(places) - 1)) * known.cost_to_go(places[-1])
 
 
 def _parts(places: Array, objective: Objective, known: _Known, step: float) -> tuple[float, float]:
@@ -371,7 +371,7 @@ def _parts(places: Array, objective: Objective, known: _Known, step: float) -> t
 def _difference(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> float:
     """Return the regret as a difference of costs, which asks for V at the ends alone."""
     after = _beyond(places, objective, loss, known, step)
-    return _running(places, objective, loss, known, step) + after - known.climb(places[0])
+    return _running(places, objective, loss, known, step) + after - known.cost_to_go(places[0])
 
 
 def _jacobi(places: Array, objective: Objective, loss: Loss, known: _Known, step: float) -> tuple[float, float]:
@@ -403,7 +403,7 @@ def _step(places: Array, objective: Objective, loss: Loss, known: _Known, dt: fl
     guess = math.sqrt(kinetic / height)
     if objective.gamma == 0 and objective.drift is None:
         return guess
-    last = known.climb(places[-1])
+    last = known.cost_to_go(places[-1])
 
     def cost(logarithm: float) -> float:
         step = guess * math.exp(logarithm)

@@ -51,7 +51,7 @@ class LocalValue:
     shift: Array
     fixed: Array
 
-    def climb(self, theta: Array) -> float:
+    def cost_to_go(self, theta: Array) -> float:
         """Return V(θ) − rest/γ: the cost beyond resting at ``fixed`` for ever."""
         x = theta - self.centre
         return float(x @ self.matrix @ x / 2 + self.linear @ x + self.excess)
@@ -103,19 +103,21 @@ class LocalValue:
         rates = np.linalg.eigvals(self.closed).real
         return float(np.max(rates, initial=-math.inf, where=rates < 0)), self.fixed
 
-    def total(self, objective: Objective, climb: float, level: float, span: float, scale: float) -> tuple[float, float]:
+    def total(
+        self, objective: Objective, cost_to_go: float, level: float, span: float, scale: float
+    ) -> tuple[float, float]:
         """Return J, and its excess over resting or NaN, of a path that the law continues after ``span``.
 
-        ``climb`` is what it costs up to then with L − ``level`` for the loss, and what V adds after it; ``scale`` is
-        the size of what is summed, to tell zero from rounding.
+        ``cost_to_go`` is what it costs up to then with L − ``level`` for the loss, and what V adds after it;
+        ``scale`` is the size of what is summed, to tell zero from rounding.
         """
         gamma = objective.gamma
         if not np.all(np.isfinite(self.fixed)):
             beyond = math.exp(-gamma * span) * self.rest / gamma
-            return climb + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
+            return cost_to_go + resting_action(objective.k * level, gamma, 1.0, span) + beyond, math.nan
         still = objective.drift is None
         slip = 0.0 if still else float(objective.kinetic(self.fixed, np.zeros_like(self.fixed)))
-        excess = climb - resting_action(slip, gamma, 1.0, span)
+        excess = cost_to_go - resting_action(slip, gamma, 1.0, span)
         return excess + resting_action(self.rest, gamma, scale + abs(excess)), excess
 
     def pace(self, start: Array, t: Array) -> Array:
@@ -175,7 +177,7 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     metric, hessian = objective.metric_matrix(dim), bent_hessian(objective, loss, centre)
     gradient = loss.gradient(centre)
     lower, inverse = modes.whitening(metric)
-    slope = eta * k * (inverse @ gradient)
+    whitened_gradient = eta * k * (inverse @ gradient)
     basis = modes.decompose(hessian, metric)
     rotation = lower.T @ basis.directions
     curvature = eta * k * (rotation * basis.curvature) @ rotation.T  # with what is rounding set to zero
@@ -193,7 +195,7 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
         tilt_floor = eta * k * float(np.max(np.abs(inverse) @ _blur(loss, centre), initial=0.0))
         kernel = rotation[:, basis.curvature == 0]
         blind = minimal.unseen(kernel, jacobian, slack)
-        flat = minimal.unseen(minimal.across(kernel, slope, tilt_floor), jacobian, slack)
+        flat = minimal.unseen(minimal.across(kernel, whitened_gradient, tilt_floor), jacobian, slack)
         near = np.abs(basis.curvature) <= minimal.BAND * floor
         minimal.require_clear(minimal.unseen(rotation[:, near], jacobian, minimal.BAND * slack), blind, jacobian, gamma)
     rate = given[0, 0]
@@ -214,7 +216,7 @@ def local_value(objective: Objective, loss: Loss, centre: Array) -> LocalValue:
     seen = minimal.rest_of(flat)
     system = seen.T @ (gamma * np.eye(dim) - jacobian.T + pull) @ seen
     try:
-        push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + slope))
+        push = seen @ np.linalg.solve(system, seen.T @ (pull @ drift + whitened_gradient))
     except np.linalg.LinAlgError:
         raise NoMinimiser("no minimiser: gamma = 0 and the loss has a flat direction; set gamma > 0") from None
     closed, shift = jacobian - pull, drift - push
@@ -264,15 +266,15 @@ def _blur(loss: Quadratic, centre: Array) -> Array:
 def follow(objective: Objective, loss: Quadratic, theta0: Array, method: Method) -> Trajectory:
     """Return the exact optimum of an infinite time, by its law."""
     local = local_value(objective, loss, theta0)
-    climb = local.climb(theta0)
+    cost_to_go = local.cost_to_go(theta0)
     growth, asymptote = local.fate(theta0)
-    scale = objective.k * abs(float(loss.value(theta0))) + abs(climb)
-    action = climb + resting_action(local.rest, objective.gamma, scale)
+    scale = objective.k * abs(float(loss.value(theta0))) + abs(cost_to_go)
+    action = cost_to_go + resting_action(local.rest, objective.gamma, scale)
     rates = np.abs(np.linalg.eigvals(local.closed).real)
     pace = growth if growth > 0 else float(np.min(rates[rates > 1e-13 * np.max(rates)], initial=math.inf))
     rests = np.all(np.isfinite(asymptote)) and np.all(np.isfinite(local.fixed))
     return Trajectory(
-        objective, loss, plot_times(pace, math.inf), action, climb if rests else math.nan, asymptote, method,
+        objective, loss, plot_times(pace, math.inf), action, cost_to_go if rests else math.nan, asymptote, method,
         partial(local.follow, theta0), partial(local.pace, theta0), growth=growth,
     )  # fmt: skip
 

@@ -207,8 +207,8 @@ class Transcription:
         total = paid @ intervals + (np.asarray(self.landscape.value(path)) - self.level) @ nodes
         if self.terminal is not None:
             x = path[..., -1, :] - self.terminal.centre
-            climb = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
-            total += last * climb
+            cost_to_go = ((x @ self.terminal.matrix / 2 + self.terminal.linear) * x).sum(-1) + self.terminal.excess
+            total += last * cost_to_go
         total = np.where(outside, np.inf, total) if np.any(outside) else total
         return float(total) if path.ndim == 2 else total
 
@@ -233,9 +233,9 @@ class Transcription:
             final -= after * np.einsum("...nji,...nj->...ni", jacobian[..., 1:, :, :], push)
         return start, final
 
-    def gradient(self, path: Array, slope: Array | None = None) -> Array:
-        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``slope`` is ∇L at the nodes, if known."""
-        result = self.share[:, None] * (self.landscape.gradient(path) if slope is None else slope)
+    def gradient(self, path: Array, loss_gradient: Array | None = None) -> Array:
+        """Return (∂J_N/∂θ_n)/w_n, shape (..., N+1, D); ``loss_gradient`` is ∇L at the nodes, if known."""
+        result = self.share[:, None] * (self.landscape.gradient(path) if loss_gradient is None else loss_gradient)
         start, final = self._kinetic_slopes(path)
         result[..., :-1, :] += start
         result[..., 1:, :] += final
@@ -331,7 +331,7 @@ class Transcription:
             final = final - bent(objective.drift, path[..., 1:, :], self._drift_weights[1] * push)
         return start, final, between * cross
 
-    def costates(self, path: Array, slope: Array | None = None) -> Array:
+    def costates(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return the discrete conjugate momentum at the nodes, shape (N+1, D) (error O(Δt²)).
 
         It is that of the interval which a node begins; at a switch that of the one before is the same to this order.
@@ -339,7 +339,7 @@ class Transcription:
         """
         objective = self.objective
         start, final = self._kinetic_slopes(path)
-        after, before = self._sides(path, slope)
+        after, before = self._sides(path, loss_gradient)
         ahead, behind = self.halves
         momentum = np.empty_like(path)
         momentum[:-1] = -start - objective.k * ahead * after
@@ -350,25 +350,25 @@ class Transcription:
                 momentum[-1] -= (path[-1] - self.terminal.centre) @ self.terminal.matrix + self.terminal.linear
         return momentum
 
-    def velocities(self, path: Array, slope: Array | None = None) -> Array:
+    def velocities(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return θ̇ at the nodes, shape (N+1, D), from ``costates``."""
         objective = self.objective
-        velocity = objective.eta * self.costates(path, slope)
+        velocity = objective.eta * self.costates(path, loss_gradient)
         if objective.curved:
             velocity = np.linalg.solve(objective.metric_on(path.shape[1]).matrix(path), velocity[..., None])[..., 0]
         elif objective.metric is not None:
             velocity = np.linalg.solve(objective.metric_matrix(path.shape[1]), velocity.T).T
         return velocity if objective.drift is None else velocity + objective.drift(path)
 
-    def carried(self, path: Array, slope: Array | None = None) -> Array:
+    def carried(self, path: Array, loss_gradient: Array | None = None) -> Array:
         """Return what interpolation needs beside the places, shape (N+1, D): the velocities."""
-        return self.velocities(path, slope)
+        return self.velocities(path, loss_gradient)
 
     def rates(self, carried: Array) -> Array:
         """Return how fast the states at the nodes change: the velocities."""
         return carried
 
-    def pace(self, place: Any, carried: Array, slope: Array) -> Any:
+    def pace(self, place: Any, carried: Array, loss_gradient: Array) -> Any:
         """Return the velocity between the nodes, given the ``scipy.interpolate.PPoly`` of the places there."""
         return place.derivative()
 
@@ -380,11 +380,11 @@ class Transcription:
         """Return the path of a solution as whoever asked for it sees it."""
         return path
 
-    def _sides(self, path: Array, slope: Array | None) -> tuple[Array, Array]:
+    def _sides(self, path: Array, loss_gradient: Array | None) -> tuple[Array, Array]:
         """Return ∇L after the nodes but the last, shape (N, D), and before the last, shape (D,)."""
         if not self.loss.timed:
-            slope = self.loss.gradient(path) if slope is None else slope
-            return slope[:-1], slope[-1]
+            loss_gradient = self.loss.gradient(path) if loss_gradient is None else loss_gradient
+            return loss_gradient[:-1], loss_gradient[-1]
         after = self.loss.at(self.times[:-1]).gradient(path[:-1])
         return after, self.loss.at(np.nextafter(self.times[-1], 0.0)).gradient(path[-1])
 

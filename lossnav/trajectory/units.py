@@ -81,17 +81,17 @@ class Units:
         if isinstance(loss, Task):
             return loss.rescaled(self.time, lambda still: self.loss(still, objective))
         height = objective.k * self.time / self.cost
-        slope, bend = height * self.length, height * np.multiply.outer(self.length, self.length)
+        gradient, bend = height * self.length, height * np.multiply.outer(self.length, self.length)
         if isinstance(loss, Quadratic) and not objective.curved:
             hessian, offset = loss.hessian(np.zeros(loss.dim)) * bend, loss.offset * height
             if loss.minimum is not None:
                 return Quadratic(hessian, minimum=self.place(loss.minimum), offset=offset)
-            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * slope, offset=offset)
+            return Quadratic(hessian, gradient=loss.gradient(np.zeros(loss.dim)) * gradient, offset=offset)
         if isinstance(loss, Function):  # what it lacks is differenced with steps of the right size
             given = loss
             return _Function(
                 lambda x: height * np.asarray(given.value(self.back(x))),
-                None if given._gradient is None else lambda x: slope * given.gradient(self.back(x)),
+                None if given._gradient is None else lambda x: gradient * given.gradient(self.back(x)),
                 None if given._hessian is None else lambda x: bend * given.hessian(self.back(x)),
                 dim=loss.dim, reach=self.reach,
             )  # fmt: skip
@@ -186,7 +186,7 @@ def _under_constant(
     """Return natural units of time and cost, and one length."""
     known = loss.stationary_points()
     mass = _power(1.0 if objective.metric is None else float(np.max(np.abs(objective.metric_matrix(loss.dim)))))
-    stiffness = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
+    control_gain = math.log2(objective.eta) + math.log2(objective.k) - math.log2(mass)  # of ηk/m
     size = float(np.max(np.abs(theta0 if stop is None else [theta0, stop]), initial=0.0))
     exact = known is not None or isinstance(loss, Quadratic)
     if exact:
@@ -194,14 +194,14 @@ def _under_constant(
         curvature = float(np.max(np.abs(loss.hessian(places)), initial=0.0))
         size = max(size, float(np.max(np.abs(known), initial=0.0))) if known is not None else size
     else:
-        curvature = _steepness(loss, theta0, size or 1.0, stiffness)
-    pace = 2.0 ** min((math.log2(curvature) + stiffness) / 2, 1000.0) if curvature > 0 else 0.0
+        curvature = _steepness(loss, theta0, size or 1.0, control_gain)
+    pace = 2.0 ** min((math.log2(curvature) + control_gain) / 2, 1000.0) if curvature > 0 else 0.0
     if objective.drift is not None:
         pace = math.hypot(pace, float(np.max(np.abs(objective.drift.jacobian(theta0)), initial=0.0)))
     time = _time(objective, pace, span)
     if exact and known is None:  # a slope without a place: how far it leads in a unit of time
-        slope = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
-        size = max(size, 2.0 ** (math.log2(slope) + stiffness + 2 * math.log2(time)) if slope > 0 else 0.0)
+        gradient = float(np.max(np.abs(loss.gradient(np.zeros(loss.dim))), initial=0.0))
+        size = max(size, 2.0 ** (math.log2(gradient) + control_gain + 2 * math.log2(time)) if gradient > 0 else 0.0)
     if objective.drift is not None:
         size = max(size, time * float(np.max(np.abs(objective.drift(np.zeros_like(theta0))), initial=0.0)))
     length = _power(size or 1.0)
@@ -226,8 +226,8 @@ def _under_curved(objective: Objective, loss: Loss, theta0: Array, span: float |
         bend = np.abs(np.linalg.solve(prices, scale[:, None] * loss.hessian(place) * scale)).max()
         if own:  # a step of order one changes the metric: how soon does the loss drive it so far?
             bend = max(bend, np.abs(np.linalg.solve(prices, scale * loss.gradient(place))).max())
-    stiffness = math.log2(objective.eta) + math.log2(objective.k)
-    pace = 2.0 ** ((math.log2(bend) + stiffness) / 2) if 0 < bend < math.inf else 0.0
+    control_gain = math.log2(objective.eta) + math.log2(objective.k)
+    pace = 2.0 ** ((math.log2(bend) + control_gain) / 2) if 0 < bend < math.inf else 0.0
     time = _time(objective, pace, span)
     orders = [math.log2(x) for x in (time, objective.eta, objective.k)]
     if max(map(abs, orders)) <= (_WIDE if own else _UNKNOWN) and np.max(np.abs(np.log2(scale))) <= _NEAR:
@@ -257,7 +257,7 @@ def _power(x: float) -> float:
     return 2.0 ** max(-1000, min(1000, round(math.log2(x))))
 
 
-def _steepness(loss: Loss, theta0: Array, size: float, stiffness: float) -> float:
+def _steepness(loss: Loss, theta0: Array, size: float, control_gain: float) -> float:
     """Return a typical curvature of a landscape without a formula, from a few values around the start.
 
     Of the estimates at three distances the one nearest to the user's own units is taken: a plateau or a wall near the
@@ -272,7 +272,7 @@ def _steepness(loss: Loss, theta0: Array, size: float, stiffness: float) -> floa
     bends = bends[np.isfinite(bends) & (bends > 0)]
     if not bends.size:
         return 0.0
-    return float(bends[np.argmin(np.abs(np.log2(bends) + stiffness))])
+    return float(bends[np.argmin(np.abs(np.log2(bends) + control_gain))])
 
 
 class _Scaled(Loss):

@@ -54,7 +54,7 @@ def test_second_order_then_fourth_and_sixth(gamma, drift):
         stride = steps // first
         t = p.times[::stride]
         excess = account(p, one.action, one.path)[1]
-        speed = p.velocities(one.path, one.slope)[::stride] - exact.velocity(t)
+        speed = p.velocities(one.path, one.loss_gradient)[::stride] - exact.velocity(t)
         found[steps] = [np.atleast_1d(excess - exact.excess), (one.path[::stride] - exact(t)), speed]
     raw = [[np.max(np.abs(part)) for part in found[steps]] for steps in (first, 2 * first, 4 * first)]
     assert np.allclose(np.log2(np.divide(raw[:-1], raw[1:])), 2.0, atol=0.1)

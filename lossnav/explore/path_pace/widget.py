@@ -43,7 +43,7 @@ class _Numbers:
         ideal, length = np.linalg.norm(best, axis=1), np.linalg.norm(way, axis=1)
         high = _BOWL.value(np.ones(2))
         own = np.sqrt(2 * high) * (_BOWL.value(path) / high) ** self.power * pace[..., None]
-        least = law.climb(np.ones(2))
+        least = law.cost_to_go(np.ones(2))
         speed = np.sum(steps * length * (own - ideal) ** 2 / (2 * own), axis=-1) / least
         direction = np.sum(steps * (length * ideal - np.sum(way * best, axis=1))) / least
         return speed, np.full_like(speed, direction)

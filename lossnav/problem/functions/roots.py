@@ -46,17 +46,17 @@ def exp_moment(z: ArrayLike, order: int) -> Array:
     return np.where(small, series, value)
 
 
-def fast_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
-    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``stiffness`` is ηk."""
+def fast_rate(curvature: ArrayLike, control_gain: ArrayLike, gamma: ArrayLike) -> Array:
+    """Return s₊ = S + γ/2 per mode (NaN where γ²/4 + ηkh < 0); ``control_gain`` is ηk."""
     gamma = np.asarray(gamma, dtype=np.float64)
-    pull, half = np.multiply(stiffness, curvature), gamma / 2
+    pull, half = np.multiply(control_gain, curvature), gamma / 2
     with np.errstate(over="ignore"):
         square = np.where(pull < 0, half * half + pull, 0.0)
     rising = np.hypot(half, np.sqrt(np.maximum(pull, 0.0)))  # the square of a tiny γ is 0, and of a large one inf
     return np.where(pull < 0, np.sqrt(np.where(square < 0, np.nan, square)), rising) + half
 
 
-def slow_rate(curvature: ArrayLike, stiffness: ArrayLike, gamma: ArrayLike) -> Array:
+def slow_rate(curvature: ArrayLike, control_gain: ArrayLike, gamma: ArrayLike) -> Array:
     """Return r = S − γ/2 per mode (Eq. 75) without cancellation: ηkh/s₊."""
-    fast = fast_rate(curvature, stiffness, gamma)
-    return np.where(fast == 0, 0.0, np.multiply(stiffness, curvature) / np.where(fast == 0, 1.0, fast))
+    fast = fast_rate(curvature, control_gain, gamma)
+    return np.where(fast == 0, 0.0, np.multiply(control_gain, curvature) / np.where(fast == 0, 1.0, fast))

@@ -37,7 +37,7 @@ class Gains(NamedTuple):
     fast: Any
 
 
-def gains(stiffness: Any, gamma: Any, case: Case, root: Callable[[Any, Any], Any]) -> Gains:
+def gains(control_gain: Any, gamma: Any, case: Case, root: Callable[[Any, Any], Any]) -> Gains:
     """Return the gains: the one place of the formula, for arrays, sympy's symbols and the lines of a program.
 
     Args:
@@ -46,15 +46,15 @@ def gains(stiffness: Any, gamma: Any, case: Case, root: Callable[[Any, Any], Any
         case: the numbers of the coordinate.
         root: (half, pull) → √(half² + pull); ``half`` itself where the curvature, and so pull, is 0.
     """
-    fast = root(gamma / 2 + case.decay, stiffness * case.curvature / case.metric) + gamma / 2
+    fast = root(gamma / 2 + case.decay, control_gain * case.curvature / case.metric) + gamma / 2
     reach = fast + case.fading
-    belief = stiffness / case.metric / reach
+    belief = control_gain / case.metric / reach
     return Gains((gamma + case.decay) / fast, belief, belief / reach, fast)
 
 
-def slow(stiffness: Any, gamma: Any, case: Case, fast: Any) -> Any:
+def slow(control_gain: Any, gamma: Any, case: Case, fast: Any) -> Any:
     """Return r, the rate of the closed loop; of anything, as ``gains``."""
-    return (stiffness * case.curvature / case.metric + case.decay * (case.decay + gamma)) / fast
+    return (control_gain * case.curvature / case.metric + case.decay * (case.decay + gamma)) / fast
 
 
 def numbers(objective: Objective, case: Case) -> Gains:
@@ -71,9 +71,9 @@ def _root(half: Array, pull: Array) -> Array:
 
 def require(objective: Objective, case: Case, moved: Array) -> None:
     """Raise NoMinimiser unless the plan has one in each coordinate; ``moved`` says where a belief is not zero."""
-    gamma, stiffness = objective.gamma, objective.eta * objective.k
+    gamma, control_gain = objective.gamma, objective.eta * objective.k
     half = gamma / 2 + case.decay
-    square = half * half + stiffness * case.curvature / case.metric
+    square = half * half + control_gain * case.curvature / case.metric
     negative = (case.curvature < 0) & ((square <= 0) | (half <= 0))
     if np.any(negative):
         worst = float(np.min(np.where(negative, square, np.inf)))
@@ -122,8 +122,8 @@ def _ramp(x: Array, y: Array) -> Array:
 def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tuple[str, Array, Array]]:
     """Return (assumption, gain of the limit, neglected term) by name; limit/exact − 1 is the neglected term."""
     found = numbers(objective, case)
-    stiffness, gamma = objective.eta * objective.k, objective.gamma
-    root = np.sqrt(np.maximum(stiffness * case.curvature / case.metric, 0.0))
+    control_gain, gamma = objective.eta * objective.k, objective.gamma
+    root = np.sqrt(np.maximum(control_gain * case.curvature / case.metric, 0.0))
     reach = found.fast + case.fading
     made: dict[str, tuple[str, Array]] = {}
     kept = {
@@ -133,9 +133,11 @@ def limits(objective: Objective, case: Case, dt: float | None) -> dict[str, tupl
     }
     for name, (words, denominator) in kept.items():
         if np.all(denominator > 0):
-            made[name] = (words, stiffness / case.metric / denominator)
+            made[name] = (words, control_gain / case.metric / denominator)
     result: dict[str, tuple[str, Array, Array]] = {}
-    result |= {name: (words, gain, gain * reach * case.metric / stiffness - 1) for name, (words, gain) in made.items()}
+    result |= {
+        name: (words, gain, gain * reach * case.metric / control_gain - 1) for name, (words, gain) in made.items()
+    }
     if dt is not None and np.all(case.curvature > 0) and not np.any(case.decay) and not np.any(case.fading):
         left = np.exp(-_slow(objective, case, found) * dt)
         with np.errstate(divide="ignore"):

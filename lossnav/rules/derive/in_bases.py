@@ -36,7 +36,7 @@ def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[s
     """
     _refuse_optimizer(rule)
     shape: Any = rule.matrices
-    stiffness, gamma = rule.objective.eta * rule.objective.k / price, rule.objective.gamma
+    control_gain, gamma = rule.objective.eta * rule.objective.k / price, rule.objective.gamma
     fading, unit = float(rule.belief.fading), math.sqrt(shape.scale)
     made: dict[str, Any] = {
         "betas": (rule.belief.beta, shape.beta if shape.averages else 0.99),
@@ -47,12 +47,12 @@ def options(rule: LearningRule, dt: float, price: float, decay: float) -> dict[s
     else:
         made["noise"] = shape.noise
     if rule.metric is not None:
-        pace = stiffness / (gamma + decay + fading) / unit
+        pace = control_gain / (gamma + decay + fading) / unit
         return {"lr": dt * pace, "weight_decay": decay / pace, **made}
-    pace = math.sqrt(stiffness) / unit
+    pace = math.sqrt(control_gain) / unit
     if gamma > 0:
-        made["discount"] = gamma / (2 * math.sqrt(stiffness) * unit)
-    return {"lr": dt * pace, "eps": fading / (math.sqrt(stiffness) * unit), **made}
+        made["discount"] = gamma / (2 * math.sqrt(control_gain) * unit)
+    return {"lr": dt * pace, "eps": fading / (math.sqrt(control_gain) * unit), **made}
 
 
 def _refuse_optimizer(rule: LearningRule) -> None:

@@ -322,7 +322,7 @@ _RULES: dict[str, Callable[[float, Options], LearningRule | None]] = {
 }  # fmt: skip
 
 
-def second_reading(decay: float, curvature: float, stiffness: float = 1.0) -> tuple[float, float]:
+def second_reading(decay: float, curvature: float, control_gain: float = 1.0) -> tuple[float, float]:
     """Return the decay j under which a plan with γ = 0, G = 1 decays at the rate w, and what its gradient keeps.
 
     With j² = (w² + √(w⁴ + 4w²ηkh))/2 the optimal decay j²/√(j² + ηkh) is w; the gradient's coefficient is
@@ -331,12 +331,12 @@ def second_reading(decay: float, curvature: float, stiffness: float = 1.0) -> tu
     Args:
         decay: w > 0.
         curvature: h > 0.
-        stiffness: ηk > 0.
+        control_gain: ηk > 0.
 
     Raises:
         ValueError: one of them is not > 0.
     """
     w, h = _checks.positive("decay", decay), _checks.positive("curvature", curvature)
-    pull = _checks.positive("stiffness", stiffness) * h
+    pull = _checks.positive("control_gain", control_gain) * h
     square = (w * w + math.sqrt(w**4 + 4 * w * w * pull)) / 2
     return math.sqrt(square), math.sqrt(pull / (square + pull))

@@ -51,7 +51,7 @@ class Statement:
     belief: Filter
     curvature: Curvature | None = None
     metric: Metric | None = None
-    stiffness: Any = 1.0
+    control_gain: Any = 1.0
     gamma: Any = 0.0
     decay: Any = 0.0
     fading: Any = 0.0
@@ -227,15 +227,15 @@ class ListLook(Look):
 
 def _move(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how θ moves."""
-    stiffness, gamma = Number.of(what.stiffness), Number.of(what.gamma)
+    control_gain, gamma = Number.of(what.control_gain), Number.of(what.gamma)
     decay, fading, time = case.decay, case.fading, what.rate
-    found = coordinate.gains(stiffness, gamma, case, what.root)
+    found = coordinate.gains(control_gain, gamma, case, what.root)
     faded: Any = Number.of(1.0)
     loop: Any = Number.of(1.0)
     if what.held:
         faded = _mean(_streamed(found.belief * case.curvature), _ZERO, time)
     elif what.exact:
-        rate = _streamed(coordinate.slow(stiffness, gamma, case, found.fast))
+        rate = _streamed(coordinate.slow(control_gain, gamma, case, found.fast))
         if not decay.zero or fading.zero:
             loop = faded = _mean(rate, _ZERO, time)
         if not fading.zero:
@@ -258,11 +258,11 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
     if price.bare:  # Newton's step, of a learner whom speed costs nothing
         free = signal / as_stream(case.curvature)
     else:
-        found = coordinate.gains(Number.of(what.stiffness), gamma, case, what.root)
-        heeded = charged.soft(signal, price.zone(what.stiffness / price.eta, what.gamma))
+        found = coordinate.gains(Number.of(what.control_gain), gamma, case, what.root)
+        heeded = charged.soft(signal, price.zone(what.control_gain / price.eta, what.gamma))
         free = _times(found.belief, as_stream(heeded)) * what.rate
         if what.exact and case.curvature is not None:
-            rate = _streamed(coordinate.slow(Number.of(what.stiffness), gamma, case, found.fast))
+            rate = _streamed(coordinate.slow(Number.of(what.control_gain), gamma, case, found.fast))
             free = _times(free, _mean(rate, _ZERO, what.rate))
     if bound is not None:
         free = charged.clipped(as_stream(free), bound)
@@ -272,10 +272,10 @@ def _clip(what: Statement, case: coordinate.Case, mean: Any) -> None:
 def _push(what: Statement, program: Program, case: coordinate.Case, mean: Any) -> None:
     """Write how the velocity moves, and θ with it, where acceleration is charged and nothing is discounted (W9)."""
     price, one = what.price, Number.of(1.0)
-    pull = as_stream(case.curvature * (what.stiffness / price.m)).root()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
+    pull = as_stream(case.curvature * (what.control_gain / price.m)).root()  # K₁ = √(kh/m), K₂ = √(c/m + 2K₁)
     friction = (pull * 2.0 + price.speed / price.m).root()
     gone = program.do("expm1", program.new(), (friction * -what.rate).whole())
-    aim = Product(Number.of(what.stiffness / price.m), [as_stream(mean.signal)], [pull, friction], program)
+    aim = Product(Number.of(what.control_gain / price.m), [as_stream(mean.signal)], [pull, friction], program)
     pair = [Stream(gone, program), aim + Stream("velocity", program)]
     Product(one, pair, [], program).add_to("velocity", one, words="momentum, with the β of each curvature")
     program.do("add", "theta", "theta", "velocity", what.rate)
